@@ -1,0 +1,52 @@
+# Every target with a line: make help
+PYTHON_BIN := .venv/bin/python
+PACKAGES := shared/src $(wildcard algorithms/*/src)
+MARKS := not network and not benchmark
+NETWORK := scripts/network
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint types images network-up network-test network-down network-logs benchmark lock clean
+
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
+
+setup: ## Make .venv with the library, every algorithm, the command fedbayes and the test tools
+	@scripts/bootstrap
+
+demo: setup ## Private naive Bayes over five hospitals, embedded; writes a report and the result to out/
+	@$(PYTHON_BIN) -m fedbayes.client.demo
+
+test: setup ## Run all tests but those of the dev network and the benchmarks
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto -m "$(MARKS)" $(ARGS)
+
+lint: setup ## Check style (ruff) and the layers of the packages (import-linter)
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@scripts/lint_imports
+
+types: setup ## Check types (mypy, strict) of the library and the algorithms
+	@.venv/bin/mypy --strict $(PACKAGES)
+
+images: ## Build the base image and the image of every algorithm (needs Docker)
+	@scripts/images
+
+network-up: setup images ## Start the dev network: a vantage6 server and four nodes (needs Docker)
+	@$(NETWORK) up
+
+network-test: setup ## Run every method on the dev network and compare with the embedded federation
+	@$(PYTHON_BIN) -m pytest tests/network -m network --network -p no:xdist $(ARGS)
+
+network-down: ## Stop the dev network and remove its containers, networks and volumes
+	@$(NETWORK) down
+
+network-logs: ## Show the logs of the server, the nodes and the algorithm containers
+	@$(NETWORK) logs
+
+benchmark: setup ## Measure times as ratios in one run
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -m benchmark -s $(ARGS)
+
+lock: setup ## Resolve requirements.lock anew
+	@scripts/lock
+
+clean: ## Remove .venv, caches and out/
+	rm -rf .venv .cache out .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
