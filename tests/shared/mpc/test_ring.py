@@ -76,7 +76,7 @@ def test_lift_keeps_the_shape_of_a_view():
     ],
 )
 def test_what_does_not_fit_is_refused(values, dtype):
-    with pytest.raises(ValueError, match="ring|fit"):
+    with pytest.raises(ValueError, match=r"ring|fit"):
         ring.lower(np.array(values), dtype)
 
 
@@ -89,5 +89,5 @@ def test_what_does_not_fit_is_refused(values, dtype):
     ],
 )
 def test_factors_that_do_not_match_are_refused(left, right):
-    with pytest.raises(ValueError, match="factors|shapes"):
+    with pytest.raises(ValueError, match=r"factors|shapes"):
         ring.matmul(left, right)

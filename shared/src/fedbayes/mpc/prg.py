@@ -33,6 +33,7 @@ def expand(
     name : str
         The purpose: round, tensor and whatever else must not share a stream. Equal names give equal arrays.
     shape : int or tuple of int
+        The array's shape.
     dtype : dtype
         uint8, uint16, uint32 or uint64.
 
@@ -61,7 +62,7 @@ def expand(
     values = np.empty(sizes, dtype=kind.newbyteorder("<"))
     cipher = Cipher(algorithms.ChaCha20(_subkey(key, f"{kind.name}{sizes}{name}"), bytes(16)), mode=None)
     encryptor = cipher.encryptor()
-    stream = memoryview(values.reshape(-1).view(np.uint8))
+    stream = values.reshape(-1).view(np.uint8).data
     for start in range(0, len(stream), len(_CHUNK)):
         piece = stream[start : start + len(_CHUNK)]
         encryptor.update_into(_CHUNK[: len(piece)], piece)

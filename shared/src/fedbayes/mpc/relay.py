@@ -52,7 +52,7 @@ class KeyPair:
 
 
 def fingerprint(public_bytes: bytes) -> str:
-    """Return the SHA-256 fingerprint of a public key, 64 hexadecimal digits, for pinning by an administrator."""
+    """Return the SHA-256 fingerprint of a public key, 64 hexadecimal digits, for pinning."""
     return hashlib.sha256(public_bytes).hexdigest()
 
 
@@ -65,6 +65,7 @@ def pairwise_key(own: KeyPair, peer_public: bytes, context: bytes) -> bytes:
     Parameters
     ----------
     own : KeyPair
+        This party's key pair.
     peer_public : bytes
         The peer's 32 public bytes.
     context : bytes
@@ -111,6 +112,7 @@ def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:
     key : bytes
         32 bytes of `pairwise_key`.
     payload : bytes
+        What only the receiver may read.
     associated : bytes
         Where the message belongs: job, round, sender, receiver. It is authenticated and not sent.
 
@@ -127,7 +129,8 @@ def seal(key: bytes, payload: bytes, associated: bytes) -> bytes:
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
     nonce = secret_bytes(NONCE_BYTES)
-    return nonce + ChaCha20Poly1305(key).encrypt(nonce, payload, associated)
+    sealed: bytes = nonce + ChaCha20Poly1305(key).encrypt(nonce, payload, associated)
+    return sealed
 
 
 def unseal(key: bytes, sealed: bytes, associated: bytes) -> bytes:
@@ -145,8 +148,9 @@ def unseal(key: bytes, sealed: bytes, associated: bytes) -> bytes:
     if len(sealed) < NONCE_BYTES + TAG_BYTES:
         raise SealBroken("a sealed message is too short to be one")
     try:
-        return ChaCha20Poly1305(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
+        payload: bytes = ChaCha20Poly1305(key).decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
     except InvalidTag as error:
         raise SealBroken(
             "a sealed message was changed on its way or belongs to another job, round, sender or receiver"
         ) from error
+    return payload

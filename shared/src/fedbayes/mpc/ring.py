@@ -86,7 +86,7 @@ def negate(values: RingArray) -> RingArray:
 
 
 def _limbs(values: RingArray, count: int) -> list[npt.NDArray[np.float64] | None]:
-    """Split into `count` 16-bit limbs, low first, as float64; None stands for a limb that is zero everywhere."""
+    """Split into `count` 16-bit limbs, low first, as float64; None stands for a limb of zeros."""
     limbs: list[npt.NDArray[np.float64] | None] = []
     for index in range(count):
         limb = (values >> np.array(LIMB_BITS * index, dtype=values.dtype)) & np.array(
@@ -118,8 +118,10 @@ def matmul(left: RingArray, right: RingArray) -> RingArray:
 
     Parameters
     ----------
-    left : ndarray (m, k) of a ring
-    right : ndarray (k, n) of the same ring
+    left : ndarray (m, k)
+        Elements of a ring.
+    right : ndarray (k, n)
+        Elements of the same ring.
 
     Returns
     -------

@@ -38,6 +38,7 @@ def pairwise_mask(
     name : str
         Round and tensor; a name must serve one sum only.
     shape : int or tuple of int
+        Shape of the vectors to add.
     dtype : dtype
         The ring.
 
