@@ -1,0 +1,137 @@
+"""Checks of the arguments of a task, where they enter: every refusal names the argument and the remedy, never a data value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .errors import ArgumentError
+
+LONGEST_NAME = 200
+MOST_NAMES = 10_000
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return `value` if it is one of `choices`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not; the message lists the choices.
+    """
+    if isinstance(value, str) and value in choices:
+        return value
+    raise ArgumentError(f"{name} must be one of: {', '.join(choices)}")
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """Return `value` if it is a boolean; `ArgumentError` otherwise."""
+    if isinstance(value, bool):
+        return value
+    raise ArgumentError(f"{name} must be true or false")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    integer: bool = False,
+    optional: bool = False,
+) -> Any:
+    """Return `value` if it is a finite number in the range.
+
+    Parameters
+    ----------
+    name : str
+        The argument's name.
+    value : object
+        What was given. Booleans and text are refused.
+    low, high : float, optional
+        Inclusive limits.
+    above, below : float, optional
+        Exclusive limits.
+    integer : bool
+        Whether it must be whole; ``3.0`` is accepted as 3.
+    optional : bool
+        Whether None is accepted (and returned).
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the range.
+    """
+    if optional and value is None:
+        return None
+    kind = "a whole number" if integer else "a number"
+    limits = [
+        text
+        for limit, text in (
+            (low, f"at least {low}"),
+            (above, f"greater than {above}"),
+            (high, f"at most {high}"),
+            (below, f"less than {below}"),
+        )
+        if limit is not None
+    ]
+    refusal = ArgumentError(f"{name} must be {kind}" + (f", {' and '.join(limits)}" if limits else ""))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise refusal
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise refusal
+    number = float(value)
+    if not math.isfinite(number) or (integer and number != math.floor(number)):
+        raise refusal
+    if not _within(number, low, high, above, below):
+        raise refusal
+    return int(value) if integer else number
+
+
+def _within(number: float, low: float | None, high: float | None, above: float | None, below: float | None) -> bool:
+    return (
+        (low is None or number >= low)
+        and (high is None or number <= high)
+        and (above is None or number > above)
+        and (below is None or number < below)
+    )
+
+
+def check_name(name: str, value: Any, optional: bool = False) -> Any:
+    """Return `value` if it is a non-empty text of at most 200 characters without control characters."""
+    if optional and value is None:
+        return None
+    if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
+        return value
+    raise ArgumentError(f"{name} must be a name: a printable text of 1 to {LONGEST_NAME} characters")
+
+
+def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -> Any:
+    """Return `value` as a list of distinct names.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no list, too short, or an entry is no name or comes twice.
+    """
+    if optional and value is None:
+        return None
+    if not isinstance(value, list | tuple) or not least <= len(value) <= MOST_NAMES:
+        raise ArgumentError(f"{name} must be a list of at least {least} name(s)")
+    names = [check_name(f"{name}[{position}]", entry) for position, entry in enumerate(value)]
+    if len(set(names)) != len(names):
+        raise ArgumentError(f"{name} must not name anything twice")
+    return names
+
+
+def check_mapping(name: str, value: Any, optional: bool = False) -> Any:
+    """Return `value` if it is a JSON object with names as keys."""
+    if optional and value is None:
+        return None
+    if not isinstance(value, dict) or len(value) > MOST_NAMES:
+        raise ArgumentError(f"{name} must be an object with names as keys")
+    for key in value:
+        check_name(f"a key of {name}", key)
+    return value

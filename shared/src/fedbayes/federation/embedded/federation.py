@@ -1,0 +1,308 @@
+"""`EmbeddedFederation`: organizations, their files and limits, and `run`."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import importlib.util
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vantage6.algorithm.tools.exceptions import AlgorithmError
+
+from ..errors import ArgumentError, from_log
+from ..policy import PREFIX, Policy
+from .processes import processes
+from .server import RunState, Server, TaskState, from_text, to_text
+
+TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel"}
+DEFAULTS = {"allow_predictions": "true"}
+PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
+
+
+class RunFailed(AlgorithmError):  # type: ignore[misc]
+    """The task ended without a result, and its log does not say why."""
+
+
+class EmbeddedFederation:
+    """Organizations with their data on this machine; every container is a process of its own.
+
+    Parameters
+    ----------
+    parties : mapping of str to mapping
+        Organization -> {database label: file (csv, parquet, excel) or folder}. A bare path means ``{"default": path}``.
+    helpers : sequence of str
+        Organizations without data.
+    policies : mapping, optional
+        Organization (``"*"``: all) -> {limit: value}; limits by their name in `Policy` or by their environment variable.
+    aggregator : str, optional
+        The organization that runs central functions; the first party by default.
+    database : str
+        Label of the database that tasks ask for.
+    latency : float
+        Seconds that every sub-task waits before it starts, as a platform's round would.
+    record : bool
+        Whether to keep every message of the last run in `transcript`.
+    tamper : callable, optional
+        ``tamper(organization, function, payload) -> payload`` changes a reply on its way, for tests.
+
+    Notes
+    -----
+    It lives until `close`, or as a context manager. Every `run` is one job with temporary folders of its own.
+    """
+
+    def __init__(
+        self,
+        parties: Mapping[str, Any],
+        helpers: Sequence[str] = (),
+        policies: Mapping[str, Mapping[str, Any]] | None = None,
+        aggregator: str | None = None,
+        database: str = "default",
+        latency: float = 0.0,
+        record: bool = False,
+        tamper: Callable[[str, str, Any], Any] | None = None,
+    ) -> None:
+        names = [*parties, *helpers]
+        if not parties or len(set(names)) != len(names):
+            raise ArgumentError("parties and helpers must be distinct names, with at least one party")
+        self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-embedded-")
+        self._databases = {name: self._files(name, files) for name, files in parties.items()}
+        self._ids = {name: position + 1 for position, name in enumerate(names)}
+        self.names = {number: name for name, number in self._ids.items()}
+        self._aggregator = aggregator or names[0]
+        if self._aggregator not in self._ids:
+            raise ArgumentError("aggregator must be one of the parties or helpers")
+        self._limits = self._read_policies(policies or {})
+        self._database, self._latency, self._record, self._tamper = database, latency, record, tamper
+        self.transcript: list[dict[str, Any]] = []
+        self._module = ""
+        self._numbers: dict[int, int] = {}
+        self._progress: Callable[[dict[str, Any]], None] | None = None
+        self._server = Server(self.names, self._launch)
+        self._host = processes()
+
+    def __enter__(self) -> EmbeddedFederation:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Kill what runs and remove the temporary folders."""
+        self.kill()
+        self._server.close()
+        self._folder.cleanup()
+
+    # -- setting up ------------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _files(name: str, files: Any) -> dict[str, Path]:
+        mapping = files if isinstance(files, Mapping) else {"default": files}
+        found = {str(label): Path(path).absolute() for label, path in mapping.items()}
+        for label, path in found.items():
+            if not path.exists():
+                raise ArgumentError(f"the file of party '{name}' with label '{label}' does not exist; check its path")
+            if path.is_file() and path.suffix not in TYPES:
+                raise ArgumentError(f"the file of party '{name}' must be one of: {', '.join(TYPES)}")
+        return found
+
+    def _read_policies(self, policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+        unknown = set(policies) - set(self._ids) - {"*"}
+        if unknown:
+            raise ArgumentError(f"policies name an organization that is not here: {min(unknown)}")
+        limits: dict[str, dict[str, str]] = {}
+        for name in self._ids:
+            merged = {**DEFAULTS, **policies.get("*", {}), **policies.get(name, {})}
+            limits[name] = {
+                key if key.startswith(PREFIX) else PREFIX + key.upper(): _limit_text(value)
+                for key, value in merged.items()
+                if value is not None
+            }
+            if set(limits[name]) - {PREFIX + field.upper() for field in Policy.__slots__}:
+                raise ArgumentError(
+                    f"policies of '{name}' hold an unknown limit; known are: {', '.join(Policy.__slots__)}"
+                )
+        return limits
+
+    # -- running ---------------------------------------------------------------------------------------------------------
+
+    def run(
+        self,
+        algorithm: str,
+        function: str,
+        arguments: Mapping[str, Any] | None = None,
+        organization: str | None = None,
+        on_progress: Callable[[dict[str, Any]], None] | None = None,
+        timeout: float = 3600.0,
+    ) -> Any:
+        """Run a remote function as one task and return its result.
+
+        Parameters
+        ----------
+        algorithm : str
+            Name of an algorithm (``dp_naive_bayes``) or of its Python package.
+        function : str
+            Remote function.
+        arguments : mapping, optional
+            Its arguments; they travel as JSON.
+        organization : str, optional
+            Where it runs; the aggregator by default.
+        on_progress : callable, optional
+            Gets ``{"event", "task", "function", "organization", "status"}`` for every container that starts or ends.
+        timeout : float
+            Seconds after which everything is killed.
+
+        Raises
+        ------
+        AlgorithmError
+            What the function raised, by its class; `RunFailed` if the log does not tell.
+        """
+        self._module = module_name(algorithm)
+        self._progress = on_progress
+        self.transcript = []
+        place = organization or self._aggregator
+        if place not in self._ids:
+            raise ArgumentError("organization must be one of the parties or helpers")
+        content = {"method": function, "kwargs": dict(arguments or {})}
+        text = to_text(content)
+        task = self._server.create({self._ids[place]: text}, function, [{"label": self._database}], None)
+        deadline = time.monotonic() + timeout
+        try:
+            while self._server.wait(task, 0.5) == "active":
+                if time.monotonic() > deadline:
+                    raise RunFailed("the task did not end in time; everything of it was stopped")
+        except BaseException:
+            self.kill()
+            raise
+        run = task.runs[0]
+        if run.status == "completed" and run.result is not None:
+            return from_text(run.result)
+        raise from_log(run.log) or RunFailed(_last_error(run.log))
+
+    def kill(self, organization: str | None = None) -> int:
+        """Kill the running containers (of one organization), as a node's death would; return how many there were."""
+        killed = 0
+        for task in list(self._server.tasks.values()):
+            for run in task.runs:
+                if run.id in self._numbers and organization in (None, self.names[run.organization]):
+                    self._host.kill(self._numbers[run.id])
+                    killed += 1
+        return killed
+
+    def _launch(self, run: RunState, task: TaskState) -> None:
+        if self._latency and task.parent:
+            time.sleep(self._latency)
+        folder = Path(self._folder.name) / f"run-{run.id}"
+        folder.mkdir()
+        environment = self._environment(run, task, folder)
+        run.status = "active"
+        self._tell("start", run)
+        self._numbers[run.id] = self._host.start(
+            self._module, environment, str(folder), str(folder / "log"), lambda code: self._ended(run, folder, code)
+        )
+
+    def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
+        import jwt
+
+        name = self.names[run.organization]
+        token = jwt.encode(
+            {
+                "sub": {
+                    "client_type": "container",
+                    "node_id": run.organization,
+                    "organization_id": run.organization,
+                    "collaboration_id": 1,
+                    "task_id": task.id,
+                    "image": self._module,
+                    "databases": task.databases,
+                },
+                "run": run.id,
+            },
+            "the embedded server knows its own tokens",
+            algorithm="HS256",
+        )
+        self._server.tokens[token] = run
+        (folder / "input").write_bytes(base64.b64decode(run.input))
+        (folder / "token").write_text(token)
+        job_folder = Path(self._folder.name) / f"job-{task.job}" / name
+        job_folder.mkdir(parents=True, exist_ok=True)
+        values = {
+            "PKG_NAME": self._module,
+            "INPUT_FILE": str(folder / "input"),
+            "OUTPUT_FILE": str(folder / "output"),
+            "TOKEN_FILE": str(folder / "token"),
+            "TEMPORARY_FOLDER": str(job_folder),
+            "HOST": "http://127.0.0.1",
+            "PORT": str(self._server.port),
+            "API_PATH": "/api",
+            "POLL_SECONDS": "0.02",
+            "USER_REQUESTED_DATABASE_LABELS": ",".join(entry["label"] for entry in task.databases),
+            "OPENBLAS_NUM_THREADS": "1",
+            **self._limits[name],
+        }
+        for label, path in self._databases.get(name, {}).items():
+            values[f"{label.upper()}_DATABASE_URI"] = str(path)
+            values[f"{label.upper()}_DATABASE_TYPE"] = TYPES.get(path.suffix, "folder")
+        encoded = {key: _as_the_node_does(value) for key, value in values.items() if key != "PKG_NAME"}
+        inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        return {**inherited, **encoded, "PKG_NAME": self._module}
+
+    def _ended(self, run: RunState, folder: Path, code: int) -> None:
+        output, log = folder / "output", folder / "log"
+        text = log.read_text(errors="replace") if log.exists() else ""
+        self._numbers.pop(run.id, None)
+        status, result = "crashed", None
+        if code == 0 and output.exists():
+            status, payload = "completed", json.loads(output.read_bytes())
+            function = json.loads(base64.b64decode(run.input)).get("method", "")
+            name = self.names[run.organization]
+            if self._tamper is not None:
+                payload = self._tamper(name, function, payload)
+            if self._record:
+                asked = json.loads(base64.b64decode(run.input))
+                self.transcript.append({"organization": name, "function": function, "input": asked, "result": payload})
+            result = to_text(payload)
+        self._server.finish(run, status, result, text)
+        self._tell("end", run)
+
+    def _tell(self, event: str, run: RunState) -> None:
+        if self._progress is not None:
+            function = json.loads(base64.b64decode(run.input)).get("method", "")
+            place = self.names[run.organization]
+            self._progress(
+                {"event": event, "task": run.task, "function": function, "organization": place, "status": run.status}
+            )
+
+
+def module_name(algorithm: str) -> str:
+    """Return the Python package of an algorithm.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not installed.
+    """
+    for candidate in (f"v6_{algorithm}", algorithm):
+        if candidate.isidentifier() and importlib.util.find_spec(candidate) is not None:
+            return candidate
+    raise ArgumentError(f"algorithm '{algorithm[:60]}' is not installed; `fedbayes algorithms` lists those that are")
+
+
+def _limit_text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return json.dumps([str(entry) for entry in value])
+    return str(value)
+
+
+def _as_the_node_does(value: str) -> str:
+    return base64.b32encode(value.encode()).decode().replace("=", "!")
+
+
+def _last_error(log: str) -> str:
+    errors = [line.partition("error > ")[2] for line in log.splitlines() if "error > " in line]
+    return errors[-1] if errors else "the container ended without a result; its log tells nothing"

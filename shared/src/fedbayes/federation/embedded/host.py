@@ -1,0 +1,137 @@
+"""The process from which every container of an embedded federation is forked.
+
+It imports what containers need once, then forks one process for each run, gives it the environment of its container and calls vantage6's own
+``wrap_algorithm``. Orders come as JSON lines on standard input, exits are told as JSON lines on standard output; when
+standard input closes, everything ends.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+from typing import Any
+
+PRELOAD = (
+    "numpy",
+    "vantage6.algorithm.tools.wrap",
+    "vantage6.algorithm.tools.decorators",
+    "fedbayes.federation",
+    "fedbayes.federation.channel",
+)
+
+
+def _child(order: dict[str, Any]) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setpgid(0, 0)
+    log = os.open(order["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    sys.stdout = os.fdopen(1, "w", buffering=1)
+    sys.stderr = os.fdopen(2, "w", buffering=1)
+    os.environ.clear()
+    os.environ.update(order["environment"])
+    os.chdir(order["folder"])
+    from vantage6.algorithm.tools.wrap import wrap_algorithm
+
+    code = 0
+    try:
+        wrap_algorithm(log_traceback=False)
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    except BaseException:
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _preload(modules: list[str]) -> None:
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception:
+            # The container's own import tells why.
+            continue
+
+
+class Host:
+    """Forks, reaps and kills the runs."""
+
+    def __init__(self) -> None:
+        self._runs: dict[int, int] = {}
+        self._wake, wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def serve(self) -> None:
+        """Obey orders until standard input closes."""
+        buffer = b""
+        while True:
+            ready, _, _ = select.select([0, self._wake], [], [])
+            if self._wake in ready:
+                os.read(self._wake, 4096)
+                self._reap()
+            if 0 in ready:
+                chunk = os.read(0, 65536)
+                if not chunk:
+                    break
+                *lines, buffer = (buffer + chunk).split(b"\n")
+                for line in lines:
+                    self._obey(json.loads(line))
+        for pid in self._runs:
+            self._kill(pid)
+
+    def _obey(self, order: dict[str, Any]) -> None:
+        if "kill" in order:
+            for pid, run in list(self._runs.items()):
+                if run == order["kill"]:
+                    self._kill(pid)
+            return
+        _preload(order["preload"])
+        pid = os.fork()
+        if pid == 0:
+            _child(order)
+        self._runs[pid] = order["run"]
+
+    @staticmethod
+    def _kill(pid: int) -> None:
+        for target in (-pid, pid):
+            try:
+                os.kill(target, signal.SIGKILL)
+            except OSError:
+                continue
+
+    def _reap(self) -> None:
+        while self._runs:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            run = self._runs.pop(pid, None)
+            if run is not None:
+                sys.stdout.write(json.dumps({"run": run, "code": os.waitstatus_to_exitcode(status)}) + "\n")
+                sys.stdout.flush()
+
+
+def main() -> None:
+    """Run the host."""
+    _preload(list(PRELOAD))
+    sys.stdout.write(json.dumps({"ready": True}) + "\n")
+    sys.stdout.flush()
+    Host().serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,219 @@
+"""A vantage6 server and its nodes' proxies in one small HTTP server on the loopback address.
+
+It speaks the few requests that vantage6's own `AlgorithmClient` makes, with the platform's manners: a task has failed as
+soon as one of its runs has, failed runs leave no result, results come without organization in descending order of runs,
+sub-task inputs and results travel as JSON text in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+FAILED = ("crashed", "killed by user")
+LONG_POLL_SECONDS = 5.0
+
+
+@dataclass
+class RunState:
+    """One run of a task at one organization."""
+
+    id: int
+    task: int
+    organization: int
+    input: str
+    status: str = "pending"
+    result: str | None = None
+    log: str = ""
+
+
+@dataclass
+class TaskState:
+    """One task and its runs."""
+
+    id: int
+    name: str
+    job: int
+    parent: int | None
+    databases: list[dict[str, str]]
+    created_at: str
+    runs: list[RunState] = field(default_factory=list)
+
+    @property
+    def status(self) -> str:
+        """The platform's rule: failed as soon as one run has failed."""
+        states = [run.status for run in self.runs]
+        if any(state in FAILED for state in states):
+            return "failed"
+        return "completed" if all(state == "completed" for state in states) else "active"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the server tells of a task."""
+        return {
+            "id": self.id,
+            "name": self.name,
+            "job_id": self.job,
+            "parent": {"id": self.parent} if self.parent else None,
+            "status": self.status,
+            "created_at": self.created_at,
+            "databases": self.databases,
+        }
+
+
+class Server:
+    """State and HTTP face of the embedded platform.
+
+    Parameters
+    ----------
+    organizations : dict of int to str
+        Ids and names.
+    launch : callable
+        ``launch(run, task)`` starts a container.
+    """
+
+    def __init__(self, organizations: dict[int, str], launch: Callable[[RunState, TaskState], None]) -> None:
+        self.organizations = organizations
+        self.tasks: dict[int, TaskState] = {}
+        self.tokens: dict[str, RunState] = {}
+        self.changed = threading.Condition()
+        self._launch = launch
+        self._runs = 0
+        handler = type("Handler", (_Handler,), {"platform": self})
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._http.daemon_threads = True
+        self.port = int(self._http.server_address[1])
+        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._http.shutdown()
+        self._http.server_close()
+
+    def create(
+        self, inputs: dict[int, str], name: str, databases: list[dict[str, str]], parent: TaskState | None
+    ) -> TaskState:
+        """Make a task and start its runs."""
+        with self.changed:
+            number = len(self.tasks) + 1
+            task = TaskState(
+                number,
+                name,
+                parent.job if parent else number,
+                parent.id if parent else None,
+                databases,
+                datetime.now(timezone.utc).isoformat(),
+            )
+            for organization, text in inputs.items():
+                self._runs += 1
+                task.runs.append(RunState(self._runs, number, organization, text))
+            self.tasks[number] = task
+        for run in task.runs:
+            self._launch(run, task)
+        return task
+
+    def finish(self, run: RunState, status: str, result: str | None, log: str) -> None:
+        """Note the end of a run."""
+        with self.changed:
+            run.status, run.result, run.log = status, result, log
+            self.changed.notify_all()
+
+    def wait(self, task: TaskState, seconds: float) -> str:
+        """Return a task's status, once it has finished or after some time."""
+        with self.changed:
+            self.changed.wait_for(lambda: task.status != "active", seconds)
+            return task.status
+
+
+class _Handler(BaseHTTPRequestHandler):
+    platform: Server
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Keep quiet."""
+
+    def _send(self, content: Any, code: int = 200) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _caller(self) -> RunState | None:
+        return self.platform.tokens.get(self.headers.get("Authorization", "").removeprefix("Bearer "))
+
+    def do_GET(self) -> None:
+        """Answer a question."""
+        caller = self._caller()
+        if caller is None:
+            return self._send({"msg": "Unknown token"}, 401)
+        url = urlsplit(self.path)
+        parts = url.path.strip("/").split("/")[1:]
+        query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        answer = self._read(parts, query)
+        if answer is None:
+            return self._send({"msg": "Not found"}, 404)
+        return self._send(answer)
+
+    def _read(self, parts: list[str], query: dict[str, str]) -> Any:
+        platform = self.platform
+        if parts[0] == "organization":
+            entries = [
+                {"id": key, "name": name, "public_key": ""}
+                for key, name in platform.organizations.items()
+                if len(parts) == 1 or key == int(parts[1])
+            ]
+            if len(parts) == 1:
+                return {"data": entries, "links": {}}
+            return entries[0] if entries else None
+        if parts[0] == "task" and int(parts[1]) in platform.tasks:
+            task = platform.tasks[int(parts[1])]
+            if parts[2:] == ["status"]:
+                return {"status": platform.wait(task, LONG_POLL_SECONDS)}
+            return task.to_dict()
+        if parts[0] in ("result", "run") and int(query.get("task_id", 0)) in platform.tasks:
+            return {"data": self._runs(parts[0], platform.tasks[int(query["task_id"])]), "links": {}}
+        if parts[:2] == ["blobstream", "status"]:
+            return {"blob_store_enabled": False}
+        return None
+
+    def _runs(self, kind: str, task: TaskState) -> list[dict[str, Any]]:
+        with self.platform.changed:
+            runs = sorted(task.runs, key=lambda run: -run.id)
+            if kind == "result":
+                return [{"id": run.id, "result": run.result, "blob_storage_used": False} for run in runs]
+            return [
+                {"id": run.id, "status": run.status, "organization": {"id": run.organization}, "log": run.log}
+                for run in runs
+            ]
+
+    def do_POST(self) -> None:
+        """Create a sub-task."""
+        content = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        caller = self._caller()
+        if caller is None or not self.path.rstrip("/").endswith("/task"):
+            return self._send({"msg": "Unknown token or address"}, 401)
+        platform = self.platform
+        inputs = {int(entry["id"]): str(entry["input"]) for entry in content["organizations"]}
+        if not inputs or any(key not in platform.organizations for key in inputs):
+            return self._send({"msg": "Organization is not in the collaboration"}, 400)
+        parent = platform.tasks[caller.task]
+        task = platform.create(inputs, str(content.get("name")), parent.databases, parent)
+        return self._send(task.to_dict(), 201)
+
+
+def to_text(value: Any) -> str:
+    """Return JSON in base64, as inputs and results travel."""
+    return base64.b64encode(json.dumps(value).encode()).decode()
+
+
+def from_text(text: str) -> Any:
+    """Return the value of `to_text`."""
+    return json.loads(base64.b64decode(text))

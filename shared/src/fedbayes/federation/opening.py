@@ -1,0 +1,28 @@
+"""The remote functions that every image has: opening the channel, and telling the node's limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .codec import Message
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRequest(Message):
+    """Ask for a channel key."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReply(Message):
+    """A station's channel key, whether it holds the task's database, how many organizations it demands."""
+
+    public_key: bytes
+    has_data: bool
+    minimum_organizations: int
+    policy: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check the key's length and the minimum."""
+        if len(self.public_key) != 32 or self.minimum_organizations < 1:
+            raise ValueError("the key or the minimum is malformed")

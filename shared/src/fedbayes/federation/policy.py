@@ -1,0 +1,178 @@
+"""What the node's administrator allows: one environment variable a limit, parsed strictly, failing closed.
+
+Every variable has the prefix ``FEDBAYES_``, because ``algorithm_env`` of a vantage6 node is one dictionary for all its images. vantage6's own ``get_env_var``
+is not used: it decodes values twice, returns None for numbers and misreads lists. A variable with the prefix that is not known here
+is refused, because a limit with a typing error would silently not hold.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from .errors import PolicyError
+
+PREFIX = "FEDBAYES_"
+NOT_LIMITS = frozenset({"FEDBAYES_DATA"})
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The limits of one node.
+
+    Attributes
+    ----------
+    minimum_rows : int
+        Fewest rows of a table that a function may use (1 or more).
+    minimum_organizations : int
+        Fewest organizations in one computation, and in one secure sum with this station.
+    allowed_columns, denied_columns : tuple of str or None
+        Columns that may be used (None: all), and that may not.
+    maximum_epsilon, maximum_delta : float or None
+        Most privacy loss of one release.
+    allowed_functions : tuple of str or None
+        Remote functions that may run here (None: all of the image).
+    allow_non_private : bool
+        Whether answers without differential privacy may leave.
+    allow_predictions : bool
+        Whether single records of this station may be classified or predicted for the researcher.
+    minimum_count : int
+        Smallest count, of an answer and of its complement, that a question about vertically split records may reveal.
+    maximum_queries : int or None
+        Most such questions in one budget period; needs the ledger.
+    ledger : str or None
+        Label of the `folder` database that holds the node's ledger.
+    budget_epsilon, budget_delta, budget_days : float or None
+        Privacy budget of the ledger, and its period (None: for ever).
+    schema : str or None
+        Name of a JSON file in the ledger's folder with the public domains of this station's columns.
+    pinned_keys : tuple of str or None
+        Fingerprints of the channel keys that this station accepts from its peers.
+    """
+
+    minimum_rows: int = 10
+    minimum_organizations: int = 3
+    allowed_columns: tuple[str, ...] | None = None
+    denied_columns: tuple[str, ...] | None = None
+    maximum_epsilon: float | None = None
+    maximum_delta: float | None = None
+    allowed_functions: tuple[str, ...] | None = None
+    allow_non_private: bool = True
+    allow_predictions: bool = False
+    minimum_count: int = 5
+    maximum_queries: int | None = None
+    ledger: str | None = None
+    budget_epsilon: float | None = None
+    budget_delta: float | None = None
+    budget_days: float | None = None
+    schema: str | None = None
+    pinned_keys: tuple[str, ...] | None = None
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:
+        """Return the policy that the environment states.
+
+        Raises
+        ------
+        PolicyError
+            If a variable with the prefix is unknown or cannot be read; the message names the variable, not its value.
+        """
+        environment = os.environ if environment is None else environment
+        names = {PREFIX + field.name.upper(): field for field in fields(cls)}
+        values: dict[str, Any] = {}
+        for variable, text in environment.items():
+            if not variable.startswith(PREFIX) or variable in NOT_LIMITS:
+                continue
+            if variable not in names:
+                raise PolicyError(
+                    f"the node's setting {variable[:60]} is unknown; ask the node administrator to correct it"
+                )
+            field = names[variable]
+            values[field.name] = _read(variable, str(field.type), text)
+        policy = cls(**values)
+        policy._check()
+        return policy
+
+    def _check(self) -> None:
+        budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
+        if self.ledger is None and any(budget is not None for budget in budgets):
+            raise PolicyError(
+                f"the node sets a budget but no {PREFIX}LEDGER; ask the node administrator to name its folder database"
+            )
+
+    def check_columns(self, columns: list[str]) -> None:
+        """Raise `PolicyError` naming a column that may not be used."""
+        for column in columns:
+            denied = self.denied_columns is not None and column in self.denied_columns
+            missing = self.allowed_columns is not None and column not in self.allowed_columns
+            if denied or missing:
+                raise PolicyError(
+                    f"column '{column}' may not be used at this node; leave it out or ask the node administrator"
+                )
+
+    def check_function(self, name: str) -> None:
+        """Raise `PolicyError` if the node forbids the function."""
+        if self.allowed_functions is not None and name not in (
+            *self.allowed_functions,
+            "disclosure_settings",
+        ):
+            raise PolicyError(f"function '{name}' is not allowed at this node; ask the node administrator")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every limit as JSON; fingerprints and column names are limits too, so they are listed."""
+        return {
+            field.name: list(value) if isinstance(value := getattr(self, field.name), tuple) else value
+            for field in fields(self)
+        }
+
+
+def _read(variable: str, kind: str, text: str) -> Any:
+    text = text.strip()
+    try:
+        if "tuple" in kind:
+            return _read_list(text)
+        if kind.startswith("bool"):
+            return _read_flag(text)
+        if kind.startswith("int"):
+            return _read_number(text, whole=True)
+        if kind.startswith("float"):
+            return _read_number(text, whole=False)
+        if not text:
+            raise ValueError
+        return text
+    except (ValueError, SyntaxError, TypeError):
+        raise PolicyError(
+            f"the node's setting {variable} cannot be read; ask the node administrator to correct it"
+        ) from None
+
+
+def _read_flag(text: str) -> bool:
+    if text.lower() in TRUE + FALSE:
+        return text.lower() in TRUE
+    raise ValueError
+
+
+def _read_number(text: str, whole: bool) -> Any:
+    number = float(text)
+    if not math.isfinite(number) or number < 0 or (whole and number != int(number)):
+        raise ValueError
+    return int(number) if whole else number
+
+
+def _read_list(text: str) -> tuple[str, ...]:
+    """Read ``a,b``, a JSON list, or the Python list that a YAML list turns into on its way through the node."""
+    if text.startswith(("[", "(")):
+        try:
+            entries = json.loads(text)
+        except ValueError:
+            entries = ast.literal_eval(text)
+        if not isinstance(entries, list | tuple) or not all(isinstance(entry, str | int | float) for entry in entries):
+            raise ValueError
+        return tuple(str(entry).strip() for entry in entries)
+    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
