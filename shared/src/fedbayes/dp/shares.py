@@ -1,0 +1,182 @@
+"""Noise shares: every party adds a part of the noise before the secure sum, so the sum carries about one noise term in all.
+
+`honest_fraction` of the parties are assumed to add their share and keep it secret; their noise alone is at least the full mechanism.
+The number of honest parties is taken as max(1, floor(honest_fraction * parties)).
+
+The samplers of Polya shares are exact for the parameters used: exp(-1/scale) is rounded so that the scale is at least the requested one
+(relative error below 2^-20 for scales up to 2^32) and the shape parameter of the negative binomial is rounded up, which adds
+noise to a complete mechanism and so costs no privacy. One truncation: values above 128 scales, of probability below 2^-180, are drawn again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..randomness import bernoulli_dyadic, bernoulli_exp, fill, uniform_bits, uniform_integers
+from . import mechanisms
+from .checks import positive, probability
+
+__all__ = ["diluted_geometric", "dilution", "discrete_gaussian", "honest_parties", "polya"]
+
+_THETA_BITS = 52  # exponents k / scale are multiples of 2^-52; k stays below 128 scales, so they fit in 59 bits
+_RATE_BITS = 48
+_LARGEST_SCALE = 2.0**32
+_SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked for, with probability below exp(-1000)
+
+
+def honest_parties(parties: int, honest_fraction: float) -> int:
+    """Return the number of parties whose noise the guarantee rests on: max(1, floor(honest_fraction * parties)).
+
+    Raises
+    ------
+    ValueError
+        If there is no party or the fraction is not in (0, 1].
+    """
+    if isinstance(parties, bool) or parties < 1:
+        raise ValueError("parties: give a whole number of at least 1")
+    if not 0.0 < honest_fraction <= 1.0:
+        raise ValueError("honest_fraction: give a number in (0, 1]")
+    return max(1, math.floor(honest_fraction * parties + 1e-9))
+
+
+def polya(shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
+    """Return one party's Polya shares: differences of two negative binomials of shape 1 / (honest parties).
+
+    Parameters
+    ----------
+    shape : int or tuple
+        Shape of the array of shares, one a cell.
+    scale : float
+        Sensitivity / epsilon, at most 2^32.
+    parties : int
+        Number of parties that add a share to this sum.
+    honest_fraction : float
+        Assumed part of them that is honest, in (0, 1].
+
+    Returns
+    -------
+    ndarray of int64
+        The sum over the honest parties is distributed as (at least) one discrete Laplace variable of that scale: epsilon-differentially private, no delta.
+
+    References
+    ----------
+    Goryczka, Xiong, A comprehensive comparison of multiparty secure additions with differential privacy, IEEE TDSC 2017.
+    """
+    scale = positive("scale", scale)
+    if scale > _LARGEST_SCALE:
+        raise ValueError("scale: give at most 2^32; raise epsilon")
+    honest = honest_parties(parties, honest_fraction)
+    if honest == 1:
+        return mechanisms.discrete_laplace(np.zeros(shape, dtype=np.int64), scale)
+    return _negative_binomial(shape, scale, honest) - _negative_binomial(shape, scale, honest)
+
+
+def dilution(parties: int, honest_fraction: float, delta: float) -> float:
+    """Return the probability with which each party adds noise: min(1, ln(1/delta) / (honest parties)).
+
+    References
+    ----------
+    Shi et al., Privacy-preserving aggregation of time-series data, NDSS 2011, theorem 2. Huai et al. 2015 print it without the sign.
+    """
+    delta = probability("delta", delta)
+    return min(1.0, math.log(1.0 / delta) / honest_parties(parties, honest_fraction))
+
+
+def diluted_geometric(
+    shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float, delta: float
+) -> NDArray[np.int64]:
+    """Return one party's diluted geometric shares: a discrete Laplace variable with the probability `dilution`, else 0.
+
+    With probability at least 1 - delta some honest party adds a full noise term: (epsilon, delta)-differentially private **a cell**.
+    In the mean ln(1/delta) terms are added, so `polya` gives the same epsilon with far less noise and without delta.
+    """
+    scale = positive("scale", scale)
+    beta = dilution(parties, honest_fraction, delta)
+    shares = np.zeros(shape, dtype=np.int64)
+    level = np.full(shape, min(math.ceil(beta * 2.0**_RATE_BITS), 2**_RATE_BITS), dtype=np.uint64)
+    chosen = bernoulli_dyadic(level, _RATE_BITS)
+    shares[chosen] = mechanisms.discrete_laplace(np.zeros(int(chosen.sum()), dtype=np.int64), scale)
+    return shares
+
+
+def discrete_gaussian(
+    shape: int | tuple[int, ...], sigma: float, parties: int, honest_fraction: float
+) -> NDArray[np.int64]:
+    """Return one party's discrete Gaussian shares, of standard deviation sigma / sqrt(honest parties).
+
+    The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`.
+
+    References
+    ----------
+    Kairouz, Liu, Steinke, The Distributed Discrete Gaussian Mechanism, 2021.
+    """
+    own = positive("sigma", sigma) / math.sqrt(honest_parties(parties, honest_fraction))
+    return mechanisms.discrete_gaussian(np.zeros(shape, dtype=np.int64), own)
+
+
+def _negative_binomial(shape: int | tuple[int, ...], scale: float, honest: int) -> NDArray[np.int64]:
+    """Return negative binomials of shape 1/honest and parameter p = exp(-1/scale): a Poisson number of logarithmic(p) variables."""
+    theta = max(1, math.floor(2.0**_THETA_BITS / max(scale, _SMALLEST_SCALE)))
+    rate = -math.log(-math.expm1(-theta / 2.0**_THETA_BITS)) / honest * (1.0 + 1e-14)
+    numbers = _poisson(shape, math.ceil(rate * 2.0**_RATE_BITS) + 1)
+    terms = _logarithmic(int(numbers.sum()), theta)
+    ends = np.cumsum(numbers.ravel())
+    totals = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(terms)])
+    return np.asarray(totals[ends] - totals[ends - numbers.ravel()]).reshape(numbers.shape)
+
+
+def _poisson(shape: int | tuple[int, ...], rate: int) -> NDArray[np.int64]:
+    """Return exact Poisson variables of mean rate / 2^48: whole units, and one unit thinned to the fraction."""
+    whole, fraction = divmod(rate, 2**_RATE_BITS)
+    numbers = np.zeros(shape, dtype=np.int64)
+    for _ in range(whole):
+        numbers += _poisson_one(shape)
+    unit = _poisson_one(shape)
+    for point in range(int(unit.max(initial=0))):
+        numbers += (unit > point) & bernoulli_dyadic(np.full(unit.shape, fraction), _RATE_BITS)
+    return numbers
+
+
+def _poisson_one(shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+    """Return exact Poisson variables of mean 1: fair-coin runs k, accepted with probability 2^k / (2 k!)."""
+
+    def propose(count: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        runs = _coin_runs(count)
+        accepted = (runs > 0) | (uniform_integers(2, count) == 0)
+        for divisor in range(3, int(runs.max()) + 1):
+            accepted &= (runs < divisor) | (uniform_integers(divisor, count) < 2)
+        return runs, accepted
+
+    return fill(shape, propose)
+
+
+def _coin_runs(count: int) -> NDArray[np.int64]:
+    """Return the number of heads before the first tail, from 64 flips each (64 heads, of probability 2^-64, count as 64)."""
+    words = uniform_bits(count)
+    lowest = words & (~words + np.uint64(1))
+    runs = np.full(count, 64, dtype=np.int64)
+    tail = lowest > 0
+    runs[tail] = np.log2(lowest[tail].astype(np.float64)).astype(np.int64)
+    return runs
+
+
+def _logarithmic(count: int, theta: int) -> NDArray[np.int64]:
+    """Return logarithmic variables, P(k) proportional to exp(-k theta / 2^52) / k for k >= 1.
+
+    A dyadic block [2^j, 2^(j+1)) is chosen uniformly, k uniformly in it, and k is kept with probability 2^j / k * exp(-k theta / 2^52);
+    all three steps are exact. The blocks end above 128 scales.
+    """
+    blocks = max(1, math.ceil(math.log2(2.0**_THETA_BITS / theta)) + 7)
+
+    def propose(size: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        low = np.uint64(1) << uniform_integers(blocks, size)
+        k = low + (uniform_bits(size) & (low - np.uint64(1)))
+        accepted = uniform_integers(k) < low
+        index = np.nonzero(accepted)[0]
+        accepted[index] = bernoulli_exp(k[index] * np.uint64(theta), _THETA_BITS)
+        return k.astype(np.int64), accepted
+
+    return fill(count, propose)

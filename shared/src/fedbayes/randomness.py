@@ -1,0 +1,189 @@
+"""The one door to randomness: secrets of the operating system and, apart from them, a sampler for research.
+
+Everything a station releases or a protocol hides comes from `os.urandom`, which no caller can seed; the samplers here use
+integer arithmetic alone, so their laws are exact. `ResearchSampler` is for Monte-Carlo studies only: it is seeded, and no deployed
+function can reach it (a test of the imports checks that).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = [
+    "ResearchSampler",
+    "bernoulli_dyadic",
+    "bernoulli_exp",
+    "fill",
+    "secret_bytes",
+    "standard_cauchy",
+    "standard_normal",
+    "student_t",
+    "uniform_bits",
+    "uniform_floats",
+    "uniform_integers",
+]
+
+_SMALLEST_UNIFORM = 2.0**-53
+
+
+def secret_bytes(count: int) -> bytes:
+    """Return ``count`` bytes of the operating system's entropy."""
+    return os.urandom(count)
+
+
+def uniform_bits(shape: int | tuple[int, ...]) -> NDArray[np.uint64]:
+    """Return independent uniform 64-bit words of the given shape, from the operating system."""
+    size = int(np.prod(shape, dtype=np.int64))
+    return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64).reshape(shape)
+
+
+def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = None) -> NDArray[np.uint64]:
+    """Return exactly uniform integers in [0, bound).
+
+    Parameters
+    ----------
+    bound : int or array of int
+        Exclusive upper limits, 1 to 2^63; broadcast to `shape`.
+    shape : int or tuple, optional
+        Shape of the answer; that of `bound` when absent.
+
+    Returns
+    -------
+    ndarray of uint64
+
+    Notes
+    -----
+    Words in the incomplete last multiple of the bound are drawn again, so there is no modulo bias.
+    """
+    limits = np.asarray(bound, dtype=np.uint64)
+    limits = np.broadcast_to(limits, limits.shape if shape is None else shape)
+    if limits.size and not limits.min() >= 1:
+        raise ValueError("bound: give integers of at least 1")
+    excess = (np.uint64(0) - limits) % limits  # 2^64 modulo the bound
+    highest = ~np.uint64(0) - excess
+    words = uniform_bits(limits.shape).copy()
+    late = words > highest
+    while late.any():
+        words[late] = uniform_bits(int(late.sum()))
+        late = words > highest
+    return np.asarray(words % limits, dtype=np.uint64)
+
+
+def bernoulli_dyadic(numerator: ArrayLike, bits: int) -> NDArray[np.bool_]:
+    """Return exact coin flips, each true with probability numerator / 2^bits (bits at most 63)."""
+    levels = np.asarray(numerator, dtype=np.uint64)
+    words = uniform_bits(levels.shape) >> np.uint64(64 - bits)
+    return np.asarray(words < levels, dtype=np.bool_)
+
+
+def bernoulli_exp(numerator: ArrayLike, bits: int) -> NDArray[np.bool_]:
+    """Return exact coin flips, each true with probability exp(-numerator / 2^bits), without floating point.
+
+    Parameters
+    ----------
+    numerator : array of int
+        Non-negative, below 2^63.
+    bits : int
+        Bits after the binary point of the exponent, at most 62.
+
+    References
+    ----------
+    Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithm 1.
+    """
+    exponents = np.atleast_1d(np.asarray(numerator, dtype=np.uint64))
+    one = np.uint64(1) << np.uint64(bits)
+    wholes, fractions = exponents >> np.uint64(bits), exponents & (one - np.uint64(1))
+    alive = np.ones(exponents.shape, dtype=np.bool_)
+    for step in range(int(wholes.max(initial=0))):
+        index = np.nonzero(alive & (wholes > step))
+        if not index[0].size:
+            break
+        alive[index] = _bernoulli_exp_below_one(np.full(index[0].size, one, dtype=np.uint64), bits)
+    index = np.nonzero(alive)
+    alive[index] = _bernoulli_exp_below_one(fractions[index], bits)
+    return alive.reshape(np.shape(numerator))
+
+
+def _bernoulli_exp_below_one(numerator: NDArray[np.uint64], bits: int) -> NDArray[np.bool_]:
+    """Return flips of exp(-x) for x in [0, 1] by the parity of the first failure of Bernoulli(x / k), k = 1, 2, ..."""
+    first_failure = np.zeros(numerator.shape, dtype=np.int64)
+    running = np.arange(numerator.size)
+    k = 0
+    while running.size:
+        k += 1
+        success = bernoulli_dyadic(numerator[running], bits) & (uniform_integers(k, running.size) == 0)
+        first_failure[running[~success]] = k
+        running = running[success]
+    return np.asarray(first_failure % 2 == 1, dtype=np.bool_)
+
+
+def uniform_floats(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return uniforms on the open interval (0, 1): odd multiples of 2^-53, so never 0 and never 1."""
+    odd = 2.0 * (uniform_bits(shape) >> np.uint64(12)) + 1.0
+    return np.asarray(odd * _SMALLEST_UNIFORM, dtype=np.float64)
+
+
+def standard_cauchy(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return standard Cauchy variables (density 1 / (pi (1 + z^2))) by inversion, from the operating system's entropy."""
+    return np.tan(np.pi * (uniform_floats(shape) - 0.5))
+
+
+def standard_normal(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return standard normal variables (Box and Muller's method), from the operating system's entropy."""
+    radius = np.sqrt(-2.0 * np.log(uniform_floats(shape)))
+    return np.asarray(radius * np.cos(2.0 * np.pi * uniform_floats(shape)), dtype=np.float64)
+
+
+def student_t(degrees_of_freedom: float, shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return Student-t variables by Bailey's polar formula, from the operating system's entropy.
+
+    References
+    ----------
+    Bailey, Polar generation of random variates with the t-distribution, Math. Comp. 62, 1994.
+    """
+    power = np.expm1(-2.0 / degrees_of_freedom * np.log(uniform_floats(shape)))
+    radius = np.sqrt(degrees_of_freedom * power)
+    return np.asarray(radius * np.cos(2.0 * np.pi * uniform_floats(shape)), dtype=np.float64)
+
+
+def fill(
+    shape: int | tuple[int, ...], propose: Callable[[int], tuple[NDArray[np.int64], NDArray[np.bool_]]]
+) -> NDArray[np.int64]:
+    """Return an array filled by rejection: ``propose(count)`` gives candidates and which of them are accepted."""
+    result = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=np.int64)
+    missing = np.arange(result.size)
+    while missing.size:
+        candidates, accepted = propose(missing.size)
+        result[missing[accepted]] = candidates[accepted]
+        missing = missing[~accepted]
+    return result.reshape(shape)
+
+
+class ResearchSampler:
+    """Seeded noise for Monte-Carlo studies on public data; never for a release.
+
+    Parameters
+    ----------
+    seed : int
+        The same seed gives the same study.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.generator = np.random.default_rng(seed)
+
+    def discrete_laplace(self, scale: float, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+        """Return two-sided geometric variables of parameter exp(-1 / scale)."""
+        success = -np.expm1(-1.0 / scale)
+        return np.asarray(
+            self.generator.geometric(success, shape) - self.generator.geometric(success, shape), dtype=np.int64
+        )
+
+    def polya_difference(self, scale: float, shares: float, shape: int | tuple[int, ...]) -> NDArray[np.int64]:
+        """Return the difference of two negative binomial variables of shape parameter `shares` and the given scale."""
+        success = -np.expm1(-1.0 / scale)
+        draw = self.generator.negative_binomial
+        return np.asarray(draw(shares, success, shape) - draw(shares, success, shape), dtype=np.int64)
