@@ -1,0 +1,163 @@
+"""Record alignment: which rows of several parties belong to the same person, without showing identifiers.
+
+Every two parties hash their identifiers under a key that only those two have, and send the hashes to a helper
+that holds none of the keys. The helper matches equal hashes and tells each party where its rows stand in one
+common order. With one key a pair, a match between two parties tells the helper nothing about a third.
+
+**Reveals** to the helper the number of rows of each party and of every overlap, in an order that each party
+shuffled secretly; to each party which of its own rows take part, and their number. No identifier to anyone.
+**Assumes** that the helper colludes with no party: with a pair's key it could test guessed identifiers.
+"""
+
+import hmac
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.mpc.prg import expand
+
+HASH_BYTES = 16
+Hashes = npt.NDArray[np.uint64]
+Positions = npt.NDArray[np.int64]
+
+
+class AlignmentError(ValueError):
+    """Identifiers that cannot be aligned; the text counts rows and shows none."""
+
+
+def check_identifiers(identifiers: Sequence[str | None]) -> None:
+    """Refuse missing and repeated identifiers.
+
+    Raises
+    ------
+    AlignmentError
+        With the number of rows concerned and nothing else.
+    """
+    gaps = sum(1 for identifier in identifiers if identifier is None or identifier == "")
+    if gaps:
+        raise AlignmentError(f"{gaps} rows have no identifier; fill them in or drop these rows")
+    repeated = len(identifiers) - len(set(identifiers))
+    if repeated:
+        raise AlignmentError(f"{repeated} rows repeat an identifier of another row; keep one row a person")
+
+
+def shuffled(rows: int, key: bytes) -> Positions:
+    """Return a secret permutation of 0..rows-1 that follows from a 32-byte key, int64."""
+    return np.asarray(np.argsort(expand(key, "row order", rows, np.uint64), kind="stable"), dtype=np.int64)
+
+
+def keyed_hashes(identifiers: Iterable[str], key: bytes) -> Hashes:
+    """Hash identifiers under a key that two parties share.
+
+    Parameters
+    ----------
+    identifiers : iterable of str
+        Canonical texts, one a row.
+    key : bytes
+        32 secret bytes.
+
+    Returns
+    -------
+    ndarray of uint64, shape (rows, 2)
+        HMAC-SHA256 cut to 128 bits.
+    """
+    digest = hmac.digest
+    joined = b"".join(digest(key, identifier.encode(), "sha256")[:HASH_BYTES] for identifier in identifiers)
+    return np.frombuffer(joined, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+
+
+def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:
+    """Return the positions of equal hashes in both lists, in the order of the left one.
+
+    Parameters
+    ----------
+    left, right : ndarray of uint64, shape (rows, 2)
+        Hashes under one key, without repeats.
+
+    Returns
+    -------
+    tuple of two int64 arrays of one length
+    """
+    order = np.argsort(right[:, 0], kind="stable")
+    ranked = right[order, 0]
+    if len(ranked) == 0 or len(left) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    place = np.minimum(np.searchsorted(ranked, left[:, 0]), len(ranked) - 1)
+    candidates = order[place]
+    equal = (right[candidates, 0] == left[:, 0]) & (right[candidates, 1] == left[:, 1])
+    found = np.flatnonzero(equal).astype(np.int64)
+    return found, candidates[found].astype(np.int64)
+
+
+def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> dict[int, Positions]:
+    """Return every party's positions of the rows that all parties have, in one common order.
+
+    Parameters
+    ----------
+    parties : sequence of int
+        The first one leads: every other party is matched with it.
+    lists : dict
+        ``lists[owner, peer]``: the owner's hashes under the key of owner and peer, for every pair that
+        contains the leader.
+
+    Returns
+    -------
+    dict of int64 arrays of one length
+        Row ``k`` of the common order is row ``result[party][k]`` of that party's list.
+    """
+    leader = parties[0]
+    common = np.arange(_rows(leader, lists), dtype=np.int64)
+    places: dict[int, Positions] = {}
+    for party in parties[1:]:
+        own, other = match(lists[leader, party], lists[party, leader])
+        places[party] = np.full(_rows(leader, lists), -1, dtype=np.int64)
+        places[party][own] = other
+        common = np.intersect1d(common, own, assume_unique=True)
+    return {leader: common, **{party: place[common] for party, place in places.items()}}
+
+
+def unite(parties: Sequence[int], lists: dict[tuple[int, int], Hashes], key: bytes) -> tuple[dict[int, Positions], int]:
+    """Return where every party's rows stand in the union of all rows, and the size of the union.
+
+    Parameters
+    ----------
+    parties : sequence of int
+        All parties.
+    lists : dict
+        ``lists[owner, peer]`` for every ordered pair of parties.
+    key : bytes
+        32 bytes of the helper alone: the union is put in a secret random order, so that a place tells
+        nothing about who else has the row.
+
+    Returns
+    -------
+    tuple
+        ``slots[party][row]``, the row's place in the union, int64; and the number of places.
+    """
+    labels: dict[int, Positions] = {}
+    size = 0
+    for index, party in enumerate(parties):
+        peer = next(other for other in parties if other != party)
+        own = np.full(len(lists[party, peer]), -1, dtype=np.int64)
+        for earlier in parties[:index]:
+            left, right = match(lists[earlier, party], lists[party, earlier])
+            own[right] = labels[earlier][left]
+        fresh = np.flatnonzero(own < 0)
+        own[fresh] = np.arange(size, size + len(fresh))
+        size += len(fresh)
+        labels[party] = own
+    places = shuffled(size, key)
+    return {party: places[label] for party, label in labels.items()}, size
+
+
+def scatter(values: npt.NDArray[Any], slots: Positions, size: int) -> npt.NDArray[Any]:
+    """Return `values` (rows, ...) at their places of the union, zero where the party has no row."""
+    spread = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
+    spread[slots] = values
+    return spread
+
+
+def _rows(owner: int, lists: dict[tuple[int, int], Hashes]) -> int:
+    return next(len(hashes) for (party, _), hashes in lists.items() if party == owner)

@@ -1,0 +1,410 @@
+"""Products of private columns with a commodity server: open once, then answer any contingency table.
+
+A *factor* is a matrix (rows x states) that nobody knows in the clear: an indicator matrix or a fixed-point
+column of one party, or the row-wise product of such factors. Its mask is the sum of pseudo-random matrices,
+one for each *holder*; a holder's matrix follows from the key that it shares with the helper, so the helper
+knows the whole mask without a message. What the data parties see is the *opening*: the factor minus its mask.
+
+For factors X and Y with openings x, y and masks R, S: X'Y = x'y + x'S + R'y + R'S. The parties compute the
+first three terms, each adding a pseudo-random pad; the helper returns R'S (its size does not depend on the
+rows) minus the pads. Only the sum of all shares, which is the answer, can be read. A row-wise product is
+opened in the same way, so tables over k columns take ceil(log2 k) - 1 further openings. Alternatively the
+helper deals row-wise shares of the products of masks (*subset shares*), and a table over k factors is
+answered without a further opening, at 2^k - k - 2 corrections.
+
+**Reveals** to the data parties nothing but the number of rows; to the helper the names and sizes of factors
+and the list of questions; to whoever adds the shares of a table that table alone.
+**Assumes** that the helper colludes with no data party and with no one who sees openings or shares.
+
+References
+----------
+.. [1] D. Beaver, "Commodity-based cryptography", STOC 1997.
+.. [2] W. Du and Z. Zhan, "Building decision tree classifier on private data", 2002.
+.. [3] F. van Daalen et al., "Privacy Preserving n-Party Scalar Product Protocol", IEEE TPDS 34(4), 2023.
+"""
+
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.mpc import ring
+from fedbayes.mpc.prg import expand
+from fedbayes.mpc.ring import RingArray
+
+Table = tuple[str, ...]
+"""Names of the factors of one question, in the order of the answer's axes."""
+MOST_FACTORS = 8
+ROUND_SECONDS = 3.3
+BYTES_PER_SECOND = 8e6
+FEW_CELLS = 4
+"""Up to this many cells, elementwise products beat a matrix product by limbs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One shared matrix.
+
+    Attributes
+    ----------
+    name : str
+        Unique in the job: masks follow from it.
+    holders : tuple of int
+        Parties whose keys make the mask, ascending.
+    width : int
+        Columns that travel.
+    complete : bool
+        Whether one more column follows from the others because every row sums to one (indicator matrices).
+    """
+
+    name: str
+    holders: tuple[int, ...]
+    width: int
+    complete: bool = False
+
+    @property
+    def states(self) -> int:
+        """Number of columns in use."""
+        return self.width + int(self.complete)
+
+
+def product_factor(name: str, left: Factor, right: Factor) -> Factor:
+    """Return the factor of the row-wise product: its states are the pairs of states, the right one fastest."""
+    complete = left.complete and right.complete
+    holders = tuple(sorted({*left.holders, *right.holders}))
+    return Factor(name, holders, left.states * right.states - int(complete), complete)
+
+
+def complete_opening(opening: RingArray, factor: Factor) -> RingArray:
+    """Return the opening (rows, states): the last column is one minus the others where it did not travel."""
+    if not factor.complete:
+        return opening
+    last = np.ones(len(opening), dtype=opening.dtype) - opening.sum(axis=1, dtype=opening.dtype)
+    return np.column_stack([opening, last])
+
+
+def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.uint32) -> RingArray:
+    """Return one holder's part of a mask, (rows, states) of the ring.
+
+    Parameters
+    ----------
+    key : bytes
+        The key of this holder and the helper.
+    factor : Factor
+        Whose mask.
+    rows : int
+        Rows as they were opened.
+    dtype : dtype
+        The ring the factor was opened in.
+    """
+    part = expand(key, f"mask|{factor.name}", (rows, factor.width), dtype)
+    if not factor.complete:
+        return part
+    last = ring.negate(part.sum(axis=1, dtype=part.dtype))
+    return np.column_stack([part, last])
+
+
+def open_values(values: RingArray, key: bytes, factor: Factor) -> RingArray:
+    """Return this holder's part of an opening: its values (rows, width) minus its part of the mask.
+
+    **Reveals** nothing without the key: uniform over the ring.
+    """
+    masked: RingArray = values - expand(key, f"mask|{factor.name}", values.shape, values.dtype)
+    return masked
+
+
+def row_products(matrices: Sequence[RingArray]) -> RingArray:
+    """Return the row-wise Kronecker product: (rows, product of the widths), the last factor fastest."""
+
+    def pair(left: RingArray, right: RingArray) -> RingArray:
+        joint: RingArray = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
+        return joint
+
+    return reduce(pair, matrices)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Row-wise shares of the product of several masks: `padder` expands its share, `receiver` is sent the rest."""
+
+    subset: Table
+    padder: int
+    receiver: int
+
+
+def corrections_for(table: Table, parties: Sequence[int]) -> list[Correction]:
+    """Return the corrections that a table over three or more factors needs, for subset shares."""
+    ordered = sorted(parties)
+    found = []
+    for size in range(2, len(table)):
+        for subset in combinations(table, size):
+            turn = zlib.crc32("|".join(subset).encode()) % len(ordered)
+            found.append(Correction(subset, ordered[turn], ordered[(turn + 1) % len(ordered)]))
+    return found
+
+
+def subset_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+    """Return the estimated cost of subset shares: the corrections' transport, dealt along with the alignment."""
+    columns = sum(int(np.prod(subset)) for size in range(2, len(widths)) for subset in combinations(widths, size))
+    return columns * rows * item_bytes * (1.0 + 1.0 / parties) / BYTES_PER_SECOND
+
+
+def tree_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+    """Return the estimated cost of a multiplication tree: its openings' transport and its rounds."""
+    level, columns, rounds = [int(width) for width in widths], 0, 0
+    while len(level) > 2:
+        merged = [int(np.prod(level[i : i + 2])) for i in range(0, len(level), 2)]
+        columns += sum(merged[: len(level) // 2])
+        level, rounds = merged, rounds + 1
+    return rounds * ROUND_SECONDS + 3 * columns * rows * item_bytes * parties / BYTES_PER_SECOND
+
+
+class DataSide:
+    """What one data party computes. Arrays are (rows, states) in the common row order and one ring.
+
+    Parameters
+    ----------
+    own : int
+        This party.
+    parties : sequence of int
+        All data parties.
+    key : bytes
+        The key of this party and the helper.
+    factors : mapping of str to Factor
+        Every factor that questions may name.
+    openings, masks : mapping of str to ndarray
+        Complete openings of all factors; this party's mask parts of those that it holds.
+    corrections : mapping of Table to ndarray
+        What the helper dealt to this party: (rows, states of the subset).
+    """
+
+    def __init__(
+        self,
+        own: int,
+        parties: Sequence[int],
+        key: bytes,
+        factors: Mapping[str, Factor],
+        openings: Mapping[str, RingArray],
+        masks: Mapping[str, RingArray],
+        corrections: Mapping[Table, RingArray] | None = None,
+    ) -> None:
+        self.own = own
+        self.parties = tuple(sorted(parties))
+        self._key = key
+        self._factors = factors
+        self._openings = openings
+        self._masks = masks
+        self._corrections = corrections or {}
+
+    def _leads(self, name: str) -> bool:
+        return self._factors[name].holders[0] == self.own
+
+    def _with_own(self, name: str, leads: bool) -> RingArray | None:
+        """Return [leads] * opening + own mask part, or None where both are absent."""
+        mask = self._masks.get(name)
+        if not leads:
+            return mask
+        return self._openings[name] if mask is None else self._openings[name] + mask
+
+    def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
+        """Return this party's padded shares of all tables, flat, in order (C order within a table).
+
+        **Reveals** nothing without the other shares: the pad is uniform and known to the helper alone.
+        """
+        blocks = _pair_blocks(tables, self._pair_block, self._factors)
+        dtype = next(iter(self._openings.values())).dtype
+        flat = [
+            blocks[index] if len(table) == 2 else self._share(table).reshape(-1) for index, table in enumerate(tables)
+        ]
+        shares = np.concatenate(flat).astype(dtype, copy=False)
+        padded: RingArray = shares + answer_pad(self._key, tables, batch, len(shares), dtype)
+        return padded
+
+    def _pair_block(self, left: str, rights: Sequence[str]) -> RingArray:
+        leads = self._leads(left)
+        states = [self._factors[name].states for name in rights]
+        opening = self._openings[left]
+        block = np.zeros((opening.shape[1], sum(states)), dtype=opening.dtype)
+        parts = [self._with_own(name, leads) for name in rights]
+        if any(part is not None for part in parts):
+            stacked = [
+                np.zeros((len(opening), width), dtype=opening.dtype) if part is None else part
+                for part, width in zip(parts, states, strict=True)
+            ]
+            block += inner_product(opening, np.concatenate(stacked, axis=1))
+        if left in self._masks:
+            block += inner_product(self._masks[left], np.concatenate([self._openings[name] for name in rights], axis=1))
+        return block
+
+    def _share(self, table: Table) -> RingArray:
+        """Return the unpadded share of a table over one factor, or over three or more with subset shares."""
+        if len(table) == 1:
+            part = self._with_own(table[0], self._leads(table[0]))
+            width = self._factors[table[0]].states
+            dtype = self._openings[table[0]].dtype
+            return np.zeros(width, dtype) if part is None else part.sum(axis=0, dtype=dtype)
+        sizes = tuple(self._factors[name].states for name in table)
+        dealt = {correction.subset: correction for correction in corrections_for(table, self.parties)}
+        total = np.zeros(sizes, dtype=self._openings[table[0]].dtype)
+        for size in range(len(table)):
+            for subset in combinations(table, size):
+                share = self._mask_share(subset, table, dealt.get(subset))
+                if share is not None:
+                    total += self._term(table, subset, share)
+        return total
+
+    def _mask_share(self, subset: Table, table: Table, dealt: Correction | None) -> RingArray | None:
+        if not subset:
+            return (
+                np.ones((len(self._openings[table[0]]), 1), self._openings[table[0]].dtype)
+                if (self._leads(table[0]))
+                else None
+            )
+        if dealt is None:
+            return self._masks.get(subset[0])
+        if dealt.padder == self.own:
+            return correction_pad(self._key, subset, self._shape(subset), self._openings[subset[0]].dtype)
+        return self._corrections[subset] if dealt.receiver == self.own else None
+
+    def _shape(self, subset: Table) -> tuple[int, int]:
+        width = int(np.prod([self._factors[name].states for name in subset]))
+        return len(self._openings[subset[0]]), width
+
+    def _term(self, table: Table, subset: Table, share: RingArray) -> RingArray:
+        """Return the sum over rows of (openings outside the subset) x share, axes in the table's order."""
+        outside = [name for name in table if name not in subset]
+        block = inner_product(row_products([self._openings[name] for name in outside]), share)
+        names = [*outside, *subset]
+        sizes = [self._factors[name].states for name in names]
+        return np.transpose(block.reshape(sizes), [names.index(name) for name in table])
+
+    def product_part(self, factor: Factor, left: str, right: str) -> RingArray:
+        """Return this party's part of the opening of the row-wise product `factor`, (rows, width).
+
+        **Reveals** nothing: a holder's part is masked by its share of the new mask.
+        """
+        x, y = self._openings[left], self._openings[right]
+        part = np.zeros((len(x), factor.states), dtype=x.dtype)
+        right_side = self._with_own(right, self._leads(left))
+        if right_side is not None:
+            part += row_products([x, right_side])
+        if left in self._masks:
+            part += row_products([self._masks[left], y])
+        part = part[:, : factor.width]
+        part -= expand(self._key, f"mask|{factor.name}", part.shape, part.dtype)
+        part -= expand(self._key, f"pad|{factor.name}", part.shape, part.dtype)
+        return part
+
+
+class HelperSide:
+    """What the commodity server computes: masks, and never anything that depends on data.
+
+    Parameters
+    ----------
+    keys : mapping of int to bytes
+        The key shared with every data party.
+    factors : mapping of str to Factor
+        Every factor that questions may name.
+    masks : mapping of str to ndarray
+        Whole masks, (rows, states), in the common row order.
+    """
+
+    def __init__(
+        self, keys: Mapping[int, bytes], factors: Mapping[str, Factor], masks: Mapping[str, RingArray]
+    ) -> None:
+        self._keys = dict(sorted(keys.items()))
+        self._factors = factors
+        self._masks = masks
+
+    def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
+        """Return the helper's shares of all tables, flat: products of masks minus everyone's pads."""
+
+        def block(left: str, rights: Sequence[str]) -> RingArray:
+            return inner_product(self._masks[left], np.concatenate([self._masks[name] for name in rights], axis=1))
+
+        blocks = _pair_blocks(tables, block, self._factors)
+        dtype = next(iter(self._masks.values())).dtype
+        flat = [blocks[index] if len(table) == 2 else self._whole(table) for index, table in enumerate(tables)]
+        shares = np.concatenate(flat).astype(dtype, copy=False)
+        for key in self._keys.values():
+            shares = shares - answer_pad(key, tables, batch, len(shares), dtype)
+        return shares
+
+    def _whole(self, table: Table) -> RingArray:
+        mask = self._masks[table[0]]
+        if len(table) == 1:
+            return np.zeros(mask.shape[1], dtype=mask.dtype)
+        rest = row_products([self._masks[name] for name in table[1:]])
+        return inner_product(mask, rest).reshape(-1)
+
+    def correction(self, correction: Correction) -> RingArray:
+        """Return what the receiver of row-wise shares is sent: uniform without the padder's key."""
+        whole = row_products([self._masks[name] for name in correction.subset])
+        pad = correction_pad(self._keys[correction.padder], correction.subset, whole.shape, whole.dtype)
+        sent: RingArray = whole - pad
+        return sent
+
+    def product_part(self, factor: Factor, left: str, right: str) -> RingArray:
+        """Return the helper's part of the opening of a row-wise product, padded by every holder's pad."""
+        part = row_products([self._masks[left], self._masks[right]])[:, : factor.width]
+        for holder in factor.holders:
+            part = part + expand(self._keys[holder], f"pad|{factor.name}", part.shape, part.dtype)
+        return part
+
+
+def answer_pad(key: bytes, tables: Sequence[Table], batch: str, size: int, dtype: npt.DTypeLike) -> RingArray:
+    """Return the pad of one party's answers to a batch: bound to the round and to the questions."""
+    questions = hashlib.sha256(repr(list(tables)).encode()).hexdigest()
+    return expand(key, f"answers|{batch}|{questions}", size, dtype)
+
+
+def correction_pad(key: bytes, subset: Table, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
+    """Return the padder's row-wise share of a product of masks."""
+    return expand(key, f"subset|{'|'.join(subset)}", shape, dtype)
+
+
+def split_answers(
+    total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]
+) -> list[npt.NDArray[np.int64]]:
+    """Return the tables of a flat sum of shares as signed integers, one axis a factor."""
+    lifted, start, found = ring.lift(total), 0, []
+    for table in tables:
+        sizes = tuple(factors[name].states for name in table)
+        stop = start + int(np.prod(sizes))
+        found.append(lifted[start:stop].reshape(sizes))
+        start = stop
+    return found
+
+
+def _pair_blocks(
+    tables: Sequence[Table], block: Callable[[str, Sequence[str]], RingArray], factors: Mapping[str, Factor]
+) -> dict[int, RingArray]:
+    """Answer all two-factor tables with one matrix product for each left factor."""
+    groups: dict[str, list[int]] = {}
+    for index, table in enumerate(tables):
+        if len(table) == 2:
+            groups.setdefault(table[0], []).append(index)
+    found: dict[int, RingArray] = {}
+    for left, members in groups.items():
+        rights = list(dict.fromkeys(tables[index][1] for index in members))
+        whole = block(left, rights)
+        stops = np.cumsum([factors[name].states for name in rights])
+        columns = dict(zip(rights, np.split(whole, stops[:-1], axis=1), strict=True))
+        for index in members:
+            found[index] = np.ascontiguousarray(columns[tables[index][1]]).reshape(-1)
+    return found
+
+
+def inner_product(left: RingArray, right: RingArray) -> RingArray:
+    """Return left' @ right in the ring, for matrices (rows, p) and (rows, q)."""
+    if left.shape[1] * right.shape[1] > FEW_CELLS:
+        return ring.matmul(left.T, right)
+    sums = [
+        [(left[:, i] * right[:, j]).sum(dtype=left.dtype) for j in range(right.shape[1])] for i in range(left.shape[1])
+    ]
+    return np.array(sums, dtype=left.dtype)

@@ -1,0 +1,81 @@
+"""Alignment: laws of matching, sizes only in errors, nothing of an identifier in what travels."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbayes.mpc import alignment
+
+people = st.sets(st.integers(0, 40), max_size=30)
+
+
+def pair_key(first: int, second: int) -> bytes:
+    return bytes([min(first, second), max(first, second)] * 16)
+
+
+def lists_of(rows: dict[int, list[str]]) -> dict[tuple[int, int], np.ndarray]:
+    return {(a, b): alignment.keyed_hashes(rows[a], pair_key(a, b)) for a, b in itertools.permutations(rows, 2)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(people, min_size=2, max_size=4))
+def test_intersection_is_the_common_people_in_one_order(sets):
+    rows = {party: [f"id{p}" for p in sorted(group, reverse=party % 2 == 0)] for party, group in enumerate(sets)}
+    places = alignment.intersect(list(rows), lists_of(rows))
+    ordered = [[rows[party][place] for place in places[party]] for party in rows]
+    assert all(order == ordered[0] for order in ordered)
+    assert set(ordered[0]) == {f"id{p}" for p in set.intersection(*sets)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(people, min_size=2, max_size=4))
+def test_union_gives_every_person_one_place(sets):
+    rows = {party: [f"id{p}" for p in group] for party, group in enumerate(sets)}
+    slots, size = alignment.unite(list(rows), lists_of(rows), bytes(32))
+    assert size == len(set.union(*sets))
+    where = {}
+    for party, names in rows.items():
+        for row, name in enumerate(names):
+            assert where.setdefault(name, slots[party][row]) == slots[party][row]
+    assert sorted(where.values()) == list(range(size))
+
+
+def test_union_order_does_not_tell_who_brought_a_row():
+    rows = {1: [f"a{i}" for i in range(500)], 2: [f"b{i}" for i in range(500)]}
+    slots, size = alignment.unite([1, 2], lists_of(rows), bytes(range(32)))
+    assert size == 1000
+    assert 150 < np.mean(slots[1] < 500) * 500 < 350
+
+
+def test_hashes_of_two_keys_share_nothing_and_look_uniform():
+    names = [str(i) for i in range(4000)]
+    first, second = (alignment.keyed_hashes(names, bytes([k]) * 32) for k in (1, 2))
+    assert first.shape == (4000, 2)
+    assert len(alignment.match(first, second)[0]) == 0
+    bits = np.unpackbits(first.view(np.uint8))
+    assert abs(bits.mean() - 0.5) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "words"),
+    [(["a", None, ""], "2 rows have no identifier"), (["secret", "secret", "b"], "1 rows repeat")],
+)
+def test_gaps_and_repeats_are_counted_and_never_shown(identifiers, words):
+    with pytest.raises(alignment.AlignmentError, match=words) as caught:
+        alignment.check_identifiers(identifiers)
+    assert "secret" not in str(caught.value)
+
+
+def test_scatter_puts_zero_where_a_party_has_no_row():
+    spread = alignment.scatter(np.array([[5], [7]]), np.array([3, 0]), 4)
+    assert spread[:, 0].tolist() == [7, 0, 0, 5]
+
+
+def test_shuffle_is_a_permutation_that_follows_from_the_key():
+    order = alignment.shuffled(1000, bytes(32))
+    assert np.array_equal(np.sort(order), np.arange(1000))
+    assert np.array_equal(order, alignment.shuffled(1000, bytes(32)))
+    assert not np.array_equal(order, alignment.shuffled(1000, bytes([1]) * 32))
