@@ -1,0 +1,185 @@
+"""The one way in which table values become codes and numbers.
+
+Values are compared through their **canonical text** (:func:`canonical_text`), because the same category
+reaches stations as ``1``, ``1.0``, ``"1"``, ``"1.0"``, ``True`` or ``" TRUE"``, as the file was written:
+
+- whole numbers, however written (``1.0``, ``"1.0"``, ``"01"``, ``"1e0"``), become their integer: ``"1"``;
+- other numbers become the shortest text that reads back as the same float: ``"0.50"`` -> ``"0.5"``;
+- truth values become ``"true"`` and ``"false"`` in whatever case they are written; where the domain knows
+  ``1`` and ``0`` but no truth values (or the reverse), they stand for one another;
+- other text is stripped of surrounding blanks and otherwise kept, with its case;
+- ``None``, NaN, NaT, NA and empty text are missing.
+
+Two categories of one column with the same canonical text are refused.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Outside = Literal["clip", "refuse"]
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_WHOLE = re.compile(r"-?\d{1,18}")
+_LONGEST_NUMBER = 40
+_LARGEST_TABLE = 1_000_000
+
+
+class SchemaError(ValueError):
+    """A malformed domain, or a column that does not fit it; the text names the column, never a value."""
+
+
+def canonical_text(value: object) -> str | None:
+    """Return the canonical text of one value, or None where it is missing (rules: see the module)."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return _float_text(float(value))
+    text = str(value).strip()
+    if text.casefold() in ("true", "false"):
+        return text.casefold()
+    if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
+        return _float_text(float(text)) if re.search(r"[.eE]", text) else str(int(text))
+    return text or None
+
+
+def _float_text(value: float) -> str | None:
+    if math.isnan(value):
+        return None
+    if math.isfinite(value) and value == math.floor(value) and abs(value) < 2.0**53:
+        return str(int(value))
+    return repr(value)
+
+
+def bin_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int32]:
+    """Return the bin of each value (float64 within the edges, NaN = missing): int32, -1 = missing."""
+    count = len(edges) - 1
+    width = (edges[-1] - edges[0]) / count
+    missing = np.isnan(values)
+    if np.allclose(np.diff(edges), width, rtol=1e-9, atol=0.0):
+        position = np.floor((np.where(missing, edges[0], values) - edges[0]) / width).astype(np.int32)
+    else:
+        position = (np.searchsorted(edges, values, side="right") - 1).astype(np.int32)
+    codes = np.clip(position, 0, count - 1)
+    codes[missing] = -1
+    return np.asarray(codes)
+
+
+def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outside) -> NDArray[np.float64]:
+    """Return a numeric column as float64 within the bounds, NaN = missing.
+
+    Raises
+    ------
+    SchemaError
+        Naming the column: text that is no number; with ``outside="refuse"``, a value outside the bounds.
+    """
+    array = _as_float(name, values)
+    if outside == "refuse" and bool(np.any((array < bounds[0]) | (array > bounds[1]))):
+        raise SchemaError(
+            f'column {name!r} holds a value outside its bounds: correct it, widen the bounds, or give outside="clip"'
+        )
+    return np.clip(array, *bounds)
+
+
+def _as_float(name: str, values: Any) -> NDArray[np.float64]:
+    dtype = getattr(values, "dtype", None)
+    kind = getattr(dtype, "kind", "O")
+    if kind in "Mmc":
+        raise SchemaError(f"column {name!r} is no plain number: convert it, or give categories in the domain")
+    if kind in "iuf" and not hasattr(dtype, "na_value"):
+        return np.asarray(values, dtype=np.float64)
+    import pandas
+
+    try:
+        parsed = pandas.Series(pandas.to_numeric(pandas.Series(values), errors="raise"))
+        return np.asarray(parsed.to_numpy(dtype=np.float64, na_value=np.nan))
+    except (ValueError, TypeError):
+        problem = SchemaError(
+            f"column {name!r} is numeric in the domain but holds text: correct the file, "
+            "or give its categories in the domain"
+        )
+    raise problem  # outside the handler: pandas quotes the offending value, which must not be chained
+
+
+def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outside) -> NDArray[np.int32]:
+    """Return the codes of a categorical column, int32, -1 = missing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column, for messages.
+    values : array or pandas.Series
+        Shape (n,).
+    codes : mapping
+        Code of every accepted canonical text.
+    outside : {"clip", "refuse"}
+        Make unknown categories missing, or raise.
+
+    Raises
+    ------
+    SchemaError
+        Naming the column: with ``outside="refuse"``, a value outside the categories.
+    """
+    found, missing = _category_codes(codes, values)
+    if outside == "refuse" and bool(np.any((found < 0) & ~missing)):
+        raise SchemaError(
+            f"column {name!r} holds a value outside its categories: correct it, extend the domain, "
+            'or give outside="clip"'
+        )
+    return found
+
+
+def _category_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Return (codes, where missing)."""
+    dtype = getattr(values, "dtype", None)
+    kind = "O" if dtype is None or hasattr(dtype, "na_value") else str(dtype.kind)
+    if kind in "iu":
+        array = np.asarray(values)
+        found = _whole_codes(codes, array)
+        if found is not None:
+            return found, np.zeros(len(array), dtype=np.bool_)
+    if kind == "f":
+        array = np.asarray(values, dtype=np.float64)
+        missing = np.isnan(array)
+        whole = np.where(missing, 0.0, array)
+        if bool(np.all((whole == np.floor(whole)) & (np.abs(whole) <= 2.0**52))):
+            found = _whole_codes(codes, whole.astype(np.int64))
+            if found is not None:
+                found[missing] = -1
+                return found, missing
+    return _factorized_codes(codes, values)
+
+
+def _whole_codes(codes: Mapping[str, int], values: NDArray[Any]) -> NDArray[np.int32] | None:
+    """Codes of whole numbers through a table over the range of the whole categories; None if too wide."""
+    whole = {int(text): code for text, code in codes.items() if _WHOLE.fullmatch(text)}
+    low = min(whole, default=0)
+    size = max(whole, default=0) - low + 1
+    if size > _LARGEST_TABLE or values.dtype == np.uint64:
+        return None
+    table = np.full(size + 1, -1, dtype=np.int32)
+    for value, code in whole.items():
+        table[value - low] = code
+    offsets = (values.astype(np.int64) - low).view(np.uint64)
+    return np.asarray(table[np.minimum(offsets, np.uint64(size)).view(np.int64)])
+
+
+def _factorized_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Codes of any values through their distinct ones (one pass of a hash table)."""
+    import pandas
+
+    positions, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)
+    texts = [canonical_text(value) for value in distinct]
+    table = np.array([codes.get(text, -1) if text is not None else -1 for text in texts] + [-1], dtype=np.int32)
+    absent = np.array([text is None for text in texts] + [True], dtype=np.bool_)
+    return np.asarray(table[positions]), np.asarray(absent[positions])

@@ -1,0 +1,221 @@
+"""Scores of probabilistic classifiers, from single predictions or from sums that stations may add up.
+
+Everything that :class:`Tallies` holds is a sum over rows, so the tallies of many stations add up to those of
+the pooled table, and noise can be added to them. Areas under the curve then come from histograms of scores.
+
+References
+----------
+.. [1] Hand and Till (2001); WEKA's "weighted average" of one-against-the-rest areas, weighted by class size.
+.. [2] Guo et al. (2017), On calibration of modern neural networks: expected calibration error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SCORE_BINS = 512
+CALIBRATION_BINS = 10
+LARGEST_LOSS = 30.0
+_WIDEST_SCORE = 6.0
+
+
+def accuracy(truth: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Return the share of equal entries (codes, shape (n,)); NaN without rows."""
+    return float(np.mean(truth == predicted)) if len(truth) else float("nan")
+
+
+def log_loss(truth: NDArray[Any], log_probabilities: Floats) -> float:
+    """Return the mean of -log P(true class) (at most 30 a row); ``log_probabilities``: shape (n, classes)."""
+    if not len(truth):
+        return float("nan")
+    return float(np.mean(row_losses(truth, log_probabilities)))
+
+
+def row_losses(truth: NDArray[Any], log_probabilities: Floats, largest: float = LARGEST_LOSS) -> Floats:
+    """Return -log P(true class) of each row, within [0, largest]; float64, shape (n,)."""
+    return np.asarray(np.clip(-log_probabilities[np.arange(len(truth)), truth], 0.0, largest))
+
+
+def auc(positive: NDArray[np.bool_], scores: Floats) -> float:
+    """Return the exact area under the ROC curve; ties count half; NaN where one side is empty.
+
+    Parameters
+    ----------
+    positive : ndarray
+        Truth, bool, shape (n,).
+    scores : ndarray
+        Higher means more likely positive, float64, shape (n,).
+    """
+    _, tie = np.unique(scores, return_inverse=True)
+    groups = int(tie.max()) + 1 if len(tie) else 0
+    above = np.bincount(tie[positive], minlength=groups).astype(np.float64)
+    below = np.bincount(tie[~positive], minlength=groups).astype(np.float64)
+    return auc_from_histograms(above, below)
+
+
+def auc_from_histograms(positive: Floats, negative: Floats) -> float:
+    """Return the area under the ROC curve from counts by increasing score; shape (bins,) each; ties count half.
+
+    Noisy counts are cut at zero first; NaN where one side is empty.
+    """
+    above, below = np.maximum(positive, 0.0), np.maximum(negative, 0.0)
+    pairs = float(above.sum()) * float(below.sum())
+    if pairs <= 0:
+        return float("nan")
+    beaten = np.concatenate([[0.0], np.cumsum(below)[:-1]])
+    return float(np.sum(above * (beaten + 0.5 * below)) / pairs)
+
+
+def weighted_auc(truth: NDArray[Any], probabilities: Floats) -> float:
+    """Return the mean of the one-against-the-rest areas, weighted by class size; exact.
+
+    Parameters
+    ----------
+    truth : ndarray
+        Codes, int, shape (n,).
+    probabilities : ndarray
+        float64, shape (n, classes); any increasing function of them does, column by column.
+    """
+    columns = range(probabilities.shape[1])
+    areas = np.array([auc(truth == c, probabilities[:, c]) for c in columns])
+    sizes = np.array([np.sum(truth == c) for c in columns], dtype=np.float64)
+    return _weighted(areas, sizes)
+
+
+def _weighted(areas: Floats, sizes: Floats) -> float:
+    known = ~np.isnan(areas) & (sizes > 0)
+    return float(np.average(areas[known], weights=sizes[known])) if bool(known.any()) else float("nan")
+
+
+def score_bins(log_probabilities: Floats, bins: int = SCORE_BINS) -> NDArray[np.int64]:
+    """Return the bin of each one-against-the-rest score, int64, shape (n, classes).
+
+    The score is asinh(log-odds): fine near even odds and coarse far out, where naive Bayes puts most rows.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.log(-np.expm1(np.minimum(log_probabilities, -1e-300)))
+        odds = np.nan_to_num(log_probabilities - others, nan=0.0, posinf=1e9, neginf=-1e9)
+    position = (np.arcsinh(odds) / _WIDEST_SCORE + 1) / 2 * bins
+    return np.asarray(np.clip(np.floor(position), 0, bins - 1).astype(np.int64))
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """Sums over rows from which all scores follow; tallies of disjoint tables add up.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Rows by class scored, whether the row is of that class (0 no, 1 yes) and bin of the score; shape
+        (scored, 2, bins), where ``scored`` is 1 for two classes (the second class) and else every class.
+    confusion : ndarray
+        Rows by true and predicted class, shape (classes, classes).
+    confidence : ndarray
+        Rows by tenth of the probability of the predicted class and whether it was right, shape (10, 2).
+    loss : float
+        Sum of -log P(true class), each at most ``LARGEST_LOSS``.
+    """
+
+    scores: Floats
+    confusion: Floats
+    confidence: Floats
+    loss: float
+
+    def __add__(self, other: Tallies) -> Tallies:
+        return Tallies(
+            self.scores + other.scores,
+            self.confusion + other.confusion,
+            self.confidence + other.confidence,
+            self.loss + other.loss,
+        )
+
+    def flat(self) -> tuple[NDArray[np.int64], float]:
+        """Return (every count in one int64 array, the loss)."""
+        parts = (self.scores, self.confusion, self.confidence)
+        return np.concatenate([np.rint(p).astype(np.int64).ravel() for p in parts]), self.loss
+
+    @classmethod
+    def from_flat(cls, counts: NDArray[Any], loss: float, classes: int, bins: int = SCORE_BINS) -> Tallies:
+        """Read what :meth:`flat` wrote."""
+        shapes = ((scored_classes(classes), 2, bins), (classes, classes), (CALIBRATION_BINS, 2))
+        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        if counts.shape != (int(cuts[-1]),):
+            raise ValueError(f"tallies of {classes} classes have {int(cuts[-1])} counts")
+        parts = np.split(np.asarray(counts, dtype=np.float64), cuts[:-1])
+        scores, confusion, confidence = (p.reshape(s) for p, s in zip(parts, shapes, strict=True))
+        return cls(scores, confusion, confidence, float(loss))
+
+
+def scored_classes(classes: int) -> int:
+    """Return how many one-against-the-rest curves differ: one for two classes, else one a class."""
+    return 1 if classes == 2 else classes
+
+
+def tally(
+    truth: NDArray[Any], log_probabilities: Floats, bins: int = SCORE_BINS, largest: float = LARGEST_LOSS
+) -> Tallies:
+    """Return the tallies of a table.
+
+    Parameters
+    ----------
+    truth : ndarray
+        Codes of the true classes, int, shape (n,), none missing.
+    log_probabilities : ndarray
+        log P(class | row), float64, shape (n, classes).
+    bins : int
+        Bins of scores.
+    largest : float
+        Largest loss that one row adds.
+    """
+    classes = log_probabilities.shape[1]
+    scored = scored_classes(classes)
+    chosen = [1] if scored == 1 else list(range(classes))
+    positions = score_bins(log_probabilities, bins)
+    scores = np.zeros((scored, 2, bins))
+    for row, label in enumerate(chosen):
+        cell = (truth == label) * bins + positions[:, label]
+        scores[row] = np.bincount(cell, minlength=2 * bins).reshape(2, bins)
+    predicted = log_probabilities.argmax(axis=1)
+    confusion = np.bincount(truth * classes + predicted, minlength=classes**2).reshape(classes, classes)
+    surest = np.exp(log_probabilities.max(axis=1))
+    tenth = np.clip((surest * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
+    confidence = np.bincount(tenth * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
+    loss = float(row_losses(truth, log_probabilities, largest).sum())
+    return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
+
+
+def scores_of(tallies: Tallies) -> dict[str, Any]:
+    """Return accuracy, auc, log_loss, calibration and n from tallies, exact or noisy (cut at zero first)."""
+    confusion = np.maximum(tallies.confusion, 0.0)
+    rows = float(confusion.sum())
+    right = float(np.trace(confusion)) / rows if rows > 0 else float("nan")
+    areas = np.array([auc_from_histograms(yes, no) for no, yes in tallies.scores])
+    sizes = np.maximum(tallies.scores[:, 1, :].sum(axis=1), 0.0)
+    loss = max(tallies.loss, 0.0) / rows if rows > 0 else float("nan")
+    return {
+        "accuracy": right,
+        "auc": _weighted(areas, sizes),
+        "log_loss": loss,
+        "calibration": calibration(tallies.confidence),
+        "n": rows,
+    }
+
+
+def calibration(confidence: Floats) -> dict[str, Any]:
+    """Return the expected calibration error and its table from (10, 2) counts of wrong and right predictions.
+
+    A tenth's confidence is taken as its middle, so the error is exact up to half a tenth.
+    """
+    counts = np.maximum(confidence, 0.0)
+    rows = counts.sum(axis=1)
+    middle = (np.arange(CALIBRATION_BINS) + 0.5) / CALIBRATION_BINS
+    observed = np.divide(counts[:, 1], rows, out=np.full(len(rows), np.nan), where=rows > 0)
+    gaps = np.where(rows > 0, np.abs(np.nan_to_num(observed) - middle), 0.0)
+    error = float((gaps * rows).sum() / rows.sum()) if rows.sum() > 0 else float("nan")
+    return {"error": error, "confidence": middle, "accuracy": observed, "rows": rows}

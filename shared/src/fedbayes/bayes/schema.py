@@ -1,0 +1,233 @@
+"""Public domains of columns: what is agreed before anybody looks at data.
+
+A *domain* is public knowledge::
+
+    {"sex": {"categories": ["female", "male"]}, "age": {"bounds": [17, 90]}}
+
+How values are compared with it is told in :mod:`fedbayes.bayes.encoding`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.encoding import Outside, SchemaError, canonical_text, categories, numbers
+
+__all__ = ["MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
+
+MAXIMUM_CATEGORIES = 100_000
+MAXIMUM_BINS = 10_000
+_ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column's public domain: categories or bounds, exactly one of the two.
+
+    Parameters
+    ----------
+    name : str
+    categories : tuple or None
+        JSON scalars (text, number, truth value), in the order of their codes.
+    bounds : (float, float) or None
+        Finite, the lower one first; values outside are clipped or refused.
+
+    Raises
+    ------
+    SchemaError
+        Naming the column and the remedy.
+    """
+
+    name: str
+    categories: tuple[Any, ...] | None = None
+    bounds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise SchemaError("a column of the domain has no name: give every column as text")
+        if (self.categories is None) == (self.bounds is None):
+            raise SchemaError(f"column {self.name!r}: give either categories or bounds, not both")
+        if self.bounds is not None:
+            low, high = self.bounds
+            if not (math.isfinite(high - low) and low < high):
+                raise SchemaError(f"column {self.name!r}: bounds must be two finite numbers, the lower first")
+        elif not 1 <= len(self.keys) <= MAXIMUM_CATEGORIES:
+            raise SchemaError(f"column {self.name!r}: give between 1 and {MAXIMUM_CATEGORIES} categories")
+
+    @classmethod
+    def from_json(cls, name: str, entry: object) -> Column:
+        """Read ``{"categories": [...]}`` or ``{"bounds": [low, high]}``; SchemaError on anything else."""
+        if not isinstance(entry, Mapping) or list(entry) not in (["categories"], ["bounds"]):
+            raise SchemaError(f'column {name!r}: give {{"categories": [...]}} or {{"bounds": [low, high]}}')
+        key, values = next(iter(entry.items()))
+        if not isinstance(values, (list, tuple)):
+            raise SchemaError(f"column {name!r}: {key} must be a list")
+        if key == "categories":
+            return cls(name, categories=tuple(values))
+        if len(values) != 2 or any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in values):
+            raise SchemaError(f"column {name!r}: bounds must be two numbers [low, high]")
+        try:
+            return cls(name, bounds=(float(values[0]), float(values[1])))
+        except OverflowError:
+            raise SchemaError(f"column {name!r}: bounds must be finite numbers") from None
+
+    def to_json(self) -> dict[str, list[Any]]:
+        """Return the entry that :meth:`from_json` reads."""
+        if self.categories is not None:
+            return {"categories": list(self.categories)}
+        return {"bounds": list(self.bounds or ())}
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the column has categories (else it has bounds)."""
+        return self.categories is not None
+
+    @property
+    def cardinality(self) -> int:
+        """Number of categories; an error for a numeric column."""
+        return len(self.keys)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Canonical texts of the categories, in the order of their codes."""
+        if self.categories is None:
+            raise SchemaError(f"column {self.name!r} is numeric here: give its categories in the domain")
+        texts = []
+        for category in self.categories:
+            text = canonical_text(category) if isinstance(category, (str, int, float, bool)) else None
+            if text is None:
+                raise SchemaError(f"column {self.name!r}: categories must be text, numbers or truth values, none empty")
+            texts.append(text)
+        if len(set(texts)) < len(texts):
+            raise SchemaError(f"column {self.name!r}: two of its categories are written differently but mean the same")
+        return tuple(texts)
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        """Code of every accepted canonical text, aliases of truth values included."""
+        known = {text: code for code, text in enumerate(self.keys)}
+        aliases = {alias: known[text] for alias, text in _ALIASES if alias not in known and text in known}
+        return known | aliases
+
+    def encode(self, values: Any, outside: Outside = "clip") -> NDArray[Any]:
+        """Encode a column.
+
+        Parameters
+        ----------
+        values : array or pandas.Series
+            Shape (n,), any dtype.
+        outside : {"clip", "refuse"}
+            What to do with a value outside the domain: ``clip`` moves a number to the nearer bound and makes
+            an unknown category missing; ``refuse`` raises.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            int32 codes, -1 = missing, for categories; float64, NaN = missing, for numbers.
+
+        Raises
+        ------
+        SchemaError
+            Naming the column and the remedy.
+        """
+        if outside not in ("clip", "refuse"):
+            raise SchemaError('outside must be "clip" or "refuse"')
+        if self.bounds is not None:
+            return numbers(self.name, values, self.bounds, outside)
+        return categories(self.name, values, self.codes, outside)
+
+    def edges(self, bins: int | Sequence[float]) -> NDArray[np.float64]:
+        """Return public bin edges: ``bins`` equal widths over the bounds, or the given edges and the bounds.
+
+        Returns
+        -------
+        ndarray, float64, shape (number of bins + 1,), increasing; bins are ``[low, high)``, the last closed.
+        """
+        if self.bounds is None:
+            raise SchemaError(f"column {self.name!r} has categories: bins are for numeric columns")
+        if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+            if not 1 <= bins <= MAXIMUM_BINS:
+                raise SchemaError(f"column {self.name!r}: bins must be between 1 and {MAXIMUM_BINS}")
+            return np.linspace(*self.bounds, int(bins) + 1)
+        return _given_edges(self.name, self.bounds, bins)
+
+
+def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:
+    if not isinstance(bins, (list, tuple, np.ndarray)) or any(
+        isinstance(edge, bool) or not isinstance(edge, (int, float, np.number)) for edge in bins
+    ):
+        raise SchemaError(f"column {name!r}: bins must be a whole number or a list of edges")
+    inner = np.asarray(bins, dtype=np.float64)
+    inner = inner[(inner > bounds[0]) & (inner < bounds[1])]
+    edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
+    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(edges) > 0)):
+        raise SchemaError(f"column {name!r}: edges must increase and make at most {MAXIMUM_BINS} bins")
+    return edges
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The public domains of a table's columns, in a fixed order."""
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.columns):
+            raise SchemaError("the domain names a column twice")
+
+    @classmethod
+    def from_domain(cls, domain: object) -> Schema:
+        """Read a domain ``{column: {"categories": [...]} | {"bounds": [low, high]}}``.
+
+        Raises
+        ------
+        SchemaError
+            Naming the column and the remedy.
+        """
+        if not isinstance(domain, Mapping) or not domain:
+            raise SchemaError(
+                'domain must name columns: {"column": {"categories": [...]} or {"bounds": [low, high]}, ...}'
+            )
+        return cls(tuple(Column.from_json(name, entry) for name, entry in domain.items()))
+
+    def to_domain(self) -> dict[str, dict[str, list[Any]]]:
+        """Return the domain that :meth:`from_domain` reads; JSON."""
+        return {column.name: column.to_json() for column in self.columns}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self.columns)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise SchemaError(f"column {name!r} is not in the domain: add its categories or bounds")
+
+    def select(self, names: Iterable[str]) -> Schema:
+        """Return the schema of these columns, in this order; SchemaError names one that is unknown."""
+        return Schema(tuple(self[name] for name in names))
+
+    def encode(self, frame: Any, outside: Outside = "clip") -> dict[str, NDArray[Any]]:
+        """Encode every column of the schema (see :meth:`Column.encode`); other columns are left alone."""
+        for column in self.columns:
+            if column.name not in frame:
+                raise SchemaError(f"column {column.name!r} is not in the table: correct the name or the file")
+        return {column.name: column.encode(frame[column.name], outside) for column in self.columns}

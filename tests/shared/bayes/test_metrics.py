@@ -1,0 +1,78 @@
+"""Scores: scikit-learn's numbers, also when they come from sums of stations."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+
+from fedbayes.bayes import metrics
+
+
+def predictions(rows, classes, seed=0):
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, classes, rows)
+    joint = random.normal(0, 2, (rows, classes)) + 2.0 * np.eye(classes)[truth]
+    return truth, joint - np.log(np.exp(joint).sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_exact_scores_are_those_of_scikit_learn(classes):
+    truth, logs = predictions(500, classes)
+    probabilities = np.exp(logs)
+    if classes == 2:
+        assert np.isclose(metrics.auc(truth == 1, probabilities[:, 1]), roc_auc_score(truth, probabilities[:, 1]))
+    else:
+        theirs = roc_auc_score(truth, probabilities, multi_class="ovr", average="weighted")
+        assert np.isclose(metrics.weighted_auc(truth, probabilities), theirs)
+    assert np.isclose(metrics.log_loss(truth, logs), log_loss(truth, probabilities))
+    assert metrics.accuracy(truth, logs.argmax(axis=1)) == np.mean(truth == logs.argmax(axis=1))
+
+
+def test_ties_count_half():
+    assert metrics.auc(np.array([True, False, True, False]), np.array([1.0, 1.0, 2.0, 0.0])) == 0.875
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_sums_of_stations_are_scores_of_the_pool(classes):
+    truth, logs = predictions(3000, classes)
+    parts = [metrics.tally(truth[i::3], logs[i::3]) for i in range(3)]
+    together = parts[0] + parts[1] + parts[2]
+    found = metrics.scores_of(together)
+    assert found["n"] == 3000
+    assert np.isclose(found["accuracy"], np.mean(truth == logs.argmax(axis=1)))
+    assert np.isclose(found["log_loss"], log_loss(truth, np.exp(logs)))
+    assert abs(found["auc"] - metrics.weighted_auc(truth, np.exp(logs))) < 2e-4
+    again = metrics.Tallies.from_flat(*together.flat(), classes)
+    assert metrics.scores_of(again)["auc"] == found["auc"]
+
+
+def test_extreme_scores_stay_finite():
+    logs = np.array([[0.0, -800.0], [-800.0, 0.0], [0.0, -np.inf]])
+    found = metrics.scores_of(metrics.tally(np.array([0, 1, 1]), logs))
+    assert np.isfinite([found["accuracy"], found["auc"], found["log_loss"]]).all()
+
+
+def test_a_certain_and_right_model_is_calibrated():
+    logs = np.log(np.tile([0.95, 0.05], (100, 1)))
+    truth = np.repeat([0, 1], [95, 5])
+    found = metrics.scores_of(metrics.tally(truth, logs))["calibration"]
+    assert found["error"] < 1e-9
+    assert found["rows"].sum() == 100
+
+
+def test_without_rows_there_is_no_score():
+    found = metrics.scores_of(metrics.tally(np.zeros(0, dtype=int), np.zeros((0, 2))))
+    assert np.isnan([found["accuracy"], found["auc"], found["log_loss"]]).all()
+    assert np.isnan(metrics.accuracy(np.zeros(0), np.zeros(0)))
+    assert np.isnan(metrics.auc(np.zeros(0, dtype=bool), np.zeros(0)))
+
+
+def test_noisy_tallies_give_possible_scores():
+    random = np.random.default_rng(1)
+    truth, logs = predictions(200, 3)
+    counts, loss = metrics.tally(truth, logs, bins=32).flat()
+    noisy = metrics.Tallies.from_flat(counts + random.integers(-9, 9, len(counts)), loss, 3, bins=32)
+    found = metrics.scores_of(noisy)
+    assert 0 <= found["accuracy"] <= 1
+    assert 0 <= found["auc"] <= 1
+    with pytest.raises(ValueError, match="counts"):
+        metrics.Tallies.from_flat(counts[1:], loss, 3, bins=32)

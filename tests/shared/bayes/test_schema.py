@@ -1,0 +1,153 @@
+"""Domains and encoding: one meaning for every way of writing a value, and errors without values."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbayes.bayes.encoding import bin_codes, canonical_text
+from fedbayes.bayes.schema import Column, Schema, SchemaError
+
+SECRET = "secret-value-77"
+
+
+@pytest.mark.parametrize("value", [1, 1.0, "1", "1.0", " 1 ", "01", "1e0", "+1", np.int64(1), np.float32(1)])
+def test_every_way_of_writing_one_is_one(value):
+    assert canonical_text(value) == "1"
+
+
+@pytest.mark.parametrize("value", [None, np.nan, float("nan"), "", "  ", pd.NA, pd.NaT])
+def test_missing_values_have_no_text(value):
+    assert canonical_text(value) is None
+
+
+def test_text_keeps_its_case_and_inner_blanks():
+    assert canonical_text(" Never married ") == "Never married"
+    assert canonical_text("TRUE") == canonical_text(True) == "true"
+    assert canonical_text("0.50") == canonical_text(0.5) == "0.5"
+    assert canonical_text("nan-like") == "nan-like"
+    assert canonical_text("9" * 5000) == "9" * 5000
+    assert canonical_text("1e999") == "inf"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.Series([1, 2, 9]),
+        pd.Series([1.0, 2.0, np.nan]),
+        pd.Series(["1", "2.0", None]),
+        pd.Series([1, 2, None], dtype="Int64"),
+        pd.Series(["1", "2", "nine"], dtype="category"),
+        pd.Series(["1", "2", pd.NA], dtype="string"),
+        pd.Series([1, 2, 2**63], dtype="uint64"),
+        np.array([1, 2, -7]),
+        pd.Series([1.0, 2.0, 1.5]),
+        pd.Series([1.0, 2.0, np.inf]),
+    ],
+)
+def test_a_column_means_the_same_in_every_dtype(values):
+    codes = Column("a", categories=("2", 1)).encode(values)
+    assert codes.dtype == np.int32
+    assert codes.tolist() == [1, 0, -1]
+
+
+def test_truth_values_stand_for_ones_and_zeros():
+    assert Column("a", categories=(0, 1)).encode(pd.Series([True, False])).tolist() == [1, 0]
+    assert Column("a", categories=(False, True)).encode(pd.Series([1, 0, 2])).tolist() == [1, 0, -1]
+    assert Column("a", categories=("True", "False")).encode(pd.Series(["false", "TRUE"])).tolist() == [1, 0]
+
+
+def test_wide_whole_categories_work():
+    column = Column("icd", categories=(5, 10**15))
+    assert column.encode(pd.Series([10**15, 5, 6])).tolist() == [1, 0, -1]
+
+
+def test_numbers_are_clipped_or_refused():
+    column = Column("age", bounds=(0.0, 10.0))
+    values = pd.Series([5, -3, 99, None, "7"], dtype=object)
+    assert np.array_equal(column.encode(values), [5, 0, 10, np.nan, 7], equal_nan=True)
+    with pytest.raises(SchemaError, match=r"'age'.*bounds"):
+        column.encode(values, "refuse")
+    assert column.encode(pd.Series([1.0, np.nan]), "refuse")[0] == 1
+
+
+def test_errors_name_the_column_and_no_value():
+    numeric, text = Column("age", bounds=(0.0, 10.0)), Column("sex", categories=("f", "m"))
+    for column, outside in ((numeric, "clip"), (text, "refuse")):
+        with pytest.raises(SchemaError) as caught:
+            column.encode(pd.Series(["f", SECRET]), outside)
+        assert column.name in str(caught.value)
+        assert SECRET not in str(caught.value)
+        assert caught.value.__context__ is None
+    with pytest.raises(SchemaError, match="'age'"):
+        numeric.encode(pd.Series(pd.to_datetime(["2020-01-01"])))
+    with pytest.raises(SchemaError, match="'gone'"):
+        Schema((Column("gone", bounds=(0, 1)),)).encode(pd.DataFrame({"here": [1]}))
+
+
+@pytest.mark.parametrize(
+    ("domain", "what"),
+    [
+        (None, "domain"),
+        ({}, "domain"),
+        ([], "domain"),
+        ({"a": {"categories": []}}, "between 1"),
+        ({"a": {"categories": "xyz"}}, "list"),
+        ({"a": {"categories": [1, "1.0"]}}, "the same"),
+        ({"a": {"categories": [None, 1]}}, "none empty"),
+        ({"a": {"categories": [[1]]}}, "text, numbers"),
+        ({"a": {"bounds": [1, 0]}}, "lower first"),
+        ({"a": {"bounds": [0, float("nan")]}}, "finite"),
+        ({"a": {"bounds": [0, float("inf")]}}, "finite"),
+        ({"a": {"bounds": [0, 10**400]}}, "finite"),
+        ({"a": {"bounds": [False, True]}}, "two numbers"),
+        ({"a": {"bounds": [1]}}, "two numbers"),
+        ({"a": {"bounds": [0, 1], "categories": [1]}}, "give"),
+        ({"a": 3}, "give"),
+        ({"": {"bounds": [0, 1]}}, "name"),
+        ({3: {"bounds": [0, 1]}}, "name"),
+    ],
+)
+def test_malformed_domains_are_refused_with_the_remedy(domain, what):
+    with pytest.raises(SchemaError, match=what):
+        Schema.from_domain(domain)
+
+
+def test_a_domain_survives_json():
+    domain = {"a": {"categories": [1, "x", True]}, "b": {"bounds": [-1.5, 2.0]}}
+    assert Schema.from_domain(json.loads(json.dumps(domain))).to_domain() == domain
+
+
+def test_selecting_an_unknown_column_names_it():
+    schema = Schema.from_domain({"a": {"bounds": [0, 1]}})
+    with pytest.raises(SchemaError, match="'b'"):
+        schema.select(["b"])
+    assert "a" in schema
+    assert len(schema) == 1
+
+
+def test_public_edges():
+    column = Column("x", bounds=(0.0, 10.0))
+    assert column.edges(4).tolist() == [0, 2.5, 5, 7.5, 10]
+    assert column.edges([-5, 1, 2, 30]).tolist() == [0, 1, 2, 10]
+    for wrong in (0, 10**9, True, "4", [3, 2], [True], [float("nan"), 1.0, 1.0], None):
+        with pytest.raises(SchemaError, match="'x'"):
+            column.edges(wrong)
+    with pytest.raises(SchemaError, match="numeric"):
+        Column("c", categories=(1, 2)).edges(3)
+
+
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=30), st.integers(1, 40))
+def test_uniform_bins_hold_their_values(values, bins):
+    edges = Column("x", bounds=(0.0, 10.0)).edges(bins)
+    codes = bin_codes(np.array(values), edges)
+    slack = 1e-9
+    assert np.all(np.array(values) >= edges[codes] - slack)
+    assert np.all(np.array(values) <= edges[codes + 1] + slack)
+
+
+def test_bins_of_missing_values_are_missing():
+    assert bin_codes(np.array([np.nan, 0.0, 10.0]), np.array([0.0, 1.0, 10.0])).tolist() == [-1, 0, 1]
