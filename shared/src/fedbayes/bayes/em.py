@@ -1,0 +1,227 @@
+"""Parameters of a network from incomplete records by exact expectation maximisation.
+
+The expectation step is exact batched inference (a junction tree), each distinct record once with its weight.
+The objective is the log-likelihood plus ``pseudocount`` times the sum of the log probabilities (a Dirichlet
+prior with all parameters 1 + pseudocount); it must not fall, and every run checks that.
+
+References
+----------
+Dempster, Laird and Rubin (1977); Lauritzen (1995), The EM algorithm for graphical association models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbayes.bayes.inference import JunctionTree
+from fedbayes.bayes.network import (
+    MISSING,
+    Array,
+    BayesianNetwork,
+    Codes,
+    Uniforms,
+    normalise,
+)
+from fedbayes.bayes.tables import Counts
+from fedbayes.randomness import uniform_floats
+
+SLACK = 1e-8  # relative fall of the objective that is put down to rounding
+
+
+@dataclass(frozen=True)
+class EmSettings:
+    """How expectation maximisation runs.
+
+    Attributes
+    ----------
+    starts : int
+        Runs: the first from the available cases, the others from random tables; the best one is kept.
+    pseudocount : float
+        Added to every cell of every table; with 0 the result is maximum likelihood.
+    tolerance : float
+        Stop when the objective rises by less than this share of its size.
+    max_iterations : int
+        Stop after this many iterations, with ``converged`` false.
+    """
+
+    starts: int = 3
+    pseudocount: float = 0.5
+    tolerance: float = 1e-6
+    max_iterations: int = 200
+
+    def __post_init__(self) -> None:
+        if self.starts < 1 or self.max_iterations < 1:
+            raise ValueError("starts and max_iterations must be 1 or more")
+        if not (self.pseudocount >= 0 and self.tolerance > 0):
+            raise ValueError("pseudocount must be 0 or more, tolerance more than 0")
+
+
+@dataclass(frozen=True)
+class EmResult:
+    """The best run.
+
+    Attributes
+    ----------
+    network : BayesianNetwork
+    counts : dict[str, ndarray]
+        Expected family counts (without pseudocounts) behind the tables.
+    log_likelihood : float
+        Of the records, under ``network``, natural logarithm.
+    trace : tuple[float, ...]
+        Objective before each iteration.
+    converged : bool
+    start : int
+        Which start won, from 0.
+    """
+
+    network: BayesianNetwork
+    counts: dict[str, Array]
+    log_likelihood: float
+    trace: tuple[float, ...]
+    converged: bool
+    start: int
+
+
+def expectation_maximisation(
+    states: Mapping[str, Sequence[str]],
+    parents: Mapping[str, Sequence[str]],
+    codes: Codes,
+    weights: Array | None = None,
+    settings: EmSettings | None = None,
+    uniforms: Uniforms = uniform_floats,
+) -> EmResult:
+    """Return the best tables over several starts for records with missing values.
+
+    Parameters
+    ----------
+    states, parents : mapping
+        The network's nodes and structure.
+    codes : int array, shape (rows, nodes)
+        Records, -1 = missing.
+    weights : float array, shape (rows,), optional
+        How often each record occurs; rows of weight 0 or less are left out.
+    settings : EmSettings, optional
+        Defaults if not given.
+    uniforms : callable, optional
+        Source of uniform numbers of the random starts.
+
+    Raises
+    ------
+    ArithmeticError
+        The objective fell: a defect, never expected.
+    """
+    chosen = settings or EmSettings()
+    patterns, weight = distinct(codes, weights)
+    if not len(patterns):
+        raise ValueError("no record is left to learn from")
+    first = BayesianNetwork.from_counts(
+        states, parents, _available(states, parents, patterns, weight), chosen.pseudocount or 0.5
+    )
+    complete = not (patterns < 0).any()
+    tree = JunctionTree(first)
+    best: EmResult | None = None
+    for start in range(1 if complete else chosen.starts):
+        network = first if start == 0 else _random(first, uniforms)
+        result = _run(tree.with_tables(network), patterns, weight, chosen, start)
+        if best is None or result.trace[-1] > best.trace[-1]:
+            best = result
+    if best is None:
+        raise ArithmeticError("expectation maximisation made no run")
+    return best
+
+
+def distinct(codes: Codes, weights: Array | None = None) -> tuple[Codes, Array]:
+    """Return the distinct records (patterns, nodes) and their summed weights (patterns,)."""
+    weight = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+    kept = weight > 0
+    patterns, inverse = np.unique(codes[kept], axis=0, return_inverse=True)
+    sums = np.zeros(len(patterns))
+    np.add.at(sums, inverse.ravel(), weight[kept])
+    return patterns, sums
+
+
+def pattern_records(
+    tables: Mapping[tuple[str, ...], Counts], nodes: Sequence[str], cardinalities: Mapping[str, int]
+) -> tuple[Codes, Array]:
+    """Return weighted records from tables of counts, so that expectation maximisation runs on counts alone.
+
+    Parameters
+    ----------
+    tables : mapping of column tuple to int array
+        Counts; an axis one longer than the node's cardinality has "missing" as its last state.
+    nodes : sequence of str
+        Nodes of the network; those that a table does not name are missing in its records.
+    cardinalities : mapping of node to int
+        Number of states of every node, "missing" not counted.
+
+    Returns
+    -------
+    codes, weights : int array (patterns, nodes), float array (patterns,)
+        One table of all nodes gives the exact likelihood of the data; several give a composite likelihood,
+        the sum over the tables.
+    """
+    place = {node: position for position, node in enumerate(nodes)}
+    codes, weights = [], []
+    for columns, counts in tables.items():
+        cells = np.argwhere(counts > 0)
+        part = np.full((len(cells), len(nodes)), MISSING, dtype=np.int64)
+        for axis, column in enumerate(columns):
+            part[:, place[column]] = np.where(cells[:, axis] < cardinalities[column], cells[:, axis], MISSING)
+        codes.append(part)
+        weights.append(counts[counts > 0].astype(np.float64))
+    return np.concatenate(codes), np.concatenate(weights)
+
+
+def _run(tree: JunctionTree, codes: Codes, weights: Array, settings: EmSettings, start: int) -> EmResult:
+    trace: list[float] = []
+    converged = False
+    counts, likelihood = tree.expected_counts(codes, weights)
+    trace.append(likelihood + _prior(tree.network, settings.pseudocount))
+    for _ in range(settings.max_iterations):
+        network = BayesianNetwork.from_counts(tree.network.states, tree.network.parents, counts, settings.pseudocount)
+        tree = tree.with_tables(network)
+        counts, likelihood = tree.expected_counts(codes, weights)
+        trace.append(likelihood + _prior(network, settings.pseudocount))
+        check_monotone(trace)
+        if trace[-1] - trace[-2] <= settings.tolerance * max(1.0, abs(trace[-1])):
+            converged = True
+            break
+    return EmResult(tree.network, counts, likelihood, tuple(trace), converged, start)
+
+
+def check_monotone(trace: Sequence[float]) -> None:
+    """Raise ArithmeticError when the last objective lies below the one before it by more than rounding."""
+    if trace[-1] < trace[-2] - SLACK * max(1.0, abs(trace[-2])):
+        raise ArithmeticError("the objective of expectation maximisation fell: this is a defect, please report it")
+
+
+def _prior(network: BayesianNetwork, pseudocount: float) -> float:
+    if pseudocount <= 0:
+        return 0.0
+    with np.errstate(divide="ignore"):
+        return pseudocount * sum(float(np.log(table).sum()) for table in network.tables.values())
+
+
+def _available(
+    states: Mapping[str, Sequence[str]], parents: Mapping[str, Sequence[str]], codes: Codes, weights: Array
+) -> dict[str, Array]:
+    """Return weighted family counts over the records in which the whole family was observed."""
+    place = {node: position for position, node in enumerate(states)}
+    counts: dict[str, Array] = {}
+    for node in states:
+        family = [*parents[node], node]
+        shape = tuple(len(states[name]) for name in family)
+        columns = codes[:, [place[name] for name in family]]
+        seen = (columns >= 0).all(axis=1)
+        counts[node] = np.zeros(shape)
+        np.add.at(counts[node], tuple(columns[seen].T), weights[seen])
+    return counts
+
+
+def _random(network: BayesianNetwork, uniforms: Uniforms) -> BayesianNetwork:
+    """Return a network of the same structure with tables drawn from flat Dirichlet distributions."""
+    tables = {node: normalise(-np.log1p(-uniforms(table.shape)) + 1e-3) for node, table in network.tables.items()}
+    return BayesianNetwork(network.states, network.parents, tables)

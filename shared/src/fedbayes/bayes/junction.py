@@ -1,0 +1,104 @@
+"""The junction tree of a network's structure: which tables inference works on, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+TREE_CELLS = 2**24
+
+
+@dataclass(frozen=True)
+class JoinTree:
+    """Cliques (sorted node positions), for each its parent clique, cliques listed children first."""
+
+    cliques: tuple[tuple[int, ...], ...]
+    above: tuple[int, ...]  # -1 at the root, which is the last one
+    home: tuple[int, ...]  # clique that holds the family of each node
+
+
+def build_tree(families: Sequence[Sequence[int]], cardinalities: Sequence[int]) -> JoinTree:
+    """Return a junction tree of the moral graph: min-fill elimination, ties by weight and position.
+
+    Parameters
+    ----------
+    families : sequence of node positions
+        Parents and child of every node, in node order.
+    cardinalities : sequence of int
+        Number of states of every node.
+
+    Raises
+    ------
+    ValueError
+        The cliques would need more than 2^24 cells: the network is too densely connected for exact inference.
+    """
+    cliques = _maximal(_eliminate(_moral(families), cardinalities))
+    cells = sum(int(np.prod([cardinalities[v] for v in clique], dtype=float)) for clique in cliques)
+    if cells > TREE_CELLS:
+        raise ValueError("the network is too densely connected for exact inference; lower max_parents")
+    sets = [frozenset(clique) for clique in cliques]
+    above = _spanning_tree(sets)
+    depth_first = _children_first(above)
+    place = {old: new for new, old in enumerate(depth_first)}
+    ordered = [sets[old] for old in depth_first]
+    parents = tuple(place[above[old]] if above[old] >= 0 else -1 for old in depth_first)
+    home = tuple(next(i for i, clique in enumerate(ordered) if clique.issuperset(family)) for family in families)
+    return JoinTree(tuple(tuple(sorted(clique)) for clique in ordered), parents, home)
+
+
+def _moral(families: Sequence[Sequence[int]]) -> list[set[int]]:
+    neighbors: list[set[int]] = [set() for _ in families]
+    for family in families:
+        for a, b in combinations(family, 2):
+            neighbors[a].add(b)
+            neighbors[b].add(a)
+    return neighbors
+
+
+def _eliminate(neighbors: list[set[int]], cardinalities: Sequence[int]) -> Iterator[frozenset[int]]:
+    left = set(range(len(neighbors)))
+
+    def cost(node: int) -> tuple[int, float, int]:
+        around = neighbors[node]
+        fill = sum(b not in neighbors[a] for a, b in combinations(sorted(around), 2))
+        return fill, float(np.prod([cardinalities[v] for v in (*around, node)], dtype=float)), node
+
+    while left:
+        node = min(left, key=cost)
+        yield frozenset(neighbors[node] | {node})
+        for a in neighbors[node]:
+            neighbors[a] |= neighbors[node] - {a}
+            neighbors[a].discard(node)
+        left.remove(node)
+
+
+def _maximal(cliques: Iterator[frozenset[int]]) -> list[frozenset[int]]:
+    kept: list[frozenset[int]] = []
+    for clique in cliques:
+        if not any(clique <= other for other in kept):
+            kept.append(clique)
+    return kept
+
+
+def _spanning_tree(sets: Sequence[frozenset[int]]) -> list[int]:
+    """Return the parent of every clique in a tree of greatest separators (Prim); empty separators are
+    allowed.
+    """
+    above = [-1] * len(sets)
+    inside, outside = [len(sets) - 1], list(range(len(sets) - 1))
+    while outside:
+        pair = max(((i, o) for o in outside for i in inside), key=lambda p: (len(sets[p[0]] & sets[p[1]]), p))
+        above[pair[1]] = pair[0]
+        inside.append(pair[1])
+        outside.remove(pair[1])
+    return above
+
+
+def _children_first(above: Sequence[int]) -> list[int]:
+    order = [above.index(-1)]
+    for clique in order:
+        order.extend(i for i, parent in enumerate(above) if parent == clique)
+    return order[::-1]

@@ -1,0 +1,229 @@
+"""Structure search by K2 over a table oracle, its search space, and a data-driven order of the nodes.
+
+The search sees counts only. It asks the tables of a whole step in one batch, walks nodes and candidates in
+declared order and breaks ties by that order, so equal counts give equal structures wherever they were
+counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbayes.bayes.graph import parents_of_edges, topological_order
+from fedbayes.bayes.scores import Score
+from fedbayes.bayes.tables import Counts, TableCache
+
+TIE = 1e-9  # relative: scores closer than this are equal, and the earlier candidate wins
+Edge = tuple[str, str]
+Parents = dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """What a search may build.
+
+    Attributes
+    ----------
+    columns : tuple[str, ...]
+        Nodes in declared order.
+    max_parents : int
+        Largest number of parents of a node.
+    required, forbidden : tuple of (parent, child)
+        Edges that are always, or never, there.
+
+    Raises
+    ------
+    ValueError
+        Unknown nodes, cyclic required edges, an edge both required and forbidden, more required parents than
+        allowed.
+    """
+
+    columns: tuple[str, ...]
+    max_parents: int = 3
+    required: tuple[Edge, ...] = ()
+    forbidden: tuple[Edge, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.max_parents < 0:
+            raise ValueError("max_parents must be 0 or more")
+        for parent, child in self.forbidden:
+            if parent not in self.columns or child not in self.columns:
+                raise ValueError(f"the forbidden edge {parent} -> {child} names an unknown column")
+        both = set(self.required) & set(self.forbidden)
+        if both:
+            parent, child = min(both)
+            raise ValueError(f"the edge {parent} -> {child} is required and forbidden; drop one of the two")
+        crowded = [node for node, names in self.start().items() if len(names) > self.max_parents]
+        if crowded:
+            raise ValueError(f"{crowded[0]} has more required parents than max_parents allows")
+
+    def start(self) -> Parents:
+        """Return the parents that the required edges give."""
+        return parents_of_edges(self.columns, self.required)
+
+    def allows(self, parent: str, child: str) -> bool:
+        """Tell whether the edge may be added."""
+        return parent != child and (parent, child) not in self.forbidden
+
+    def sort(self, names: set[str] | frozenset[str]) -> tuple[str, ...]:
+        """Return names in declared order."""
+        return tuple(column for column in self.columns if column in names)
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A learned structure with the counts of its families.
+
+    Attributes
+    ----------
+    parents : dict[str, tuple[str, ...]]
+        Parents of every node, in declared order.
+    counts : dict[str, ndarray]
+        Family counts of shape (*parent cardinalities, child cardinality).
+    score : float
+        Sum of the family scores, natural logarithm.
+    batches, tables : int
+        How often, and for how many tables in all, the oracle was asked.
+    """
+
+    parents: Parents
+    counts: dict[str, Counts]
+    score: float
+    batches: int
+    tables: int
+
+    @property
+    def edges(self) -> list[Edge]:
+        """Edges (parent, child), by child."""
+        return [(parent, child) for child, parents in self.parents.items() for parent in parents]
+
+
+def better(score: float, best: float) -> bool:
+    """Tell whether a score beats the best so far by more than rounding."""
+    return score > best + TIE * max(1.0, abs(best))
+
+
+def given(cache: TableCache, space: SearchSpace, parents: Mapping[str, Sequence[str]], score: Score) -> Structure:
+    """Return a given structure with its counts, asked in one batch; parents come in declared order."""
+    placed = {node: space.sort(frozenset(parents[node])) for node in space.columns}
+    topological_order(placed)
+    cache.ask((*placed[node], node) for node in space.columns)
+    counts = {node: cache.family(placed[node], node) for node in space.columns}
+    total = sum(score(table) for table in counts.values())
+    return Structure(placed, counts, total, cache.batches, cache.asked)
+
+
+def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score) -> Structure:
+    """Return the structure that greedy K2 finds: at most ``max_parents`` batches of tables.
+
+    Every node adds the predecessor that raises its score most, until none does. All nodes step together,
+    because the given order makes them independent; the tables of the final families have all been asked on
+    the way.
+
+    Raises
+    ------
+    ValueError
+        The order is not a permutation of the columns, or contradicts a required edge.
+
+    References
+    ----------
+    Cooper and Herskovits (1992), section 4.
+    """
+    predecessors = _predecessors(space, order)
+    parents = {node: frozenset(names) for node, names in space.start().items()}
+    active = list(space.columns)
+    cache.ask([parents[node] | {node} for node in active] + _extensions(space, parents, predecessors, active))
+    while active:
+        cache.ask(_extensions(space, parents, predecessors, active))
+        chosen = {node: _best_parent(cache, space, parents[node], node, predecessors[node], score) for node in active}
+        active = [node for node in active if chosen[node] is not None]
+        parents.update({node: parents[node] | {chosen[node] or ""} for node in active})
+    return given(cache, space, {node: tuple(names) for node, names in parents.items()}, score)
+
+
+def _predecessors(space: SearchSpace, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    if sorted(order) != sorted(space.columns):
+        raise ValueError("the order must name every column exactly once")
+    place = {node: position for position, node in enumerate(order)}
+    for parent, child in space.required:
+        if place[parent] > place[child]:
+            raise ValueError(f"the required edge {parent} -> {child} contradicts the order; move {parent} forward")
+    return {node: tuple(name for name in order[: place[node]] if space.allows(name, node)) for node in space.columns}
+
+
+def _extensions(
+    space: SearchSpace,
+    parents: Mapping[str, frozenset[str]],
+    predecessors: Mapping[str, tuple[str, ...]],
+    active: Sequence[str],
+) -> list[frozenset[str]]:
+    return [
+        parents[node] | {node, candidate}
+        for node in active
+        if len(parents[node]) < space.max_parents
+        for candidate in predecessors[node]
+        if candidate not in parents[node]
+    ]
+
+
+def _best_parent(
+    cache: TableCache,
+    space: SearchSpace,
+    parents: frozenset[str],
+    node: str,
+    candidates: Sequence[str],
+    score: Score,
+) -> str | None:
+    best, found = score(cache.family(parents, node)), None
+    if len(parents) >= space.max_parents:
+        return None
+    for candidate in candidates:
+        if candidate in parents:
+            continue
+        value = score(cache.family(parents | {candidate}, node))
+        if better(value, best):
+            best, found = value, candidate
+    return found
+
+
+def information_order(cache: TableCache, space: SearchSpace) -> tuple[str, ...]:
+    """Return a data-driven order: the tree of greatest mutual information, walked from its best connected
+    node.
+
+    The nodes are appended one by one, always the one with the greatest mutual information to a node already
+    placed. Required edges are respected. One batch, all pairs; the first step of K2 then asks nothing.
+
+    References
+    ----------
+    Chow and Liu (1968), Approximating discrete probability distributions with dependence trees.
+    """
+    columns = space.columns
+    cache.ask([{a, b} for i, a in enumerate(columns) for b in columns[i + 1 :]] or [set(columns)])
+    information = np.zeros((len(columns), len(columns)))
+    for i, a in enumerate(columns):
+        for j, b in enumerate(columns[i + 1 :], start=i + 1):
+            information[i, j] = information[j, i] = round(mutual_information(cache.family([a], b)), 9)
+    required = space.start()
+    placed: list[int] = []
+    gain = information.sum(axis=1)
+    while len(placed) < len(columns):
+        names = {columns[i] for i in placed}
+        free = [i for i, c in enumerate(columns) if c not in names and names.issuperset(required[c])]
+        best = max(free, key=lambda i: (gain[i], -i))
+        placed.append(best)
+        gain = information[:, placed].max(axis=1)
+    return tuple(columns[i] for i in placed)
+
+
+def mutual_information(counts: Counts) -> float:
+    """Return the mutual information in nats of the two axes of a table."""
+    total = counts.sum()
+    if total == 0:
+        return 0.0
+    joint = counts / total
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    seen = joint > 0
+    return float((joint[seen] * np.log(joint[seen] / product[seen])).sum())

@@ -1,0 +1,131 @@
+"""Contingency tables on request: the interface between structure search and whoever can count.
+
+A *table oracle* answers a list of column tuples with one array of counts each, axes in the asked order.
+Pooled codes, secure tables of a vertical federation and sums over horizontal parties all are one, so that the
+same search runs on each of them; everything that one step needs is asked in one call, because a call may cost
+a federated round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Counts = npt.NDArray[np.int64]
+TableOracle = Callable[[Sequence[tuple[str, ...]]], list[Counts]]
+
+
+def count(codes: Sequence[npt.NDArray[np.int64]], shape: Sequence[int]) -> Counts:
+    """Return the contingency table of code columns of equal length; rows with a negative code are left out.
+
+    Parameters
+    ----------
+    codes : sequence of int arrays, shape (rows,)
+        One array per axis.
+    shape : sequence of int
+        Number of states per axis.
+    """
+    flat = np.zeros(len(codes[0]), dtype=np.int64)
+    present = np.ones(len(codes[0]), dtype=bool)
+    for column, states in zip(codes, shape, strict=True):
+        if column.size and column.max() >= states:
+            raise ValueError("a code lies outside the states of its column")
+        flat = flat * states + column
+        present &= column >= 0
+    size = int(np.prod(shape, dtype=np.int64))
+    return np.bincount(flat[present], minlength=size).astype(np.int64).reshape(tuple(shape))
+
+
+class PooledTables:
+    """A table oracle over codes that lie in one place.
+
+    Parameters
+    ----------
+    codes : mapping of column to int array, shape (rows,)
+        Codes of every column; negative codes are missing and leave their row out of the tables that ask for
+        the column.
+    cardinalities : mapping of column to int
+        Number of states of every column.
+    """
+
+    def __init__(self, codes: Mapping[str, npt.NDArray[np.int64]], cardinalities: Mapping[str, int]) -> None:
+        self._codes = codes
+        self._cardinalities = cardinalities
+
+    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return one table of counts per tuple of columns."""
+        return [
+            count([self._codes[c] for c in columns], [self._cardinalities[c] for c in columns]) for columns in tables
+        ]
+
+
+class TableCache:
+    """Remembers every table an oracle answered and derives margins, so that nothing is asked twice.
+
+    Parameters
+    ----------
+    oracle : TableOracle
+        Who counts.
+    columns : sequence of str
+        Declared order of the columns: the axis order in which tables are asked.
+
+    Attributes
+    ----------
+    batches, asked : int
+        Calls of the oracle and tables asked so far.
+    """
+
+    def __init__(self, oracle: TableOracle, columns: Sequence[str]) -> None:
+        self._oracle = oracle
+        self._place = {column: position for position, column in enumerate(columns)}
+        self._known: dict[frozenset[str], Counts] = {}
+        self.batches = 0
+        self.asked = 0
+
+    def ask(self, tables: Iterable[Iterable[str]]) -> None:
+        """Make sure that all these tables are known, with at most one call of the oracle."""
+        unknown = {key for key in map(frozenset, tables) if not self._derive(key)}
+        margins = {key - {column} for key in unknown for column in key}
+        wanted = sorted(map(self._axes, unknown - margins), key=lambda axes: [self._place[c] for c in axes])
+        if wanted:
+            for axes, answer in zip(wanted, self._oracle(wanted), strict=True):
+                self._known[frozenset(axes)] = answer
+            self.batches += 1
+            self.asked += len(wanted)
+        still = [key for key in unknown & margins if not self._derive(key)]
+        if still:
+            self.ask(still)
+
+    def known(self, columns: Iterable[str]) -> bool:
+        """Tell whether the table can be had without asking."""
+        return self._derive(frozenset(columns))
+
+    def family(self, parents: Iterable[str], child: str) -> Counts:
+        """Return the counts of a family: parents in declared order, the child on the last axis.
+
+        Raises
+        ------
+        KeyError
+            The table was not asked before.
+        """
+        axes = [*self._axes(frozenset(parents)), child]
+        key = frozenset(axes)
+        if not self._derive(key):
+            raise KeyError(f"the table of {child} was not asked")
+        stored = self._axes(key)
+        return np.transpose(self._known[key], [stored.index(column) for column in axes])
+
+    def _axes(self, key: frozenset[str]) -> tuple[str, ...]:
+        return tuple(sorted(key, key=self._place.__getitem__))
+
+    def _derive(self, key: frozenset[str]) -> bool:
+        if key in self._known:
+            return True
+        for column in self._place:
+            wider = self._known.get(key | {column}) if column not in key else None
+            if wider is not None:
+                self._known[key] = wider.sum(axis=self._axes(key | {column}).index(column))
+                return True
+        return False

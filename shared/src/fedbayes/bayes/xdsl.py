@@ -1,0 +1,101 @@
+"""Networks in XDSL, the format of GeNIe and SMILE: export and import.
+
+The probabilities run through the parents in order, the child's states fastest: the C order of our tables.
+Names that are no identifiers are written as identifiers, the original ones in a user property of the node.
+"""
+
+from __future__ import annotations
+
+import json
+from xml.etree import ElementTree
+
+import numpy as np
+
+from fedbayes.bayes.bif import identifiers
+from fedbayes.bayes.graph import topological_order
+from fedbayes.bayes.network import BayesianNetwork, normalise
+
+PROPERTY = "fedbayes"
+SPACING = 160
+
+
+def to_xdsl(network: BayesianNetwork, name: str = "fedbayes") -> str:
+    """Return the network as XDSL text, nodes parents first and laid out by their depth."""
+    ids = identifiers(network.nodes)
+    order = topological_order({node: network.parents[node] for node in network.nodes})
+    root = ElementTree.Element(
+        "smile", version="1.0", id=identifiers([name])[name], numsamples="10000", discsamples="10000"
+    )
+    nodes = ElementTree.SubElement(root, "nodes")
+    for node in order:
+        nodes.append(_cpt(network, node, ids))
+    extensions = ElementTree.SubElement(root, "extensions")
+    genie = ElementTree.SubElement(extensions, "genie", version="1.0", app="fedbayes", name=name)
+    depth: dict[str, int] = {}
+    for node in order:
+        depth[node] = 1 + max((depth[parent] for parent in network.parents[node]), default=-1)
+        across = sum(value == depth[node] for value in depth.values())
+        drawn = ElementTree.SubElement(genie, "node", id=ids[node])
+        ElementTree.SubElement(drawn, "name").text = node
+        left, top = across * SPACING, (1 + depth[node]) * SPACING
+        ElementTree.SubElement(drawn, "position").text = f"{left} {top} {left + 120} {top + 60}"
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)
+
+
+def _cpt(network: BayesianNetwork, node: str, ids: dict[str, str]) -> ElementTree.Element:
+    element = ElementTree.Element("cpt", id=ids[node])
+    states = network.states[node]
+    given = identifiers(states)
+    for state in states:
+        ElementTree.SubElement(element, "state", id=given[state])
+    if network.parents[node]:
+        ElementTree.SubElement(element, "parents").text = " ".join(ids[p] for p in network.parents[node])
+    numbers = " ".join(map(repr, network.tables[node].ravel().tolist()))
+    ElementTree.SubElement(element, "probabilities").text = numbers
+    if ids[node] != node or any(given[s] != s for s in states):
+        label = ElementTree.SubElement(element, "property", id=PROPERTY)
+        label.text = json.dumps({"name": node, "states": list(states)})
+    return element
+
+
+def from_xdsl(text: str) -> BayesianNetwork:
+    """Return the network of XDSL text with chance nodes only.
+
+    Raises
+    ------
+    ValueError
+        The text is not XDSL, declares a document type, or its tables do not make a network.
+    """
+    if "<!DOCTYPE" in text or "<!ENTITY" in text:
+        raise ValueError("XDSL with a document type declaration is refused")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError:
+        raise ValueError("the text is not XML") from None
+    elements = {element.get("id", ""): element for element in root.iterfind("./nodes/cpt")}
+    if not elements:
+        raise ValueError("the XDSL text has no chance node (cpt)")
+    labels = {name: _labels(name, element) for name, element in elements.items()}
+    states = {labels[name][0]: labels[name][1] for name in elements}
+    parents, tables = {}, {}
+    for name, element in elements.items():
+        above = (element.findtext("parents") or "").split()
+        if any(parent not in labels for parent in above):
+            raise ValueError(f"the node {name} has an unknown parent")
+        parents[labels[name][0]] = tuple(labels[parent][0] for parent in above)
+        shape = [len(labels[n][1]) for n in (*above, name)]
+        numbers = np.array((element.findtext("probabilities") or "").split(), dtype=np.float64)
+        if numbers.size != np.prod(shape):
+            raise ValueError(f"the node {name} has {numbers.size} probabilities, not {np.prod(shape)}")
+        tables[labels[name][0]] = normalise(numbers.reshape(shape))
+    return BayesianNetwork(states, parents, tables)
+
+
+def _labels(name: str, element: ElementTree.Element) -> tuple[str, tuple[str, ...]]:
+    states = tuple(state.get("id", "") for state in element.iterfind("state"))
+    for label in element.iterfind("property"):
+        if label.get("id") == PROPERTY and label.text:
+            original = json.loads(label.text)
+            return str(original["name"]), tuple(str(state) for state in original["states"])
+    return name, states

@@ -1,0 +1,132 @@
+"""Expectation maximisation: monotone, right on complete data, right on counted patterns, better than dropping
+rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbayes.bayes.bif import from_bif
+from fedbayes.bayes.em import (
+    EmSettings,
+    check_monotone,
+    distinct,
+    expectation_maximisation,
+    pattern_records,
+)
+from fedbayes.bayes.inference import JunctionTree
+from fedbayes.bayes.network import BayesianNetwork
+
+STATES = {"a": ("x", "y"), "b": ("x", "y", "z"), "c": ("x", "y"), "d": ("x", "y")}
+PARENTS = {"a": (), "b": ("a",), "c": ("a", "b"), "d": ("c",)}
+
+
+def incomplete(seed: int, rows: int, share: float) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    tables = {}
+    for node, parents in PARENTS.items():
+        table = rng.exponential(size=[len(STATES[n]) for n in (*parents, node)])
+        tables[node] = table / table.sum(axis=-1, keepdims=True)
+    codes = BayesianNetwork(STATES, PARENTS, tables).sample(rows, lambda shape: rng.random(shape))
+    codes[rng.random(codes.shape) < share] = -1
+    return codes
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0, 0.6), st.sampled_from([0.0, 0.5, 2.0]))
+def test_objective_never_falls_and_likelihood_is_that_of_the_result(
+    seed: int, share: float, pseudocount: float
+) -> None:
+    codes = incomplete(seed, 200, share)
+    found = expectation_maximisation(STATES, PARENTS, codes, settings=EmSettings(starts=2, pseudocount=pseudocount))
+    assert all(b >= a - 1e-6 for a, b in zip(found.trace, found.trace[1:], strict=False))
+    assert found.log_likelihood == pytest.approx(JunctionTree(found.network).log_likelihood(codes).sum())
+    for node in PARENTS:
+        assert found.counts[node].sum() == pytest.approx(200)
+
+
+def test_complete_records_give_the_counts_at_once() -> None:
+    codes = incomplete(1, 500, 0.0)
+    found = expectation_maximisation(STATES, PARENTS, codes, settings=EmSettings(pseudocount=0.0))
+    table = np.zeros((2, 3))
+    np.add.at(table, (codes[:, 0], codes[:, 1]), 1)
+    np.testing.assert_allclose(found.counts["b"], table)
+    np.testing.assert_allclose(found.network.tables["b"], table / table.sum(axis=1, keepdims=True))
+    assert found.converged
+    assert found.start == 0
+
+
+def test_one_missing_value_is_the_textbook_fixed_point() -> None:
+    """Two binary nodes a -> b without link in the data: the missing b takes the observed share."""
+    codes = np.array([[0, 0], [0, 1], [0, 1], [0, -1]])
+    found = expectation_maximisation(
+        {"a": ("x",), "b": ("x", "y")},
+        {"a": (), "b": ("a",)},
+        codes,
+        settings=EmSettings(pseudocount=0.0, tolerance=1e-12),
+    )
+    assert found.network.tables["b"][0, 1] == pytest.approx(2 / 3)
+    assert found.counts["b"].sum() == pytest.approx(4)
+
+
+def test_patterns_of_the_whole_table_equal_the_records() -> None:
+    codes = incomplete(7, 400, 0.3)
+    cards = {node: len(states) for node, states in STATES.items()}
+    shape = [card + 1 for card in cards.values()]
+    table = np.zeros(shape, dtype=np.int64)
+    np.add.at(table, tuple(np.where(codes[:, i] < 0, shape[i] - 1, codes[:, i]) for i in range(4)), 1)
+    patterns, weights = pattern_records({tuple(STATES): table}, list(STATES), cards)
+    chosen = EmSettings(starts=1)
+    direct = expectation_maximisation(STATES, PARENTS, codes, settings=chosen)
+    counted = expectation_maximisation(STATES, PARENTS, patterns, weights, chosen)
+    assert weights.sum() == 400
+    assert counted.log_likelihood == pytest.approx(direct.log_likelihood)
+    np.testing.assert_allclose(counted.network.tables["c"], direct.network.tables["c"], atol=1e-9)
+
+
+def test_family_tables_alone_are_enough_for_a_composite_likelihood() -> None:
+    codes = incomplete(3, 6000, 0.2)
+    cards = {node: len(states) for node, states in STATES.items()}
+    tables = {}
+    for node, parents in PARENTS.items():
+        family = (*parents, node)
+        columns = [list(STATES).index(name) for name in family]
+        table = np.zeros([cards[name] + 1 for name in family], dtype=np.int64)
+        np.add.at(
+            table, tuple(np.where(codes[:, c] < 0, table.shape[i] - 1, codes[:, c]) for i, c in enumerate(columns)), 1
+        )
+        tables[family] = table
+    patterns, weights = pattern_records(tables, list(STATES), cards)
+    found = expectation_maximisation(STATES, PARENTS, patterns, weights, EmSettings(starts=1))
+    exact = expectation_maximisation(STATES, PARENTS, codes, settings=EmSettings(starts=1))
+    for node in PARENTS:
+        seen = exact.counts[node].sum(axis=-1) > 200
+        np.testing.assert_allclose(found.network.tables[node][seen], exact.network.tables[node][seen], atol=0.06)
+
+
+def test_missing_values_of_asia_come_close_to_the_truth(paper_folder, paper_data) -> None:
+    truth = from_bif((paper_folder / "networks" / "asia.bif").read_text())
+    frame = paper_data("asia10k_missing10").rename(columns={"class": "lung"})
+    codes = truth.encode({name: frame[name].tolist() for name in frame})
+    found = expectation_maximisation(truth.states, truth.parents, codes, settings=EmSettings(starts=2))
+    assert found.log_likelihood >= JunctionTree(truth).log_likelihood(codes).sum()
+    for node in ("smoke", "bronc", "xray"):
+        np.testing.assert_allclose(found.network.tables[node], truth.tables[node], atol=0.04)
+
+
+def test_bad_settings_and_empty_records() -> None:
+    with pytest.raises(ValueError, match="starts"):
+        EmSettings(starts=0)
+    with pytest.raises(ValueError, match="tolerance"):
+        EmSettings(tolerance=0)
+    with pytest.raises(ValueError, match="no record"):
+        expectation_maximisation(STATES, PARENTS, np.zeros((3, 4), dtype=np.int64), np.zeros(3))
+    with pytest.raises(ArithmeticError, match="fell"):
+        check_monotone([-5.0, -6.0])
+    check_monotone([-5.0, -5.0])
+
+
+def test_distinct_merges_equal_records() -> None:
+    patterns, weights = distinct(np.array([[0, 1], [0, 1], [1, -1], [0, 0]]), np.array([1.0, 2.0, 4.0, 0.0]))
+    assert patterns.tolist() == [[0, 1], [1, -1]]
+    assert weights.tolist() == [3.0, 4.0]
