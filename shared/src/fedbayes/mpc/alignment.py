@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fedbayes.mpc.prg import expand
 
 HASH_BYTES = 16
+DOMAIN = b"fedbayes/alignment/1"
 Hashes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
 
@@ -61,11 +62,27 @@ def keyed_hashes(identifiers: Iterable[str], key: bytes) -> Hashes:
     Returns
     -------
     ndarray of uint64, shape (rows, 2)
-        HMAC-SHA256 cut to 128 bits.
+        The 128-bit `digests` of the identifiers under AES-256 with the key: a keyed pseudo-random permutation of them.
+    """
+    return under_key(digests(identifiers), key)
+
+
+def digests(identifiers: Iterable[str]) -> bytes:
+    """Return the identifiers' digests without a secret, HMAC-SHA256 cut to 128 bits, one after the other.
+
+    They are computed once and put `under_key` for each peer; on their own they never leave the party.
     """
     digest = hmac.digest
-    joined = b"".join(digest(key, identifier.encode(), "sha256")[:HASH_BYTES] for identifier in identifiers)
-    return np.frombuffer(joined, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+    return b"".join(digest(DOMAIN, identifier.encode(), "sha256")[:HASH_BYTES] for identifier in identifiers)
+
+
+def under_key(digested: bytes, key: bytes) -> Hashes:
+    """Return digests enciphered under a pair's key, uint64 of shape (rows, 2)."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # a permutation of digests, not of text
+    enciphered = encryptor.update(digested) + encryptor.finalize()
+    return np.frombuffer(enciphered, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
 
 
 def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:

@@ -126,7 +126,8 @@ class ComputingSide:
     def _share(self, table: Table) -> RingArray:
         if len(table) == 1:
             own = self._shares[table[0]][(self.place + 1) % COMPUTING]
-            return own.sum(axis=0, dtype=own.dtype)
+            margin: RingArray = own.sum(axis=0, dtype=own.dtype)
+            return margin
         (a, b), (c, d) = self._sides(*table)
         share: RingArray = inner_product(a, b) + inner_product(c, d)
         return share
