@@ -177,7 +177,7 @@ def test_cache_derives_margins_and_never_asks_twice() -> None:
 
     cache = TableCache(oracle, list(codes))
     cache.ask([("c0",), ("c1", "c0"), ("c2", "c0", "c1"), ("c3",)])
-    assert asked == [("c0", "c1", "c2"), ("c3",)]
+    assert asked == [("c2", "c0", "c1"), ("c3",)]
     cache.ask([("c2", "c1"), ("c0",)])
     assert len(asked) == 2
     np.testing.assert_array_equal(

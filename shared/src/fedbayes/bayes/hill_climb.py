@@ -77,13 +77,18 @@ class _Climber:
         if not _path(without, parent, child):
             yield _Move("reverse", (parent, child), (removed, (parent, grandparents | {child})))
 
-    def needed(self, moves: list[_Move]) -> list[frozenset[str]]:
+    def needed(self, moves: list[_Move]) -> list[tuple[str, ...]]:
         """Return the tables that must be known to judge the moves."""
         families = {family for move in moves for family in move.changes}
         families |= {(node, parents) for node, parents in self.graph.items()}
-        return [names | {node} for node, names in families if not self.cache.known(names | {node})]
+        unknown = [(node, names) for node, names in families if not self.cache.known(names | {node})]
+        return sorted(self._table(node, names) for node, names in unknown)
 
-    def prefetch(self, moves: list[_Move]) -> list[frozenset[str]]:
+    def _table(self, node: str, names: frozenset[str]) -> tuple[str, ...]:
+        """Return the columns of a family's table, a parent that is new to the node last."""
+        return (node, *self.space.sort(names & self.graph[node]), *self.space.sort(names - self.graph[node]))
+
+    def prefetch(self, moves: list[_Move]) -> list[tuple[str, ...]]:
         """Return the tables that each node would need after the best of its moves that can be judged
         already.
         """
@@ -96,7 +101,7 @@ class _Climber:
             if better(gain, best.get(node, (0.0, names))[0]):
                 best[node] = (gain, names)
         return [
-            names | {node, other}
+            (*self._table(node, names), other)
             for node, (_, names) in best.items()
             if len(names) < self.space.max_parents
             for other in self.space.columns

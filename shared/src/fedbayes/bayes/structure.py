@@ -110,7 +110,7 @@ def given(cache: TableCache, space: SearchSpace, parents: Mapping[str, Sequence[
     """Return a given structure with its counts, asked in one batch; parents come in declared order."""
     placed = {node: space.sort(frozenset(parents[node])) for node in space.columns}
     topological_order(placed)
-    cache.ask((*placed[node], node) for node in space.columns)
+    cache.ask([(node, *parents[node]) for node in space.columns])
     counts = {node: cache.family(placed[node], node) for node in space.columns}
     total = sum(score(table) for table in counts.values())
     return Structure(placed, counts, total, cache.batches, cache.asked)
@@ -119,9 +119,8 @@ def given(cache: TableCache, space: SearchSpace, parents: Mapping[str, Sequence[
 def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score) -> Structure:
     """Return the structure that greedy K2 finds: at most ``max_parents`` batches of tables.
 
-    Every node adds the predecessor that raises its score most, until none does. All nodes step together,
-    because the given order makes them independent; the tables of the final families have all been asked on
-    the way.
+    Every node adds the predecessor that raises its score most, until none does. All nodes step together, because the
+    given order makes them independent; the tables of the final families have all been asked on the way.
 
     Raises
     ------
@@ -133,18 +132,22 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
     Cooper and Herskovits (1992), section 4.
     """
     predecessors = _predecessors(space, order)
-    parents = {node: frozenset(names) for node, names in space.start().items()}
+    parents = space.start()
     active = list(space.columns)
-    cache.ask([parents[node] | {node} for node in active] + _extensions(space, parents, predecessors, active))
+    cache.ask(_extensions(space, parents, predecessors, active) + [(node, *parents[node]) for node in active])
     while active:
         cache.ask(_extensions(space, parents, predecessors, active))
-        chosen = {node: _best_parent(cache, space, parents[node], node, predecessors[node], score) for node in active}
-        active = [node for node in active if chosen[node] is not None]
-        parents.update({node: parents[node] | {chosen[node] or ""} for node in active})
-    return given(cache, space, {node: tuple(names) for node, names in parents.items()}, score)
+        growing = []
+        for node in active:
+            added = _best_parent(cache, space, parents[node], node, predecessors[node], score)
+            if added is not None:
+                parents[node] = (*parents[node], added)
+                growing.append(node)
+        active = growing
+    return given(cache, space, parents, score)
 
 
-def _predecessors(space: SearchSpace, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:
     if sorted(order) != sorted(space.columns):
         raise ValueError("the order must name every column exactly once")
     place = {node: position for position, node in enumerate(order)}
@@ -155,13 +158,11 @@ def _predecessors(space: SearchSpace, order: Sequence[str]) -> dict[str, tuple[s
 
 
 def _extensions(
-    space: SearchSpace,
-    parents: Mapping[str, frozenset[str]],
-    predecessors: Mapping[str, tuple[str, ...]],
-    active: Sequence[str],
-) -> list[frozenset[str]]:
+    space: SearchSpace, parents: Parents, predecessors: Parents, active: Sequence[str]
+) -> list[tuple[str, ...]]:
+    """Return the tables of a step, the candidate last: what comes before it is the same for all candidates."""
     return [
-        parents[node] | {node, candidate}
+        (node, *parents[node], candidate)
         for node in active
         if len(parents[node]) < space.max_parents
         for candidate in predecessors[node]
@@ -172,18 +173,18 @@ def _extensions(
 def _best_parent(
     cache: TableCache,
     space: SearchSpace,
-    parents: frozenset[str],
+    parents: Sequence[str],
     node: str,
     candidates: Sequence[str],
     score: Score,
 ) -> str | None:
-    best, found = score(cache.family(parents, node)), None
     if len(parents) >= space.max_parents:
         return None
+    best, found = score(cache.family(parents, node)), None
     for candidate in candidates:
         if candidate in parents:
             continue
-        value = score(cache.family(parents | {candidate}, node))
+        value = score(cache.family((*parents, candidate), node))
         if better(value, best):
             best, found = value, candidate
     return found
@@ -201,7 +202,7 @@ def information_order(cache: TableCache, space: SearchSpace) -> tuple[str, ...]:
     Chow and Liu (1968), Approximating discrete probability distributions with dependence trees.
     """
     columns = space.columns
-    cache.ask([{a, b} for i, a in enumerate(columns) for b in columns[i + 1 :]] or [set(columns)])
+    cache.ask([(a, b) for i, a in enumerate(columns) for b in columns[i + 1 :]] or [columns])
     information = np.zeros((len(columns), len(columns)))
     for i, a in enumerate(columns):
         for j, b in enumerate(columns[i + 1 :], start=i + 1):

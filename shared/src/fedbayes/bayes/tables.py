@@ -69,7 +69,7 @@ class TableCache:
     oracle : TableOracle
         Who counts.
     columns : sequence of str
-        Declared order of the columns: the axis order in which tables are asked.
+        Declared order of the columns.
 
     Attributes
     ----------
@@ -80,23 +80,29 @@ class TableCache:
     def __init__(self, oracle: TableOracle, columns: Sequence[str]) -> None:
         self._oracle = oracle
         self._place = {column: position for position, column in enumerate(columns)}
-        self._known: dict[frozenset[str], Counts] = {}
+        self._known: dict[frozenset[str], tuple[tuple[str, ...], Counts]] = {}
         self.batches = 0
         self.asked = 0
 
-    def ask(self, tables: Iterable[Iterable[str]]) -> None:
-        """Make sure that all these tables are known, with at most one call of the oracle."""
-        unknown = {key for key in map(frozenset, tables) if not self._derive(key)}
+    def ask(self, tables: Iterable[Sequence[str]]) -> None:
+        """Make sure that all these tables are known, with at most one call of the oracle.
+
+        A table is asked with its columns in the given order (the first order if two tables hold the same columns): an
+        oracle may be cheaper where the column that varies comes last. Margins of tables of the batch are not asked.
+        """
+        unknown: dict[frozenset[str], tuple[str, ...]] = {}
+        for columns in tables:
+            key = frozenset(columns)
+            if key not in unknown and not self._derive(key):
+                unknown[key] = tuple(columns)
         margins = {key - {column} for key in unknown for column in key}
-        wanted = sorted(map(self._axes, unknown - margins), key=lambda axes: [self._place[c] for c in axes])
+        wanted = [columns for key, columns in unknown.items() if key not in margins]
         if wanted:
-            for axes, answer in zip(wanted, self._oracle(wanted), strict=True):
-                self._known[frozenset(axes)] = answer
+            for columns, answer in zip(wanted, self._oracle(wanted), strict=True):
+                self._known[frozenset(columns)] = (columns, answer)
             self.batches += 1
             self.asked += len(wanted)
-        still = [key for key in unknown & margins if not self._derive(key)]
-        if still:
-            self.ask(still)
+            self.ask(sorted((unknown[key] for key in margins & unknown.keys()), key=len, reverse=True))
 
     def known(self, columns: Iterable[str]) -> bool:
         """Tell whether the table can be had without asking."""
@@ -110,15 +116,11 @@ class TableCache:
         KeyError
             The table was not asked before.
         """
-        axes = [*self._axes(frozenset(parents)), child]
-        key = frozenset(axes)
-        if not self._derive(key):
+        axes = (*sorted(parents, key=self._place.__getitem__), child)
+        if not self._derive(frozenset(axes)):
             raise KeyError(f"the table of {child} was not asked")
-        stored = self._axes(key)
-        return np.transpose(self._known[key], [stored.index(column) for column in axes])
-
-    def _axes(self, key: frozenset[str]) -> tuple[str, ...]:
-        return tuple(sorted(key, key=self._place.__getitem__))
+        stored, counts = self._known[frozenset(axes)]
+        return np.transpose(counts, [stored.index(column) for column in axes])
 
     def _derive(self, key: frozenset[str]) -> bool:
         if key in self._known:
@@ -126,6 +128,8 @@ class TableCache:
         for column in self._place:
             wider = self._known.get(key | {column}) if column not in key else None
             if wider is not None:
-                self._known[key] = wider.sum(axis=self._axes(key | {column}).index(column))
+                axes, counts = wider
+                left = tuple(name for name in axes if name != column)
+                self._known[key] = (left, counts.sum(axis=axes.index(column)))
                 return True
         return False
