@@ -1,0 +1,85 @@
+"""What the methods for horizontally partitioned tables share: columns, noise, tables by secure sum, evaluation.
+
+A central function of a horizontal method::
+
+    parties = federation.open_channel(organizations)                                       # round 1
+    columns = resolve_columns(federation, parties.stations, label, features, domain)       # a round if domain is None
+    bins = check_bins(columns, 20)                              # {numeric feature: bins or edges}
+    noise = check_noise("distributed", epsilon, delta, neighbors, honest_fraction)         # or "local", "none"
+    tables = sum_tables(federation, parties.stations, columns, bins, noise)                # one round
+    spread = noise.deviation(len(columns.features), 1.0, 1.0, cells, len(parties.stations))
+    model = model_from_tables(columns, tables, bins, spread)    # a fedbayes.bayes NaiveBayes
+
+and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under exactly these names::
+
+    from fedbayes.federation.horizontal import partial_schema, partial_tables
+
+    @partial
+    def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+        return tally_station(station, request, NaiveBayes.from_dict)
+
+    @central
+    def evaluate(federation, model, label=None, epsilon=None, ...):
+        return evaluate_model(federation, model, NaiveBayes.from_dict, label, epsilon, ...)
+
+- :class:`Columns` (a message; put it into your requests): ``label``, ``features``, ``domain``, ``schema``,
+  ``classes``, ``read(station) -> {column: codes or floats}`` with all guards.
+- :class:`CountNoise` (a message) with ``private``, ``placement``, ``epsilon``, ``delta``, ``neighbors``,
+  ``honest(stations)``, ``deviation(...)``; :func:`release` charges the ledger, adds this station's noise to a list
+  of :class:`Query` (integer arrays with what one row changes) and returns one int64 vector. Mask it afterwards:
+  ``station.channel.mask(vector.astype(np.uint64), station.participants)``.
+- :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
+- :class:`VectorReply` (``vector``: uint64) is the reply of every secure sum here; :func:`signed` lifts the sum.
+- :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
+- :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
+"""
+
+from .columns import Columns, SchemaReply, SchemaRequest, partial_schema, resolve_columns, schema_errors
+from .counts import (
+    TablesRequest,
+    VectorReply,
+    cells,
+    check_bins,
+    class_counts_from_margins,
+    model_from_tables,
+    partial_tables,
+    signed,
+    split_tables,
+    sum_tables,
+    table_queries,
+)
+from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
+from .noise import HONEST_FRACTION, NEIGHBORS, PLACEMENTS, CountNoise, Query, check_noise, release
+
+__all__ = [
+    "HONEST_FRACTION",
+    "NEIGHBORS",
+    "PLACEMENTS",
+    "Classifier",
+    "Columns",
+    "CountNoise",
+    "EvaluateRequest",
+    "Query",
+    "SchemaReply",
+    "SchemaRequest",
+    "TablesRequest",
+    "VectorReply",
+    "cells",
+    "check_bins",
+    "check_noise",
+    "class_counts_from_margins",
+    "evaluate_model",
+    "evaluation_privacy",
+    "load_model",
+    "model_from_tables",
+    "partial_schema",
+    "partial_tables",
+    "release",
+    "resolve_columns",
+    "schema_errors",
+    "signed",
+    "split_tables",
+    "sum_tables",
+    "table_queries",
+    "tally_station",
+]

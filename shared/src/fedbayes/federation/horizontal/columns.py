@@ -1,0 +1,164 @@
+"""Which columns a task is about: label, features and their public domains, from the arguments or from the stations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.bayes.schema import Schema, SchemaError
+
+from .. import arguments
+from ..codec import Message
+from ..decorators import partial
+from ..errors import ArgumentError, DataProblem
+from ..rounds import Federation
+from ..station import Station
+
+HOW_TO_GIVE = (
+    'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, '
+    "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
+)
+
+
+@contextmanager
+def schema_errors(kind: type[Exception]) -> Iterator[None]:
+    """Raise the library's SchemaError as ``kind``; its text names a column and a remedy, never a value."""
+    try:
+        yield
+    except SchemaError as problem:
+        failure = kind(str(problem))
+    else:
+        return
+    raise failure from None
+
+
+@dataclass(frozen=True, slots=True)
+class Columns(Message):
+    """The columns of a task and their public domains; part of the requests of every horizontal method.
+
+    Parameters
+    ----------
+    label : str
+    features : list of str
+    domain : dict
+        Of exactly the label and the features.
+    outside : str
+        ``clip`` or ``refuse`` (see :meth:`fedbayes.bayes.schema.Column.encode`).
+    """
+
+    label: str
+    features: list[str]
+    domain: dict[str, Any]
+    outside: str = "clip"
+
+    def __post_init__(self) -> None:
+        if self.outside not in ("clip", "refuse"):
+            raise ValueError('outside must be "clip" or "refuse"')
+        if sorted(self.domain) != sorted([*self.features, self.label]):
+            raise ValueError("domain must hold exactly the label and the features, each once")
+        label = self.schema[self.label]
+        if not label.is_categorical or label.cardinality < 2:
+            raise SchemaError(f"label {self.label!r} must have at least two categories in the domain")
+
+    @property
+    def schema(self) -> Schema:
+        """The features' domains in their order, then the label's."""
+        return Schema.from_domain({name: self.domain[name] for name in [*self.features, self.label]})
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return len(self.domain[self.label]["categories"])
+
+    def read(self, station: Station) -> dict[str, Any]:
+        """Return the station's columns, encoded: int32 codes (-1 missing) or float64 (NaN missing), (n,) each.
+
+        Raises
+        ------
+        DataProblem, PolicyError, ThresholdError
+            Naming the column.
+        """
+        frame = station.data([*self.features, self.label])
+        with schema_errors(DataProblem):
+            return self.schema.encode(frame, "refuse" if self.outside == "refuse" else "clip")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRequest(Message):
+    """Ask a station for the public domains that its administrator wrote down."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaReply(Message):
+    """The public domains of a station's columns; None if it has no schema file."""
+
+    domain: dict[str, Any] | None
+
+
+@partial
+def partial_schema(station: Station, request: SchemaRequest) -> SchemaReply:
+    """Return the node's schema file: public knowledge that never comes from its data.
+
+    **Reveals** the schema file to central.
+    """
+    return SchemaReply(station.public_schema())
+
+
+def resolve_columns(
+    federation: Federation,
+    stations: Sequence[int],
+    label: Any,
+    features: Any,
+    domain: Any,
+    outside: Any = "clip",
+) -> Columns:
+    """Return the checked columns of a task; asks the stations' schema files (one round) if ``domain`` is None.
+
+    Parameters
+    ----------
+    federation : Federation
+        With an open channel.
+    stations : sequence of int
+        Whose schema files count.
+    label, features, domain, outside : object
+        The task's arguments as they came; ``features=None`` means every column of the domain but the label.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    target = arguments.check_name("label", label)
+    wanted = arguments.check_names("features", features, optional=True)
+    arguments.check_choice("outside", outside, ("clip", "refuse"))
+    if domain is None:
+        domain = _agreed_domain(federation, stations, wanted, target)
+    with schema_errors(ArgumentError):
+        schema = Schema.from_domain(arguments.check_mapping("domain", domain))
+        names = wanted if wanted is not None else [name for name in schema.names if name != target]
+        if target in names:
+            raise ArgumentError(f"features must not hold the label '{target}'; leave it out")
+        if not names:
+            raise ArgumentError("features must hold at least one column besides the label")
+        return Columns(target, names, schema.select([*names, target]).to_domain(), outside)
+
+
+def _agreed_domain(
+    federation: Federation, stations: Sequence[int], wanted: list[str] | None, label: str
+) -> dict[str, Any]:
+    replies = federation.round("partial_schema", SchemaRequest(), stations, SchemaReply)
+    for member, reply in replies.items():
+        if reply.domain is None:
+            raise ArgumentError(f"domain is needed: {federation.name(member)} has no schema file; {HOW_TO_GIVE}")
+    found = {member: reply.domain or {} for member, reply in replies.items()}
+    first = next(iter(found.values()))
+    for name in [*wanted, label] if wanted is not None else list(first):
+        for member, own in found.items():
+            if own.get(name) != first.get(name) or name not in own:
+                raise ArgumentError(
+                    f"column '{name[:100]}' has another or no domain in the schema file of "
+                    f"{federation.name(member)}; {HOW_TO_GIVE}"
+                )
+    return first

@@ -1,0 +1,186 @@
+"""Tables of every feature by class over all stations, in one round: exact, or with noise of a stated budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.counting import DEFAULT_BINS, Bins, feature_table, table_feature, table_width
+from fedbayes.bayes.features import Feature
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import MAXIMUM_BINS, Schema
+
+from .. import arguments
+from ..codec import Message
+from ..decorators import partial
+from ..errors import ArgumentError
+from ..rounds import Federation
+from ..station import Station
+from .columns import Columns, schema_errors
+from .noise import CountNoise, Query, release
+
+MOST_CELLS = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TablesRequest(Message):
+    """Ask for the table of every feature by class.
+
+    Parameters
+    ----------
+    columns : Columns
+    bins : dict
+        Column -> number of bins or list of edges, of every numeric feature.
+    noise : CountNoise
+    """
+
+    columns: Columns
+    bins: dict[str, Any]
+    noise: CountNoise
+
+    def __post_init__(self) -> None:
+        if cells(self.columns, self.bins) > MOST_CELLS:
+            raise ValueError("the tables have too many cells")
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReply(Message):
+    """One station's vector of whole numbers, uint64: masked, or noisy enough to be seen."""
+
+    vector: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        if self.vector.dtype != np.uint64 or self.vector.ndim != 1:
+            raise ValueError("vector must be a one-dimensional array of uint64")
+
+
+def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str, Any]:
+    """Return the bins of every numeric feature: a number for all, or {column: number or list of edges}.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy, also when the tables would have too many cells.
+    """
+    schema = columns.schema
+    numeric = [name for name in columns.features if not schema[name].is_categorical]
+    if isinstance(bins, dict):
+        unknown = [name for name in bins if name not in numeric]
+        if unknown:
+            raise ArgumentError(
+                f"{argument} names '{str(unknown[0])[:100]}', which is no numeric feature; leave it out"
+            )
+        chosen = {name: bins.get(name, DEFAULT_BINS) for name in numeric}
+    else:
+        one = arguments.check_number(argument, bins, low=1, high=MAXIMUM_BINS, integer=True)
+        chosen = dict.fromkeys(numeric, one)
+    with schema_errors(ArgumentError):
+        if cells(columns, chosen) > MOST_CELLS:
+            raise ArgumentError(f"{argument} and categories make more than {MOST_CELLS} cells; give fewer")
+    return chosen
+
+
+def cells(columns: Columns, bins: Bins) -> int:
+    """Return the number of cells of all tables together."""
+    schema = columns.schema
+    return columns.classes * sum(table_width(schema, name, bins) for name in columns.features)
+
+
+def table_queries(columns: Columns, encoded: dict[str, Any], bins: Bins) -> list[Query]:
+    """Return one query a feature: its table by class, int64, (classes, values + 1), missing values last.
+
+    One row is in one cell of every table, so each has the sensitivity 1 under ``add_remove``.
+    """
+    schema = columns.schema
+    return [Query(feature_table(schema, columns.label, name, encoded, bins)) for name in columns.features]
+
+
+@partial
+def partial_tables(station: Station, request: TablesRequest) -> VectorReply:
+    """Count every feature by class, add noise as asked, and mask.
+
+    **Reveals** to central the sum over the stations only; with ``local`` noise the station's own noisy counts.
+    **Assumes** that at least two stations do not collude with central, and for ``distributed`` noise that the
+    honest fraction of them adds its share.
+    """
+    queries = table_queries(request.columns, request.columns.read(station), request.bins)
+    vector = release(station, queries, request.noise, "tables of counts").astype(np.uint64)
+    if request.noise.placement != "local":
+        vector = station.channel.mask(vector, station.participants)
+    return VectorReply(vector)
+
+
+def sum_tables(
+    federation: Federation,
+    stations: Sequence[int],
+    columns: Columns,
+    bins: dict[str, Any],
+    noise: CountNoise,
+    function: str = "partial_tables",
+    last: bool = False,
+) -> dict[str, NDArray[np.int64]]:
+    """Return every feature's table over all stations; one round.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Feature -> int64, shape (classes, values + 1), rows without a value in the last column.
+    """
+    request = TablesRequest(columns, bins, noise)
+    summed = federation.secure_sum(function, request, stations, VectorReply, field="vector", last=last)
+    return split_tables(columns, bins, signed(summed, cells(columns, bins)))
+
+
+def signed(summed: NDArray[Any], length: int) -> NDArray[np.int64]:
+    """Return a sum modulo 2^64 as signed numbers; ArgumentError-free check of its length."""
+    if summed.shape != (length,):
+        raise ArgumentError(
+            "the stations' answers do not have the length that was asked for; use one version everywhere"
+        )
+    return summed.astype(np.uint64).astype(np.int64)
+
+
+def split_tables(columns: Columns, bins: Bins, vector: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Cut the vector of all tables into {feature: (classes, values + 1)}."""
+    schema = columns.schema
+    widths = [table_width(schema, name, bins) for name in columns.features]
+    parts = np.split(vector, np.cumsum([columns.classes * width for width in widths])[:-1])
+    return {
+        name: part.reshape(columns.classes, width)
+        for name, part, width in zip(columns.features, parts, widths, strict=True)
+    }
+
+
+def class_counts_from_margins(tables: dict[str, NDArray[Any]], deviation: float) -> tuple[NDArray[np.float64], float]:
+    """Return the class counts and the deviation of their noise.
+
+    Every table's margin is a class count; noisy margins are averaged with weights inverse to their variances,
+    which are proportional to the numbers of cells summed.
+    """
+    weights = np.array([1.0 / table.shape[1] for table in tables.values()])
+    margins = np.stack([table.sum(axis=1) for table in tables.values()]).astype(np.float64)
+    counts = weights @ margins / weights.sum()
+    if deviation == 0:
+        return margins[0], 0.0
+    return np.asarray(counts), float(deviation / np.sqrt(weights.sum()))
+
+
+def model_from_tables(
+    columns: Columns,
+    tables: dict[str, NDArray[Any]],
+    bins: Bins,
+    deviation: float = 0.0,
+    pseudocount: float = 1.0,
+) -> NaiveBayes:
+    """Return the naive Bayes model of the tables, whose cells carry noise of this standard deviation."""
+    schema: Schema = columns.schema
+    features: dict[str, Feature] = {
+        name: table_feature(schema, name, table, bins, deviation, pseudocount) for name, table in tables.items()
+    }
+    counts, spread = class_counts_from_margins(tables, deviation)
+    with schema_errors(ArgumentError):
+        return NaiveBayes(schema, columns.label, counts, features, spread)

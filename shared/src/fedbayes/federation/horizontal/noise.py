@@ -1,0 +1,201 @@
+"""Counts with noise: where it is added, how much, and what is charged for it.
+
+A release is a list of **queries** on the same rows; the budget is split evenly over them (sequential composition:
+epsilon adds up, and under zCDP rho does). Cells inside one query are disjoint in the sense of its sensitivities.
+
+Placement:
+
+- ``distributed``: every station adds a share of the noise and masks the result, so central sees one sum with
+  about one noise term in all (discrete Laplace for ``delta = 0``, discrete Gaussian for ``delta > 0``);
+- ``local``: every station adds the whole noise, so its answer may be seen by anybody;
+- ``none``: no noise. Not differentially private.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import arguments
+from ..codec import Message
+from ..errors import ArgumentError
+from ..station import Station
+
+PLACEMENTS = ("distributed", "local", "none")
+NEIGHBORS = ("add_remove", "replace_one")
+HONEST_FRACTION = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query of a release.
+
+    Parameters
+    ----------
+    values : ndarray
+        int64, any shape.
+    l1, l2 : float
+        Sensitivities under ``add_remove``: what one row more or less changes, in the L1 and the L2 norm.
+        Under ``replace_one`` a row leaves and another comes: twice as much is allowed for.
+    """
+
+    values: NDArray[np.int64]
+    l1: float = 1.0
+    l2: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class CountNoise(Message):
+    """How noise is added to a release; part of requests.
+
+    Parameters
+    ----------
+    placement : str
+        ``distributed``, ``local`` or ``none``.
+    epsilon, delta : float
+        Budget of the whole release; ignored for ``none``.
+    neighbors : str
+        ``add_remove`` or ``replace_one``.
+    honest_fraction : float
+        Part of the stations whose noise alone must suffice, for ``distributed``.
+    """
+
+    placement: str = "none"
+    epsilon: float = 0.0
+    delta: float = 0.0
+    neighbors: str = "add_remove"
+    honest_fraction: float = HONEST_FRACTION
+
+    def __post_init__(self) -> None:
+        if self.placement not in PLACEMENTS or self.neighbors not in NEIGHBORS:
+            raise ValueError("placement or neighbors is unknown")
+        if self.private and not (math.isfinite(self.epsilon) and self.epsilon > 0 and 0 <= self.delta < 1):
+            raise ValueError("epsilon must be positive and delta in [0, 1)")
+        if not 0 < self.honest_fraction <= 1:
+            raise ValueError("honest_fraction must be in (0, 1]")
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is added."""
+        return self.placement != "none"
+
+    def honest(self, stations: int) -> int:
+        """Return the number of stations whose noise alone suffices: 1 for local noise."""
+        if self.placement == "local":
+            return 1
+        return max(1, math.floor(self.honest_fraction * stations + 1e-9))
+
+    def laplace_scale(self, queries: int, l1: float) -> float:
+        """Return the scale of the discrete Laplace noise of one query of so many."""
+        return queries * l1 * (2.0 if self.neighbors == "replace_one" else 1.0) / self.epsilon
+
+    def gaussian_sigma(self, queries: int, l2: float, cells: int, stations: int) -> float:
+        """Return the standard deviation of the honest stations' Gaussian noise on one query of so many."""
+        from fedbayes.dp.accounting import distributed_gaussian_rho, epsilon_to_rho, gaussian_scale
+
+        rho = epsilon_to_rho(self.epsilon, self.delta) / queries
+        change = l2 * (2.0 if self.neighbors == "replace_one" else 1.0)
+        sigma = gaussian_scale(change, rho)
+        while distributed_gaussian_rho(sigma, self.honest(stations), change, cells) > rho:
+            sigma *= 1.01
+        return sigma
+
+    def deviation(self, queries: int, l1: float, l2: float, cells: int, stations: int) -> float:
+        """Return the standard deviation of the noise in one cell of the sum over the stations (0 for ``none``)."""
+        if not self.private:
+            return 0.0
+        if self.delta > 0:
+            one = self.gaussian_sigma(queries, l2, cells, stations)
+        else:
+            p = math.exp(-1.0 / self.laplace_scale(queries, l1))
+            one = math.sqrt(2.0 * p) / (1.0 - p)
+        return one * math.sqrt(stations / self.honest(stations))
+
+    def mechanism(self) -> str | None:
+        """Return the mechanism's name for the privacy statement."""
+        if not self.private:
+            return None
+        law = "discrete Gaussian" if self.delta > 0 else "discrete Laplace"
+        return f"{law}, {'in shares inside the secure sum' if self.placement == 'distributed' else 'at each station'}"
+
+
+def check_noise(
+    noise: Any, epsilon: Any, delta: Any = 0.0, neighbors: Any = "add_remove", honest_fraction: Any = None
+) -> CountNoise:
+    """Return the checked noise arguments of a task.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    placement = arguments.check_choice("noise", noise, PLACEMENTS)
+    relation = arguments.check_choice("neighbors", neighbors, NEIGHBORS)
+    if honest_fraction is None:
+        honest_fraction = HONEST_FRACTION
+    fraction = arguments.check_number("honest_fraction", honest_fraction, above=0, high=1)
+    small = arguments.check_number("delta", delta, low=0, below=1)
+    if placement == "none":
+        if epsilon is not None:
+            arguments.check_number("epsilon", epsilon, above=0)
+        return CountNoise("none", 0.0, 0.0, relation, fraction)
+    if epsilon is None:
+        raise ArgumentError('epsilon is needed: give a number greater than 0, or noise="none"')
+    return CountNoise(placement, arguments.check_number("epsilon", epsilon, above=0), small, relation, fraction)
+
+
+def release(station: Station, queries: Sequence[Query], noise: CountNoise, note: str) -> NDArray[np.int64]:
+    """Charge the ledger, add this station's noise, and return all queries as one int64 vector.
+
+    Raises
+    ------
+    PolicyError, BudgetError
+        If the node does not allow it; nothing is sampled then.
+    ArgumentError
+        If epsilon is too small to sample for.
+
+    Notes
+    -----
+    **Reveals** nothing by itself: with ``local`` noise the vector may be published, with ``distributed`` or
+    ``none`` it must be masked.
+    """
+    station.require_private(noise.private)
+    parts = [np.asarray(query.values, dtype=np.int64).ravel() for query in queries]
+    vector = np.concatenate(parts)
+    if not noise.private:
+        return vector
+    station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note)
+    parties = 1 if noise.placement == "local" else len(station.participants)
+    sizes = [len(part) for part in parts]
+    starts = np.cumsum([0, *sizes])
+    alike: dict[tuple[float, float, int], list[int]] = {}
+    for position, query in enumerate(queries):
+        cells = sizes[position] if noise.delta > 0 else 0
+        alike.setdefault((query.l1, query.l2, cells), []).append(position)
+    for (l1, l2, _), positions in alike.items():
+        where = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in positions])
+        cells = sizes[positions[0]]
+        vector[where] += _sample(len(where), noise, len(queries), (l1, l2), cells, parties)
+    return vector
+
+
+def _sample(
+    size: int, noise: CountNoise, queries: int, change: tuple[float, float], cells: int, parties: int
+) -> NDArray[np.int64]:
+    """Return one station's noise on ``size`` cells; ``cells`` is the length of each query."""
+    from fedbayes.dp import shares
+
+    fraction = 1.0 if noise.placement == "local" else noise.honest_fraction
+    try:
+        if noise.delta > 0:
+            sigma = noise.gaussian_sigma(queries, change[1], cells, parties)
+            return shares.discrete_gaussian(size, sigma, parties, fraction)
+        return shares.polya(size, noise.laplace_scale(queries, change[0]), parties, fraction)
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one")
