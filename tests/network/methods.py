@@ -1,0 +1,116 @@
+"""One case a method for the dev network: what to submit, and which numbers of the result are the same in the embedded federation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+HELPER = "helper"
+
+PEOPLE: dict[str, Any] = {
+    "age": {"bounds": [18.0, 90.0]},
+    "weight": {"bounds": [40.0, 160.0]},
+    "smoker": {"categories": ["yes", "no"]},
+    "exercise": {"categories": ["low", "medium", "high"]},
+    "outcome": {"categories": ["ill", "well"]},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task.
+
+    Attributes
+    ----------
+    function, arguments
+        What is called.
+    label : str
+        The database: `default` (horizontal), `vertical` or `asia`.
+    at : str
+        Where central runs.
+    same : tuple of str
+        Dotted paths into the result that equal the embedded federation's.
+    tolerance : float
+        Largest relative difference of numbers there.
+    private : bool or None
+        What the result must say; None where it has no privacy statement.
+    """
+
+    function: str
+    arguments: dict[str, Any]
+    label: str = "default"
+    at: str = HELPER
+    same: tuple[str, ...] = ()
+    tolerance: float = 1e-9
+    private: bool | None = False
+    keys: tuple[str, ...] = field(default=("model", "privacy", "federation", "diagnostics", "warnings", "versions"))
+
+
+CASES: dict[str, tuple[Case, ...]] = {
+    "dp_naive_bayes": (
+        Case("fit", {"label": "outcome", "domain": PEOPLE, "epsilon": 1.0}, private=True),
+        Case("fit", {"label": "outcome", "domain": PEOPLE, "epsilon": 1.0, "noise": "none"}, same=("model",)),
+    ),
+    "smooth_naive_bayes": (
+        Case(
+            "fit", {"label": "outcome", "features": ["age", "weight"], "domain": PEOPLE, "epsilon": 1.0}, private=True
+        ),
+    ),
+    "discriminative_naive_bayes": (
+        Case("fit", {"label": "outcome", "features": ["smoker", "exercise"], "domain": PEOPLE, "rounds": 3}),
+    ),
+    "secure_naive_bayes": (
+        Case(
+            "fit",
+            {
+                "label": "outcome",
+                "features": ["smoker", "exercise"],
+                "domain": PEOPLE,
+                "epsilon": 1.0,
+                "modulus_bits": 1024,
+            },
+            private=True,
+        ),
+    ),
+    "scalar_product": (
+        Case(
+            "count",
+            {
+                "id_column": "id",
+                "conditions": [
+                    {"column": "smoke", "op": "==", "value": "yes"},
+                    {"column": "xray", "op": "==", "value": "no"},
+                ],
+            },
+            label="asia",
+            at="hospital-a",
+            same=("count",),
+            keys=("count", "privacy", "federation"),
+        ),
+    ),
+    "vertibayes": (
+        Case(
+            "fit",
+            {
+                "id_column": "id",
+                "structure": "k2",
+                "max_parents": 2,
+                "order": ["asia", "smoke", "tub", "lung", "bronc", "either", "xray", "dysp"],
+            },
+            label="asia",
+            at="hospital-a",
+            same=("model.edges",),
+        ),
+    ),
+    "bayesian_ensemble": (Case("fit", {"id_column": "id", "target": "dysp"}, label="asia", at="hospital-a"),),
+    "verticox": (
+        Case(
+            "fit",
+            {"id_column": "id", "time": "week", "event": "arrest", "features": ["fin", "age", "prio"]},
+            label="vertical",
+            at="hospital-b",
+            same=("model.coefficients",),
+            tolerance=1e-4,
+        ),
+    ),
+}
