@@ -15,9 +15,7 @@ def exact_product(left, right):
     """The slow, obvious product over Python integers."""
     modulus = 1 << ring.bits(left.dtype)
     wide = left.astype(object) @ right.astype(object)
-    return np.array([[int(value) % modulus for value in row] for row in wide], dtype=left.dtype).reshape(
-        wide.shape
-    )
+    return np.array([[int(value) % modulus for value in row] for row in wide], dtype=left.dtype).reshape(wide.shape)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -18,7 +18,7 @@ NONCE_BYTES = 12
 TAG_BYTES = 16
 
 
-class SealBroken(ValueError):  # noqa: N818 - the name says what happened
+class SealBroken(ValueError):
     """A sealed message was changed, comes from elsewhere than it says, or was sealed with another key."""
 
 

@@ -62,9 +62,7 @@ def lower(values: npt.ArrayLike, dtype: DTypes = np.uint64) -> RingArray:
     ring = check_ring(dtype)
     array = np.asarray(values)
     if array.dtype.kind not in "iub":
-        raise ValueError(
-            f"only integers enter a ring; encode numbers of type {array.dtype} in fixed point first"
-        )
+        raise ValueError(f"only integers enter a ring; encode numbers of type {array.dtype} in fixed point first")
     half = 1 << (bits(ring) - 1)
     if array.size and (int(array.min()) < -half or int(array.max()) >= half):
         raise ValueError(f"a value does not fit in {bits(ring)} signed bits; use a larger ring")
@@ -89,9 +87,7 @@ def _limbs(values: RingArray, count: int) -> list[npt.NDArray[np.float64] | None
     """Split into `count` 16-bit limbs, low first, as float64; None stands for a limb of zeros."""
     limbs: list[npt.NDArray[np.float64] | None] = []
     for index in range(count):
-        limb = (values >> np.array(LIMB_BITS * index, dtype=values.dtype)) & np.array(
-            0xFFFF, dtype=values.dtype
-        )
+        limb = (values >> np.array(LIMB_BITS * index, dtype=values.dtype)) & np.array(0xFFFF, dtype=values.dtype)
         limbs.append(limb.astype(np.float64) if limb.any() else None)
     return limbs
 

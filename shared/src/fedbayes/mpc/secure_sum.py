@@ -61,9 +61,7 @@ def pairwise_mask(
     """
     ring = check_ring(dtype)
     if not keys or own in keys:
-        raise ValueError(
-            "a secure sum needs the keys of at least one other participant, and not this party's own"
-        )
+        raise ValueError("a secure sum needs the keys of at least one other participant, and not this party's own")
     bound = f"{','.join(str(party) for party in sorted([own, *keys]))}|{name}"
     mask: RingArray = np.zeros(shape, dtype=ring)
     for peer, key in keys.items():
