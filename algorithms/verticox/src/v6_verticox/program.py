@@ -1,0 +1,207 @@
+"""The stages of the private solver, the same for share holders and the dealer, and what travels between stages.
+
+A stage computes shares. Some are opened under masks to the other share holders (`Outgoing.opened`), who turn them into
+wires before the next stage; a few small ones are revealed to central by their sum (`Outgoing.revealed`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
+from fedbayes.mpc.wide import Wide
+
+from . import shared_newton as formulas
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, Layout
+
+START = "0.0/reciprocal"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of one Newton step.
+
+    Parameters
+    ----------
+    kind : str
+        "features", "relative_risk", "combine", "weigh", "refine", "last" or "information".
+    step, version : int
+        Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
+    source : str
+        Name of the reciprocal wire that a refinement starts from.
+    coefficients : tuple of int
+        Those of the refinement.
+    rows : tuple of int
+        Rows where the baseline hazard is wanted ("information").
+    """
+
+    kind: str
+    step: int = 0
+    version: int = 0
+    source: str = ""
+    coefficients: tuple[int, int] = (0, 0)
+    rows: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Prefix of the names of this step and version."""
+        return f"{self.step}.{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Shares that leave a stage."""
+
+    opened: dict[str, Share] = field(default_factory=dict)
+    revealed: dict[str, Share] = field(default_factory=dict)
+
+
+class Program:
+    """One role's run through the stages.
+
+    Parameters
+    ----------
+    engine : Party or Dealer
+    layout : Layout
+    wires : dict of str to Wire
+        What earlier stages left; new wires are added.
+    """
+
+    def __init__(self, engine: Engine, layout: Layout, wires: dict[str, Wire]) -> None:
+        self.engine, self.layout, self.wires = engine, layout, wires
+
+    def get(self, name: str) -> Wire:
+        """Return a wire; the dealer recalls the masks of earlier rounds."""
+        if name not in self.wires and isinstance(self.engine, Dealer):
+            if name in ("d", START):
+                shape, bits = self.entry(name)
+                return self.engine.entered(name, self.layout.owner, None, shape, bits)
+            return self.engine.recall(name, *formulas.opening(self.layout, name))
+        if name not in self.wires:
+            raise ValueError("an earlier stage of the protocol is missing")
+        return self.wires[name]
+
+    def entry(self, name: str) -> tuple[tuple[int, ...], int]:
+        """Return shape and fractional bits of what the outcome holder enters: events, or the first reciprocals."""
+        return ((self.layout.rows, 1), 0) if name == "d" else ((self.layout.rows, 3), RECIPROCAL_BITS)
+
+    def receive(self, name: str, public: Wide | None) -> None:
+        """Turn an opening into a wire."""
+        shape, frac_bits, dropped = formulas.opening(self.layout, name)
+        self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped)
+
+    def run(self, stage: Stage, permuted: Mapping[str, Wide] | None = None) -> Outgoing:
+        """Compute one stage.
+
+        Parameters
+        ----------
+        stage : Stage
+        permuted : mapping, optional
+            At a share holder of "features" and "relative_risk": what the outcome holder published, in the dealer's order of
+            the rows, and under "order" nothing but the way back is applied by the caller (see `reorder`).
+        """
+        return {
+            "features": self._features,
+            "relative_risk": self._relative_risk,
+            "combine": self._combine,
+            "weigh": self._weigh,
+            "refine": self._refine,
+            "last": self._last,
+            "information": self._information,
+        }[stage.kind](stage, permuted or {})
+
+    def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
+        shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
+        names = [f"{stage.step}.0/factor{index}" for index in range(self.layout.factors)]
+        return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
+
+    def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        shape = (self.layout.rows, self.layout.features)
+        own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
+        return Outgoing({"x": self.engine.lifted(own)})
+
+    def _relative_risk(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
+        if len(products) == 1:
+            return Outgoing({f"{stage.step}.0/w": products[0]})
+        return Outgoing({f"{stage.step}.0/group{index}": share for index, share in enumerate(products)})
+
+    def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({f"{stage.step}.0/w": formulas.combined(self.engine, self.layout, stage.step, self.get)})
+
+    def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        refined = self._refine(stage, permuted).opened
+        return Outgoing(
+            {
+                f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get),
+                **refined,
+            }
+        )
+
+    def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        previous = self.get(stage.source)
+        share = formulas.refined(
+            self.engine, self.layout, stage.step, stage.version, previous, stage.coefficients, self.get
+        )
+        return Outgoing({f"{stage.label}/reciprocal": share})
+
+    def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        reciprocal = self.get(f"{stage.label}/reciprocal")
+        level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, self.get)
+        revealed = {"gradient": level.gradient}
+        if level.residual is not None:
+            revealed["residual"] = level.residual
+        return Outgoing({f"{stage.label}/z": level.hazard, f"{stage.label}/v": level.means}, revealed)
+
+    def _information(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        revealed = {"information": formulas.information(self.engine, stage.label, self.get)}
+        if stage.rows:
+            reciprocal = self.get(f"{stage.label}/reciprocal")
+            revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
+        return Outgoing({}, revealed)
+
+
+def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:  # type: ignore[type-arg]
+    """Bring opened shares from the dealer's order of the rows into the outcome holder's (secret) one."""
+    return Outgoing({name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed)
+
+
+def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
+    """Run stages at the dealer; return the corrections for the last share holder."""
+    for stage in stages:
+        for name in program.run(stage).opened:
+            program.receive(name, None)
+    assert isinstance(program.engine, Dealer)
+    return program.engine.corrections
+
+
+def pack(arrays: Mapping[str, Wide]) -> bytes:
+    """Return named arrays as one payload."""
+    header = json.dumps({name: list(array.shape) for name, array in arrays.items()}).encode()
+    body = b"".join(np.ascontiguousarray(array.to_words()).astype("<u8").tobytes() for array in arrays.values())
+    return len(header).to_bytes(4, "little") + header + body
+
+
+def unpack(payload: bytes) -> dict[str, Wide]:
+    """Return the arrays of `pack`.
+
+    Raises
+    ------
+    ValueError
+        When the payload is damaged.
+    """
+    size = int.from_bytes(payload[:4], "little")
+    header = json.loads(payload[4 : 4 + size])
+    words = np.frombuffer(payload, dtype="<u8", offset=4 + size).astype(np.uint64)
+    if words.size != sum(2 * int(np.prod(shape)) for shape in header.values()):
+        raise ValueError("a payload has another length than it says")
+    arrays, start = {}, 0
+    for name, shape in header.items():
+        length = 2 * int(np.prod(shape))
+        arrays[name] = Wide.from_words(words[start : start + length].reshape((*shape, 2)))
+        start += length
+    return arrays

@@ -1,0 +1,180 @@
+"""The arithmetic of one private Newton step: the program that the parties run on shares and the dealer on masks.
+
+Rows are in the secret order of the outcome holder: by stratum, then by time, so that a risk set is a suffix of its
+stratum. Notation: w relative risk, S0_j and S1_j suffix sums of w and of w x, c_j the number of events at a time (at the
+first row of its ties, else 0), r = 1/S0, t = sqrt(c) r, q = c r, H prefix sums of q, d event indicators.
+
+    gradient      g = sum_j d_j x_j - sum_i H_i w_i x_i
+    information   I = sum_i H_i w_i x_i x_i' - sum_j (t_j S1_j)(t_j S1_j)'
+
+The triple (r, t, q) is refined by Newton's reciprocal from its value in the previous step: B <- a B - b S0 r B,
+with public a, b (2 and 1, or the minimax choice on an interval for the first steps).
+
+References
+----------
+Cox, Regression models and life-tables, JRSS B 34, 1972; Breslow, JRSS B 34, 1972, p. 216 (ties).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from fedbayes.mpc.shared_fixed import Engine, Share, Wire
+from fedbayes.mpc.wide import Wide
+
+FEATURE_BITS = 28
+RISK_BITS = 28
+RECIPROCAL_BITS = 34
+FACTOR_BITS = {1: 40, 2: 36, 3: 28}
+MOST_FACTORS = 3
+COEFFICIENT_BITS = 3
+
+Get = Callable[[str], Wire]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What all roles know about the shapes.
+
+    Parameters
+    ----------
+    rows, features : int
+    factors : int
+        Parties that hold features.
+    strata : tuple of int
+        Rows of each stratum, in the secret order.
+    owner : int
+        Position of the outcome holder among the share holders (the last one).
+    """
+
+    rows: int
+    features: int
+    factors: int
+    strata: tuple[int, ...]
+    owner: int
+
+    def groups(self) -> list[list[int]]:
+        """Return the factors in groups of at most three, one product each."""
+        return [
+            list(range(start, min(start + MOST_FACTORS, self.factors)))
+            for start in range(0, self.factors, MOST_FACTORS)
+        ]
+
+    def factor_bits(self) -> int:
+        """Return the fractional bits of exp(linear predictor) of one party."""
+        return FACTOR_BITS[min(self.factors, MOST_FACTORS)]
+
+    def stratified(self, values: Wide, operation: Callable[[Wide], Wide]) -> Wide:
+        """Apply a cumulative sum inside each stratum."""
+        if len(self.strata) == 1:
+            return operation(values)
+        parts, start = [], 0
+        for size in self.strata:
+            parts.append(operation(values[start : start + size]))
+            start += size
+        return Wide.concatenate(parts, axis=0)
+
+    def suffix(self, values: Wide) -> Wide:
+        """Return sums over the risk sets."""
+        return self.stratified(values, Wide.suffix)
+
+    def prefix(self, values: Wide) -> Wide:
+        """Return sums over the rows up to each one."""
+        return self.stratified(values, Wide.prefix)
+
+
+def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
+    """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
+    rows, features = layout.rows, layout.features
+    kind = name.rsplit("/", 1)[-1]
+    groups = layout.groups()
+    if kind.startswith("group"):
+        return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
+    product_bits = layout.factor_bits() * layout.factors if len(groups) == 1 else RISK_BITS * len(groups)
+    table = {
+        "x": ((rows, features), FEATURE_BITS, 0),
+        "w": ((rows, 1), RISK_BITS, product_bits - RISK_BITS),
+        "y": ((rows, features), FEATURE_BITS, RISK_BITS),
+        "reciprocal": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
+        "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
+        "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
+    }
+    return table[kind]
+
+
+def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence[Wire]) -> list[Share]:
+    """Multiply the parties' factors of the relative risk, group by group (in the dealer's order of the rows)."""
+    products = []
+    for position, group in enumerate(layout.groups()):
+        chosen = [factors[index] for index in group]
+        name = f"{step}/factors{position}"
+        products.append(engine.product(name, chosen) if len(chosen) > 1 else engine.lifted(chosen[0]))
+    return products
+
+
+def combined(engine: Engine, layout: Layout, step: int, get: Get) -> Share:
+    """Multiply the groups' products, where there is more than one group."""
+    return engine.product(f"{step}/combined", [get(f"{step}.0/group{i}") for i in range(len(layout.groups()))])
+
+
+def weighted_features(engine: Engine, step: int, get: Get) -> Share:
+    """Return w x, (rows, features)."""
+    return engine.product(f"{step}/weighted", [get(f"{step}.0/w"), get("x")])
+
+
+def refined(
+    engine: Engine, layout: Layout, step: int, version: int, previous: Wire, coefficients: tuple[int, int], get: Get
+) -> Share:
+    """Return a B - b S0 r B; `coefficients` are a and b times 2^3."""
+    at_risk = get(f"{step}.0/w").apply(layout.suffix)
+    name = f"{step}/refined{version}"
+    bend = engine.product(name, [at_risk, previous.columns([0]), previous])
+    first, second = coefficients
+    lifted = engine.lifted(previous).times(
+        first << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS
+    )
+    return lifted - bend.times(second, COEFFICIENT_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Shares of the last level but one: `hazard` = H y, `means` = t S1 (to be opened masked); gradient and residual (to central)."""
+
+    hazard: Share
+    means: Share
+    gradient: Share
+    residual: Share | None
+
+
+def last_level(engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, get: Get) -> Level:
+    """Return what follows from the wires of w x and of (r, t, q)."""
+    weighted = get(f"{step}.0/y") if step else get("x")
+    hazard = reciprocal.columns([2]).apply(layout.prefix)
+    explained = engine.inner(f"{label}/explained", hazard, weighted)
+    observed = engine.inner(f"{label}/observed", get("d"), get("x"))
+    gradient = observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained
+    residual = None
+    if step:
+        at_risk = get(f"{step}.0/w").apply(layout.suffix)
+        residual = engine.inner(f"{label}/residual", reciprocal.columns([2]), at_risk)
+    return Level(
+        engine.product(f"{label}/hazard", [hazard, weighted]),
+        engine.product(f"{label}/means", [reciprocal.columns([1]), weighted.apply(layout.suffix)]),
+        gradient,
+        residual,
+    )
+
+
+def information(engine: Engine, label: str, get: Get) -> Share:
+    """Return the information matrix, (features, features)."""
+    first = engine.inner(f"{label}/first", get(f"{label}/z"), get("x"))
+    second = engine.inner(f"{label}/second", get(f"{label}/v"), get(f"{label}/v"))
+    return first - second
+
+
+def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:
+    """Return the cumulative baseline hazard at some rows, freshly shared."""
+    hazard = engine.lifted(reciprocal.columns([2]).apply(layout.prefix)).rows(list(rows))
+    shape = (len(rows), 1)
+    return engine.hidden(f"{label}/baseline", Share(hazard.value, shape, hazard.frac_bits))

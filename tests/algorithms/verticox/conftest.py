@@ -1,0 +1,183 @@
+"""The private solver's roles in one process, with every role's view recorded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
+from fedbayes.mpc.wide import Wide
+from v6_verticox.newton import Gradient
+from v6_verticox.program import Program, Stage, masks, pack, reorder, unpack
+from v6_verticox.roles import OutcomeHolder, dealt_inputs, masked_input
+from v6_verticox.shared_newton import FEATURE_BITS, Layout
+
+
+@dataclass
+class Rehearsal:
+    """A surface for `newton.solve` that plays all roles; `columns` holds each party's standardised columns."""
+
+    columns: list[np.ndarray]
+    time: np.ndarray
+    event: np.ndarray
+    baseline_rows: tuple[int, ...] = ()
+    views: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng()
+        count = len(self.columns)
+        self.keys = [rng.bytes(32) for _ in range(count)]
+        self.features = [block.shape[1] for block in self.columns]
+        rows = len(self.time)
+        self.layout = Layout(rows, sum(self.features), count, (rows,), count - 1)
+        self.rows = rows
+        self.events = float(self.event.sum())
+        self.names = [f"x{index}" for index in range(sum(self.features))]
+        self.holder = OutcomeHolder(self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int))
+        self.rounds = 0
+        self.corrections: dict[str, Wide] = {}
+        self.programs = [
+            Program(Party(i, count, self.keys[i], self.corrections if i == count - 1 else None), self.layout, {})
+            for i in range(count)
+        ]
+        self.source = "0.0/reciprocal"
+        self.dealer_wires: dict[str, Any] = {}
+
+    def _deal(self, stages: list[Stage]) -> None:
+        dealer = Dealer(self.keys)
+        self.corrections.update(unpack(pack(masks(Program(dealer, self.layout, {}), stages))))
+        self.views["outcome"].append({name: value for name, value in dealer.corrections.items()})
+
+    def _permute(self, names: list[str], blocks: list[tuple[int, np.ndarray, int]]) -> dict[str, Wide]:
+        """Masked inputs to the outcome holder, who publishes them in its order."""
+        published = {}
+        for name, (index, values, bits) in zip(names, blocks, strict=True):
+            sent = masked_input(self.keys[index], name, Wide.encode(values, bits))
+            correction = dealt_inputs(self.keys[index], self.keys, name, values.shape)
+            self.views["outcome"].append({name: sent, f"{name}/delta": correction})
+            published[name] = self.holder.permuted(sent, correction)
+        self.views["parties"].append(published)
+        self.rounds += 2
+        return published
+
+    def _stage(self, stage: Stage, permuted: dict[str, Wide] | None = None) -> dict[str, np.ndarray]:
+        outgoing = []
+        for program in self.programs:
+            result = program.run(stage, permuted)
+            outgoing.append(reorder(result, self.holder.tau) if permuted else result)
+        self.rounds += 1
+        for name in outgoing[0].opened:
+            sent = [
+                program.engine.open_with(name, out.opened[name])
+                for program, out in zip(self.programs, outgoing, strict=True)
+            ]
+            public = sent[0]
+            for part in sent[1:]:
+                public = public + part
+            self.views["parties"].append({name: public})
+            for program in self.programs:
+                program.receive(name, public)
+        revealed = {}
+        for name in outgoing[0].revealed:
+            shares = [out.revealed[name] for out in outgoing]
+            self.views["central"].append({name: [share.value for share in shares]})
+            total = shares[0]
+            for share in shares[1:]:
+                total = total + share
+            revealed[name] = total.value.decode(total.frac_bits)
+        return revealed
+
+    def start(self) -> Gradient:
+        stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
+        self._deal(stages)
+        values = np.concatenate(self.columns, axis=1)
+        blocks, offset, names = [], 0, []
+        for index, block in enumerate(self.columns):
+            names.append(f"features/{index}")
+            blocks.append((index, block, FEATURE_BITS))
+        published = self._permute_features(names, blocks, values.shape)
+        for name, entered in self.holder.entries(self.programs[-1].engine, self.layout.strata).items():
+            for program in self.programs:
+                shape, bits = program.entry(name)
+                program.wires[name] = program.engine.entered(name, self.layout.owner, entered, shape, bits)
+        self._stage(stages[0], {"features": published})
+        revealed = self._stage(stages[1])
+        self._pending = stages[2]
+        return Gradient(np.zeros(self.layout.features), revealed["gradient"].ravel(), 0.0)
+
+    def _permute_features(self, names: list[str], blocks: list[Any], shape: tuple[int, int]) -> Wide:
+        sent = [masked_input(self.keys[i], name, Wide.encode(v, bits)) for name, (i, v, bits) in zip(names, blocks, strict=True)]
+        target = Dealer(self.keys).random("features", shape)
+        from v6_verticox.roles import delta
+
+        own = [expand_wide(self.keys[i], f"input/{name}", v.shape) for name, (i, v, _) in zip(names, blocks, strict=True)]
+        correction = delta(self.keys[-1], Wide.concatenate(own), target)
+        self.rounds += 2
+        published = self.holder.permuted(Wide.concatenate(sent), correction)
+        self.views["outcome"].append({"features": Wide.concatenate(sent), "features/delta": correction})
+        self.views["parties"].append({"features": published})
+        return published
+
+    def evaluate(self, step: int, coefficients: np.ndarray, plan: Any) -> Gradient:
+        stages = [Stage("relative_risk", step)]
+        if len(self.layout.groups()) > 1:
+            stages.append(Stage("combine", step))
+        source = self.source
+        for version, pair in enumerate(plan, start=1):
+            stages.append(Stage("weigh" if version == 1 else "refine", step, version, source, pair))
+            source = f"{step}.{version}/reciprocal"
+        stages += [Stage("last", step, len(plan)), Stage("information", step, len(plan), rows=self.baseline_rows)]
+        self._deal(stages)
+        self._pending, self.source, self._version = stages[-1], source, len(plan)
+        blocks, offset = [], 0
+        for index, block in enumerate(self.columns):
+            values = np.exp(block @ coefficients[offset : offset + block.shape[1]])[:, None]
+            blocks.append((index, values, self.layout.factor_bits()))
+            offset += block.shape[1]
+        published = self._permute([f"{step}.0/factor{i}" for i in range(len(blocks))], blocks)
+        self._coefficients = coefficients
+        revealed = self._stage(stages[0], published)
+        for stage in stages[1:-1]:
+            revealed = self._stage(stage)
+        return self._gradient(revealed)
+
+    def _gradient(self, revealed: dict[str, np.ndarray]) -> Gradient:
+        residual = self.events - revealed["residual"].item()
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual)
+
+    def refine(self, step: int) -> Gradient:
+        self._version += 1
+        stages = [Stage("refine", step, self._version, self.source, (16, 8)), Stage("last", step, self._version)]
+        self.source = f"{step}.{self._version}/reciprocal"
+        self._pending = Stage("information", step, self._version, rows=self.baseline_rows)
+        self._deal([*stages, self._pending])
+        self._stage(stages[0])
+        return self._gradient(self._stage(stages[1]))
+
+    def information(self, step: int, final: bool) -> np.ndarray:
+        revealed = self._stage(self._pending)
+        self.baseline = revealed.get("baseline")
+        return revealed["information"]
+
+
+def standardised(frame: pd.DataFrame, features: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    values = frame[features].to_numpy(dtype=float)
+    scale = 2.0 ** np.round(np.log2(values.std(axis=0)))
+    return (values - values.mean(axis=0)) / scale, scale
+
+
+@pytest.fixture
+def rehearse() -> Any:
+    """Return a function that splits the columns over parties and plays all roles."""
+
+    def play(frame: pd.DataFrame, features: list[str], parties: int, **options: Any) -> tuple[Rehearsal, np.ndarray]:
+        values, scale = standardised(frame, features)
+        blocks = [values[:, part] for part in np.array_split(np.arange(len(features)), parties)]
+        surface = Rehearsal(blocks, frame["time"].to_numpy(dtype=float), frame["event"].to_numpy(dtype=int), **options)
+        return surface, scale
+
+    return play
