@@ -82,6 +82,7 @@ class EmbeddedFederation:
         self.transcript: list[dict[str, Any]] = []
         self._module = ""
         self._numbers: dict[int, int] = {}
+        self._again: set[int] = set()
         self._progress: Callable[[dict[str, Any]], None] | None = None
         self._server = Server(self.names, self._launch)
         self._host = processes()
@@ -153,7 +154,7 @@ class EmbeddedFederation:
         organization : str, optional
             Where it runs; the aggregator by default.
         on_progress : callable, optional
-            Gets ``{"event", "task", "function", "organization", "status"}`` for every container that starts or ends.
+            Gets ``{"event", "task", "name", "function", "organization", "status"}`` for every container that starts or ends.
         timeout : float
             Seconds after which everything is killed.
 
@@ -194,6 +195,19 @@ class EmbeddedFederation:
                     killed += 1
         return killed
 
+    def restart(self, organization: str) -> int:
+        """Kill the running containers of an organization and run them again, as a node that restarts does."""
+        running = [
+            run
+            for task in list(self._server.tasks.values())
+            for run in task.runs
+            if run.id in self._numbers and self.names[run.organization] == organization
+        ]
+        for run in running:
+            self._again.add(run.id)
+            self._host.kill(self._numbers[run.id])
+        return len(running)
+
     def _launch(self, run: RunState, task: TaskState) -> None:
         if self._latency and task.parent:
             time.sleep(self._latency)
@@ -202,9 +216,18 @@ class EmbeddedFederation:
         environment = self._environment(run, task, folder)
         run.status = "active"
         self._tell("start", run)
-        self._numbers[run.id] = self._host.start(
-            self._module, environment, str(folder), str(folder / "log"), lambda code: self._ended(run, folder, code)
-        )
+        self._start(run, folder, environment)
+
+    def _start(self, run: RunState, folder: Path, environment: dict[str, str]) -> None:
+        def ended(code: int) -> None:
+            if run.id in self._again:
+                self._again.discard(run.id)
+                self._start(run, folder, environment)
+            else:
+                self._ended(run, folder, code)
+
+        log = str(folder / "log")
+        self._numbers[run.id] = self._host.start(self._module, environment, str(folder), log, ended)
 
     def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
         import jwt
@@ -273,9 +296,15 @@ class EmbeddedFederation:
     def _tell(self, event: str, run: RunState) -> None:
         if self._progress is not None:
             function = json.loads(base64.b64decode(run.input)).get("method", "")
-            place = self.names[run.organization]
             self._progress(
-                {"event": event, "task": run.task, "function": function, "organization": place, "status": run.status}
+                {
+                    "event": event,
+                    "task": run.task,
+                    "name": self._server.tasks[run.task].name,
+                    "function": function,
+                    "organization": self.names[run.organization],
+                    "status": run.status,
+                }
             )
 
 

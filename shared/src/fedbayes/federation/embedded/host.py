@@ -97,6 +97,7 @@ class Host:
                 if run == order["kill"]:
                     self._kill(pid)
             return
+        sys.path[:] = order["path"]
         _preload(order["preload"])
         pid = os.fork()
         if pid == 0:

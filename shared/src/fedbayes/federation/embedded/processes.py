@@ -44,7 +44,8 @@ class Processes:
             self._next += 1
             number = self._next
             self._ended[number] = ended
-            self._order({"run": number, "environment": environment, "folder": folder, "log": log, "preload": [module]})
+            order = {"run": number, "environment": environment, "folder": folder, "log": log}
+            self._order({**order, "preload": [module], "path": sys.path})
         return number
 
     def kill(self, number: int) -> None:
@@ -75,6 +76,10 @@ class Processes:
                     ended = self._ended.pop(told["run"], None)
                 if ended is not None:
                     ended(int(told["code"]))
+        with self._lock:
+            orphans, self._ended = list(self._ended.values()), {}
+        for ended in orphans:
+            ended(1)
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 FAILED = ("crashed", "killed by user")
-LONG_POLL_SECONDS = 5.0
+LONG_POLL_SECONDS = 1.0
 
 
 @dataclass

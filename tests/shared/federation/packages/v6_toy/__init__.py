@@ -1,0 +1,133 @@
+"""A small algorithm that shows every manner of the platform; for the tests of the federation only."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import (
+    Federation,
+    Message,
+    Station,
+    central,
+    disclosure_settings,
+    partial,
+    partial_open_channel,
+)
+from fedbayes.randomness import secret_bytes
+
+__all__ = [
+    "disclosure_settings",
+    "partial_draw",
+    "partial_fail",
+    "partial_open_channel",
+    "partial_relay",
+    "partial_sum",
+    "run_draw",
+    "run_fail",
+    "run_relay",
+    "run_sum",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Message):
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Values(Message):
+    values: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Letters(Message):
+    letters: dict[int, bytes]
+
+
+@partial
+def partial_sum(station: Station, request: Ask) -> Values:
+    column = station.data([request.text])[request.text]
+    station.charge(0.5, note="sum")
+    total = np.array([len(column), int(column.sum())], dtype=np.int64)
+    return Values(values=station.channel.mask(total, station.participants))
+
+
+@partial
+def partial_draw(station: Station, request: Ask) -> Values:
+    """Charge, draw, and hang while the file named by the request exists (only its first run)."""
+    station.charge(1.0, note="draw")
+    hold = Path(request.text) / f"hold-{station.organization}"
+    if hold.exists():
+        hold.rename(hold.with_suffix(".seen"))
+        time.sleep(30)
+    drawn = np.frombuffer(secret_bytes(16), dtype=np.uint64)
+    return Values(values=drawn)
+
+
+@partial
+def partial_fail(station: Station, request: Ask) -> Values:
+    manner = request.text if station.organization == 2 else ""
+    if manner == "raise":
+        raise ValueError("secret value 42")
+    if manner == "exit":
+        os._exit(3)
+    if manner == "sleep":
+        time.sleep(30)
+    return Values(values=np.zeros(1))
+
+
+@partial
+def partial_relay(station: Station, request: Letters) -> Letters:
+    """Send a letter to every other member; on the second round read the letters."""
+    channel = station.channel
+    others = [member for member in channel.members if member != station.organization]
+    if not request.letters:
+        station.keep("sent", to=np.array(others))
+        text = f"from {station.organization}".encode()
+        return Letters(letters={member: channel.seal(member, text, "letter") for member in others})
+    station.kept("sent")
+    opened = {sender: channel.unseal(sender, sealed, "letter") for sender, sealed in request.letters.items()}
+    return Letters(letters=opened)
+
+
+@central
+def run_sum(federation: Federation, column: str, survivors: bool = False, organizations: Any = None) -> dict[str, Any]:
+    parties = federation.open_channel(organizations)
+    asked = Ask(text=column)
+    total = federation.secure_sum("partial_sum", asked, parties.stations, Values, "values", survivors=survivors)
+    return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
+
+
+@central
+def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
+    parties = federation.open_channel()
+    replies = federation.round("partial_draw", Ask(text=folder), parties.stations, Values)
+    return federation.result(model={str(key): reply.values for key, reply in replies.items()})
+
+
+@central
+def run_fail(federation: Federation, manner: str, timeout: float = 60.0) -> dict[str, Any]:
+    federation.round("partial_fail", Ask(text=manner), federation.resolve(None), Values, timeout=timeout)
+    return federation.result()
+
+
+@central
+def run_relay(federation: Federation, swap: bool = False) -> dict[str, Any]:
+    parties = federation.open_channel()
+    empty = Letters(letters={})
+    sent = federation.round("partial_relay", empty, parties.members, Letters)
+    inboxes = {
+        member: {sender: reply.letters[member] for sender, reply in sent.items() if sender != member}
+        for member in parties.members
+    }
+    if swap:
+        first, second = sorted(inboxes[1])[:2]
+        inboxes[1][first], inboxes[1][second] = inboxes[1][second], inboxes[1][first]
+    letters = {member: Letters(letters=inbox) for member, inbox in inboxes.items()}
+    read = federation.round("partial_relay", letters, parties.members, Letters, last=True)
+    texts = {str(key): {str(k): v.decode() for k, v in reply.letters.items()} for key, reply in read.items()}
+    return federation.result(model=texts)

@@ -1,0 +1,121 @@
+"""Laws of the codec: what is encoded decodes to the same; anything else is refused."""
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from fedbayes.federation.codec import Message, decode, encode
+from fedbayes.federation.errors import MessageError
+
+
+@dataclass(frozen=True, slots=True)
+class Inner(Message):
+    name: str
+    weight: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outer(Message):
+    count: int
+    flag: bool
+    table: np.ndarray
+    blob: bytes
+    inner: list[Inner]
+    pairs: dict[int, bytes]
+    shape: tuple[int, ...]
+
+    def __post_init__(self):
+        if self.count < 0:
+            raise ValueError("count must not be negative")
+
+
+def message(**changes):
+    values = {
+        "count": 3,
+        "flag": True,
+        "table": np.arange(6, dtype=np.uint64).reshape(2, 3),
+        "blob": b"\x00\xff",
+        "inner": [Inner("a", 0.1), Inner("b", None)],
+        "pairs": {1: b"x", 2: b""},
+        "shape": (2, 3),
+    }
+    return Outer(**{**values, **changes})
+
+
+def through(value):
+    return decode(type(value), json.loads(json.dumps(encode(value), allow_nan=False)))
+
+
+def test_a_message_comes_back_as_it_was():
+    back = through(message())
+    assert back.inner == message().inner
+    assert back.pairs == {1: b"x", 2: b""}
+    assert back.shape == (2, 3)
+    assert back.table.dtype == np.uint64
+    np.testing.assert_array_equal(back.table, message().table)
+
+
+@given(arrays.arrays(arrays.integer_dtypes(endianness="="), arrays.array_shapes(max_dims=3, max_side=4)))
+def test_integer_arrays_keep_every_bit(array):
+    back = through(message(table=array)).table
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+@given(st.floats(allow_nan=False))
+def test_floats_keep_every_bit(value):
+    assert through(Inner("a", value)).weight == value
+
+
+@given(arrays.arrays(np.float64, st.integers(0, 5)))
+def test_float_arrays_keep_nan(array):
+    np.testing.assert_array_equal(through(message(table=array)).table, array)
+    assert through(message(table=array)).table.shape == array.shape
+
+
+def test_nan_travels_as_null():
+    assert encode(Inner("a", math.nan)) == {"name": "a", "weight": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"count": "3"}, "count"),
+        ({"count": True}, "count"),
+        ({"count": -1}, "negative"),
+        ({"flag": 1}, "flag"),
+        ({"extra": 1}, "extra"),
+        ({"blob": "no base64!"}, "blob"),
+        ({"inner": {"name": "a"}}, "inner"),
+        ({"inner": [{"name": "a"}]}, "weight"),
+        ({"pairs": {"one": ""}}, "pairs"),
+        ({"shape": [1, "2"]}, "shape"),
+        ({"table": {"dtype": "object", "shape": [1], "data": ""}}, "table"),
+        ({"table": {"dtype": "uint64", "shape": [2], "data": "AAAAAAAAAAA="}}, "table"),
+        ({"table": {"dtype": "uint64", "shape": [-1], "data": ""}}, "table"),
+        ({"table": [1, 2]}, "table"),
+    ],
+)
+def test_anything_else_is_refused_by_its_field(change, text):
+    with pytest.raises(MessageError, match=text):
+        decode(Outer, {**encode(message()), **change})
+
+
+def test_a_missing_field_is_refused():
+    payload = encode(message())
+    del payload["count"]
+    with pytest.raises(MessageError, match="count"):
+        decode(Outer, payload)
+
+
+def test_objects_cannot_be_sent():
+    with pytest.raises(MessageError):
+        encode(message(table=np.array([object()])))
+    with pytest.raises(MessageError):
+        encode({"a": object()})

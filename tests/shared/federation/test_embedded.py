@@ -1,0 +1,214 @@
+"""The embedded federation has the platform's manners: processes, JSON, failures, repeats."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
+
+LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
+
+
+def entries(party):
+    from fedbayes.dp.ledger import Ledger
+
+    path = party["ledger"] / "fedbayes-ledger.sqlite3"
+    return Ledger(path).entries() if path.exists() else []
+
+
+def test_a_secure_sum_is_exact_and_counts_its_rounds(files):
+    with EmbeddedFederation(files, helpers=["helper"]) as federation:
+        result = federation.run("toy", "run_sum", {"column": "x"})
+    assert result["model"] == {"n": 60, "sum": 3 * 190}
+    assert result["federation"]["rounds"] == 2
+    assert result["federation"]["organizations"] == ["east", "south", "west", "helper"]
+    assert result["federation"]["bytes"] > 0
+    assert [entry["function"] for entry in result["federation"]["per_round"]] == ["partial_open_channel", "partial_sum"]
+
+
+def test_what_central_receives_of_one_station_is_not_its_answer(files):
+    with EmbeddedFederation(files, record=True) as federation:
+        federation.run("toy", "run_sum", {"column": "x"})
+        replies = [entry["result"] for entry in federation.transcript if entry["function"] == "partial_sum"]
+    assert len(replies) == 3
+    for reply in replies:
+        assert set(reply) == {"organization", "public_key", "sealed"}
+
+
+def test_sealed_letters_arrive_and_are_bound_to_their_sender(files):
+    with EmbeddedFederation(files) as federation:
+        letters = federation.run("toy", "run_relay")["model"]
+        assert letters["1"] == {"2": "from 2", "3": "from 3"}
+        with pytest.raises(errors.MessageError, match="changed, or is of another job"):
+            federation.run("toy", "run_relay", {"swap": True})
+
+
+@pytest.mark.parametrize("manner", ["raise", "exit"])
+def test_a_station_that_fails_is_named_and_tells_no_data(files, manner):
+    with EmbeddedFederation(files) as federation, pytest.raises(errors.StationError) as caught:
+        federation.run("toy", "run_fail", {"manner": manner})
+    assert "south" in str(caught.value)
+    assert "42" not in str(caught.value)
+
+
+def test_a_silent_station_ends_the_job_in_time(files):
+    with EmbeddedFederation(files) as federation, pytest.raises(errors.StationError, match="no answer in time"):
+        federation.run("toy", "run_fail", {"manner": "sleep", "timeout": 1.0})
+
+
+def test_a_station_that_is_restarted_in_mid_round_releases_once(files, tmp_path):
+    (tmp_path / "hold-2").touch()
+    with EmbeddedFederation(files, policies=LEDGER) as federation:
+        done = {}
+        job = threading.Thread(target=lambda: done.update(federation.run("toy", "run_draw", {"folder": str(tmp_path)})))
+        job.start()
+        while not (tmp_path / "hold-2.seen").exists():
+            time.sleep(0.02)
+        assert federation.restart("south") == 1
+        job.join(60)
+    assert len(done["model"]) == 3
+    assert [len(entries(party)) for party in files.values()] == [1, 1, 1]
+
+
+def test_the_same_request_gets_the_same_bytes_and_one_debit(files, tmp_path):
+    with EmbeddedFederation(files, policies=LEDGER, record=True) as federation:
+        first = federation.run("toy", "run_draw", {"folder": str(tmp_path)})
+        request = next(entry for entry in federation.transcript if entry["function"] == "partial_draw")["input"]
+        again = federation.run("toy", "run_draw", {"folder": str(tmp_path)})
+    assert first["model"] != again["model"], "another job draws anew"
+    assert request["kwargs"]["message"]["session"]
+    assert [len(entries(party)) for party in files.values()] == [2, 2, 2]
+
+
+def test_the_ledger_refuses_when_its_budget_is_used_up(files, tmp_path):
+    with EmbeddedFederation(files, policies=LEDGER) as federation:
+        for _ in range(3):
+            federation.run("toy", "run_draw", {"folder": str(tmp_path)})
+        with pytest.raises(errors.BudgetError, match="left"):
+            federation.run("toy", "run_draw", {"folder": str(tmp_path)})
+    assert [len(entries(party)) for party in files.values()] == [3, 3, 3]
+
+
+def test_a_flipped_bit_in_a_reply_stops_the_job(files):
+    def flip(organization, function, payload):
+        if organization == "west" and function == "partial_sum":
+            text = payload["sealed"]
+            payload = {**payload, "sealed": text[:20] + ("A" if text[20] != "A" else "B") + text[21:]}
+        return payload
+
+    with EmbeddedFederation(files, tamper=flip) as federation, pytest.raises(errors.MessageError, match="changed"):
+        federation.run("toy", "run_sum", {"column": "x"})
+
+
+def test_a_reply_of_another_job_is_refused(files):
+    kept = {}
+
+    def replay(organization, function, payload):
+        if function == "partial_sum" and organization == "west":
+            return kept.setdefault("first", payload)
+        return payload
+
+    with EmbeddedFederation(files, tamper=replay) as federation:
+        assert federation.run("toy", "run_sum", {"column": "x"})["model"]["n"] == 60
+        with pytest.raises(errors.MessageError):
+            federation.run("toy", "run_sum", {"column": "x"})
+
+
+def test_survivors_are_asked_once_more_and_the_result_says_so(files):
+    policies = {"*": {"minimum_organizations": 2}, "south": {"denied_columns": ["x"]}}
+    with EmbeddedFederation(files, policies=policies) as federation:
+        result = federation.run("toy", "run_sum", {"column": "x", "survivors": True})
+        assert result["model"]["n"] == 40
+        assert result["warnings"] == ["repeated once without: south"]
+        with pytest.raises(errors.PolicyError, match="south: column 'x'"):
+            federation.run("toy", "run_sum", {"column": "x"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs the argument 'column'"),
+        ({"column": "x", "columm": 1}, "no argument 'columm'"),
+        ({"column": "z"}, "column 'z' is not in"),
+        ({"column": "x", "organizations": ["north"]}, "no organization of this collaboration"),
+        ({"column": "x", "organizations": [1, "east"]}, "twice"),
+        ({"column": "x", "organizations": ["east", "west"]}, "fewer organizations"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(files, arguments, message):
+    with EmbeddedFederation(files) as federation, pytest.raises(errors.AlgorithmError, match=message):
+        federation.run("toy", "run_sum", arguments)
+
+
+def test_mock_arguments_are_refused_in_a_container(files):
+    with EmbeddedFederation(files) as federation:
+        with pytest.raises(errors.PolicyError, match="mock_client"):
+            federation.run("toy", "run_sum", {"column": "x", "mock_client": 1})
+        with pytest.raises(errors.AlgorithmError, match="mock_data"):
+            federation.run("toy", "partial_sum", {"message": {}, "mock_data": [1]})
+
+
+def test_a_partial_refuses_a_malformed_request(files):
+    with EmbeddedFederation(files) as federation, pytest.raises(errors.MessageError, match="unknown or missing"):
+        federation.run("toy", "partial_sum", {"message": {"protocol": "fedbayes/1"}})
+
+
+def test_functions_that_are_not_there_fail(files):
+    with EmbeddedFederation(files) as federation, pytest.raises(RunFailed):
+        federation.run("toy", "no_such_function")
+
+
+def test_every_limit_is_told(files):
+    with EmbeddedFederation(files, policies={"east": {"minimum_rows": 7, "denied_columns": ["a", "b"]}}) as federation:
+        told = federation.run("toy", "disclosure_settings")
+    assert told["settings"]["minimum_rows"] == 7
+    assert told["settings"]["denied_columns"] == ["a", "b"]
+    assert told["variables"]["minimum_rows"] == "FEDBAYES_MINIMUM_ROWS"
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind", "message"),
+    [
+        ({"minimum_rows": 21}, errors.ThresholdError, "fewer rows"),
+        ({"allowed_columns": ["y"]}, errors.PolicyError, "may not be used"),
+        ({"allowed_functions": ["run_relay"]}, errors.PolicyError, "not allowed"),
+        ({"maximum_epsilon": 0.4}, errors.PolicyError, "epsilon is above"),
+        ({"minimum_organizations": 4}, errors.ThresholdError, "fewer organizations"),
+        ({"minimum_rows": "many"}, errors.PolicyError, "FEDBAYES_MINIMUM_ROWS cannot be read"),
+        ({"budget_epsilon": 1}, errors.PolicyError, "no FEDBAYES_LEDGER"),
+    ],
+)
+def test_limits_of_one_node_hold(files, setting, kind, message):
+    with EmbeddedFederation(files, policies={"south": setting}) as federation, pytest.raises(kind, match=message):
+        federation.run("toy", "run_sum", {"column": "x"})
+
+
+def test_an_interrupted_job_leaves_no_process(files):
+    with EmbeddedFederation(files) as federation:
+        with pytest.raises(RunFailed, match="in time"):
+            federation.run("toy", "run_fail", {"manner": "sleep"}, timeout=1.5)
+        deadline = time.monotonic() + 10
+        while federation.kill() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert federation.kill() == 0
+
+
+def test_it_runs_under_the_mock_client_of_vantage6():
+    import pandas as pd
+    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+    tables = [[{"database": pd.DataFrame({"x": np.arange(12)}), "db_type": "csv"}] for _ in range(3)]
+    client = MockAlgorithmClient(datasets=tables, organization_ids=[1, 2, 3], module="v6_toy")
+    task = client.task.create(input_={"method": "run_sum", "kwargs": {"column": "x"}}, organizations=[1])
+    result = client.result.from_task(task["id"])[0]
+    assert result["model"] == {"n": 36, "sum": 3 * 66}
+
+
+@pytest.mark.parametrize("party", ["missing.csv", "notes.txt"])
+def test_a_wrong_file_is_refused_by_the_name_of_its_party(tmp_path, party):
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(errors.ArgumentError, match="east"):
+        EmbeddedFederation({"east": tmp_path / party})

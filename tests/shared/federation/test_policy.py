@@ -1,0 +1,67 @@
+"""The node's limits are read strictly and fail closed."""
+
+import pytest
+
+from fedbayes.federation.errors import PolicyError
+from fedbayes.federation.policy import Policy
+
+
+def read(**values):
+    return Policy.from_environment({f"FEDBAYES_{name}": value for name, value in values.items()})
+
+
+def test_the_defaults_protect():
+    policy = read()
+    assert (policy.minimum_rows, policy.minimum_organizations, policy.allow_predictions) == (10, 3, False)
+
+
+@pytest.mark.parametrize("text", ["a,b", "['a', 'b']", '["a", "b"]', " a , b ", "('a', 'b')"])
+def test_a_list_is_read_however_the_node_writes_it(text):
+    assert read(DENIED_COLUMNS=text).denied_columns == ("a", "b")
+
+
+@pytest.mark.parametrize(("text", "value"), [("True", True), ("true", True), ("0", False), ("No", False)])
+def test_flags_as_yaml_writes_them(text, value):
+    assert read(ALLOW_NON_PRIVATE=text).allow_non_private is value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MINIMUM_ROWS", "ten"),
+        ("MINIMUM_ROWS", "-1"),
+        ("MINIMUM_ROWS", "1.5"),
+        ("MAXIMUM_EPSILON", "nan"),
+        ("MAXIMUM_EPSILON", ""),
+        ("ALLOW_NON_PRIVATE", "perhaps"),
+        ("ALLOWED_COLUMNS", "[a, b"),
+        ("ALLOWED_COLUMNS", "[['a']]"),
+        ("MINIMUM_ROW", "5"),
+        ("LEDGER", " "),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_its_variable(name, text):
+    with pytest.raises(PolicyError, match=f"FEDBAYES_{name}") as caught:
+        read(**{name: text})
+    assert text.strip() == "" or text not in str(caught.value).replace(f"FEDBAYES_{name}", "")
+
+
+def test_a_budget_needs_a_ledger():
+    with pytest.raises(PolicyError, match="LEDGER"):
+        read(BUDGET_EPSILON="1")
+    assert read(BUDGET_EPSILON="1", LEDGER="ledger").budget_epsilon == 1.0
+
+
+def test_columns_are_checked_by_name():
+    policy = read(ALLOWED_COLUMNS="a,b", DENIED_COLUMNS="b")
+    policy.check_columns(["a"])
+    for column in ("b", "c"):
+        with pytest.raises(PolicyError, match=f"'{column}'"):
+            policy.check_columns(["a", column])
+
+
+def test_the_settings_can_always_be_read():
+    policy = read(ALLOWED_FUNCTIONS="fit")
+    policy.check_function("disclosure_settings")
+    with pytest.raises(PolicyError, match="partial_x"):
+        policy.check_function("partial_x")
