@@ -1,0 +1,126 @@
+"""Accounting: known values, inverses, monotonicity; sensitivities against enumeration."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbayes.dp import accounting, sensitivity
+from fedbayes.dp.accounting import PrivacyLoss
+
+EPSILONS = st.floats(1e-3, 20.0)
+DELTAS = st.floats(1e-12, 1e-2)
+
+
+@given(EPSILONS, DELTAS)
+def test_conversions_are_inverse(epsilon, delta):
+    rho = accounting.epsilon_to_rho(epsilon, delta)
+    assert accounting.rho_to_epsilon(rho, delta) <= epsilon
+    assert accounting.rho_to_epsilon(rho * 1.001, delta) > epsilon * (1 - 1e-9)
+
+
+@given(st.floats(1e-6, 10.0), DELTAS)
+def test_conversion_is_never_worse_than_the_classic_one_and_monotone(rho, delta):
+    epsilon = accounting.rho_to_epsilon(rho, delta)
+    assert epsilon <= rho + 2 * math.sqrt(rho * math.log(1 / delta)) + 1e-12
+    assert accounting.rho_to_epsilon(rho * 1.1, delta) >= epsilon
+    assert accounting.rho_to_epsilon(rho, delta / 2) >= epsilon - 1e-9
+
+
+def test_conversion_is_not_below_the_exact_gaussian():
+    """The Gaussian mechanism's exact (epsilon, delta) curve (Balle and Wang 2018) lies below the converted epsilon."""
+    from scipy.stats import norm
+
+    for rho, delta in itertools.product((0.005, 0.1, 1.0), (1e-3, 1e-6)):
+        epsilon, mu = accounting.rho_to_epsilon(rho, delta), math.sqrt(2 * rho)
+        exact = norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * norm.cdf(-mu / 2 - epsilon / mu)
+        assert exact <= delta
+
+
+@given(st.lists(EPSILONS, min_size=1, max_size=8))
+def test_composition_is_free_of_order_and_adds(epsilons):
+    losses = [PrivacyLoss(epsilon=epsilon) for epsilon in epsilons]
+    assert accounting.compose(losses) == accounting.compose(losses[::-1]) == (math.fsum(epsilons), 0.0)
+    assert accounting.compose(losses, 1e-6)[0] <= math.fsum(epsilons)
+
+
+def test_many_small_losses_compose_better_through_zcdp():
+    epsilon, delta = accounting.compose([PrivacyLoss(epsilon=0.01)] * 1000, 1e-6)
+    assert epsilon < 2.0
+    assert delta == 1e-6
+
+
+def test_gaussian_needs_delta_and_losses_one_parameter():
+    with pytest.raises(ValueError, match="delta"):
+        accounting.compose([PrivacyLoss(rho=0.1)])
+    assert accounting.compose([PrivacyLoss(rho=0.1), PrivacyLoss(epsilon=0.1)], 1e-6)[0] > 0.1
+    for wrong in ({}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": -1.0}, {"rho": math.nan}):
+        with pytest.raises(ValueError, match="epsilon|rho"):
+            PrivacyLoss(**wrong)
+
+
+def test_parallel_composition():
+    assert accounting.parallel([0.2, 0.5, 0.3], "add_remove") == 0.5
+    assert accounting.parallel([0.2, 0.5, 0.3], "replace_one") == 0.8
+
+
+@given(st.floats(1e-6, 100.0), st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40))
+def test_split_never_exceeds_the_total(total, weights):
+    parts = accounting.split(total, weights)
+    assert math.fsum(parts) <= total
+    assert math.fsum(parts) == pytest.approx(total, rel=1e-9)
+    assert np.allclose(np.array(parts) / parts[0], np.array(weights) / weights[0])
+
+
+def test_gaussian_scale():
+    assert accounting.gaussian_scale(2.0, 0.5) == 2.0
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-2.0, 1.0), (1.0, 3.0)])
+def test_sums_against_enumeration(bounds):
+    low, high = bounds
+    values = np.linspace(low, high, 4)
+    middle = (low + high) / 2
+    one_row = [(label, value) for label in (0, 1) for value in values]
+
+    def sums(row, centre):
+        return np.array([(row[1] - centre) * (row[0] == label) for label in (0, 1)])
+
+    pairs = list(itertools.product(one_row, one_row))
+    for centre, name in ((0.0, sensitivity.clipped_sum), (middle, sensitivity.centred_sum)):
+        added = max(np.abs(sums(row, centre)).sum() for row in one_row)
+        replaced = max(np.abs(sums(a, centre) - sums(b, centre)).sum() for a, b in pairs)
+        assert name(bounds, "add_remove") == pytest.approx(added)
+        assert name(bounds, "replace_one") == pytest.approx(replaced)
+    same = max(abs(a[1] - b[1]) for a, b in pairs)
+    assert sensitivity.clipped_sum(bounds, "replace_one", classes_change=False) == pytest.approx(same)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_mean_and_variance_against_enumeration(rows):
+    values = np.linspace(-1.0, 2.0, 5)
+    data = list(itertools.combinations_with_replacement(values, rows))
+    replaced = [(x, (*x[:i], v, *x[i + 1 :])) for x in data for i in range(rows) for v in values]
+    for statistic, name in ((np.mean, sensitivity.clipped_mean), (np.var, sensitivity.variance)):
+        largest = max(abs(statistic(a) - statistic(b)) for a, b in replaced)
+        assert name((-1.0, 2.0), "replace_one", rows) == pytest.approx(largest)
+        added = max(abs(statistic(a) - statistic((*a, v))) for a in data for v in values)
+        assert added <= name((-1.0, 2.0), "add_remove") + 1e-12
+
+
+def test_wrong_arguments_are_named():
+    cases = [
+        (lambda: sensitivity.histogram("swap"), "neighbors"),
+        (lambda: sensitivity.clipped_sum((1.0, 1.0), "add_remove"), "bounds"),
+        (lambda: sensitivity.clipped_mean((0.0, 1.0), "replace_one"), "rows"),
+        (lambda: accounting.rho_to_epsilon(0.0, 1e-6), "rho"),
+        (lambda: accounting.epsilon_to_rho(1.0, 0.0), "delta"),
+        (lambda: accounting.split(1.0, []), "weights"),
+        (lambda: accounting.split(math.inf, [1.0]), "total"),
+    ]
+    for call, named in cases:
+        with pytest.raises(ValueError, match=named):
+            call()

@@ -1,0 +1,182 @@
+"""The laws of mechanisms, shares and heavy tails: the right scale is accepted, 20 % more and 20 % less are rejected."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from fedbayes import randomness
+from fedbayes.dp import accounting, heavy_tails, mechanisms, shares
+
+DRAWS = 40_000
+LIMIT = 3.2  # sqrt(n) times the Kolmogorov distance: exceeded by the right law with probability 3e-9; the wrong ones lie above 5
+
+
+def distance(sample: np.ndarray, cdf: Callable[[np.ndarray], np.ndarray]) -> float:
+    points, counts = np.unique(sample, return_counts=True)
+    steps = np.cumsum(counts) / sample.size
+    return math.sqrt(sample.size) * float(np.abs(steps - cdf(points)).max())
+
+
+def assert_scale(
+    sample: np.ndarray, cdf_of: Callable[[float], Callable[[np.ndarray], np.ndarray]], scale: float
+) -> None:
+    assert distance(sample, cdf_of(scale)) < LIMIT
+    assert distance(sample, cdf_of(1.2 * scale)) > LIMIT
+    assert distance(sample, cdf_of(0.8 * scale)) > LIMIT
+
+
+def discrete_laplace_cdf(scale: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda k: stats.dlaplace.cdf(k, 1.0 / scale)
+
+
+def discrete_gaussian_cdf(sigma: float) -> Callable[[np.ndarray], np.ndarray]:
+    support = np.arange(-400, 401)
+    cumulated = np.cumsum(np.exp(-(support**2) / (2.0 * sigma**2)))
+    return lambda k: (cumulated / cumulated[-1])[np.asarray(k, dtype=np.int64) + 400]
+
+
+def test_discrete_laplace_law():
+    noise = mechanisms.discrete_laplace(np.zeros(DRAWS, dtype=np.int64), 4.0)
+    assert_scale(noise, discrete_laplace_cdf, 4.0)
+
+
+def test_laplace_law():
+    noise = mechanisms.laplace(np.zeros(DRAWS // 2), 0.3)
+    assert_scale(np.tile(noise, 2), lambda scale: stats.laplace(scale=scale).cdf, 0.3)
+
+
+def test_discrete_gaussian_law():
+    noise = mechanisms.discrete_gaussian(np.zeros(DRAWS, dtype=np.int64), 6.0)
+    assert_scale(noise, discrete_gaussian_cdf, 6.0)
+
+
+@pytest.mark.parametrize("maker", [mechanisms.discrete_laplace, mechanisms.discrete_gaussian])
+def test_noise_is_added_to_the_values_and_keeps_their_shape(maker):
+    values = np.arange(-6, 6).reshape(3, 4) * 1000
+    released = maker(values, 0.01)
+    assert released.dtype == np.int64
+    assert np.array_equal(released, values)
+    assert maker(np.zeros((0, 3), dtype=int), 1.0).shape == (0, 3)
+
+
+def test_laplace_keeps_shape_and_values():
+    values = np.array([[1.5, -2.0], [0.0, 1e6]])
+    assert np.abs(mechanisms.laplace(values, 1e-6) - values).max() < 1e-3
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf, True])
+def test_a_wrong_scale_is_refused(scale):
+    for maker in (mechanisms.discrete_laplace, mechanisms.discrete_gaussian):
+        with pytest.raises(ValueError, match="scale"):
+            maker([1], scale)
+    with pytest.raises(ValueError, match="scale"):
+        mechanisms.laplace([1.0], scale)
+
+
+def test_wrong_values_are_refused():
+    with pytest.raises(ValueError, match="integers"):
+        mechanisms.discrete_laplace([1.5], 1.0)
+    with pytest.raises(ValueError, match="finite"):
+        mechanisms.laplace([math.nan], 1.0)
+
+
+@pytest.mark.parametrize(("parties", "fraction"), [(1, 1.0), (2, 1.0), (5, 1.0), (6, 0.5)])
+def test_honest_polya_shares_sum_to_discrete_laplace(parties, fraction):
+    honest = shares.honest_parties(parties, fraction)
+    total = sum(shares.polya(DRAWS, 4.0, parties, fraction) for _ in range(honest))
+    assert_scale(total, discrete_laplace_cdf, 4.0)
+
+
+@pytest.mark.parametrize("scale", [0.4, 3.0, 5000.0])
+def test_polya_share_is_a_difference_of_negative_binomials(scale):
+    honest = 3
+    sample = shares.polya(DRAWS, scale, honest, 1.0)
+    success = -math.expm1(-1.0 / scale)
+    top = int(40 * scale) + 40
+    mass = stats.nbinom.pmf(np.arange(top), 1.0 / honest, success)
+    law = np.cumsum(np.convolve(mass, mass[::-1]) if top < 5000 else _by_fft(mass))
+    assert distance(sample, lambda k: law[k + top - 1]) < LIMIT
+
+
+def _by_fft(mass: np.ndarray) -> np.ndarray:
+    from scipy.signal import fftconvolve
+
+    return fftconvolve(mass, mass[::-1])
+
+
+def test_diluted_geometric_share():
+    beta = shares.dilution(40, 0.5, 0.01)
+    assert beta == pytest.approx(math.log(100) / 20)
+    sample = shares.diluted_geometric(DRAWS, 2.0, 40, 0.5, 0.01)
+    law = discrete_laplace_cdf(2.0)
+    assert distance(sample, lambda k: beta * law(k) + (1 - beta) * (k >= 0)) < LIMIT
+    assert shares.dilution(3, 1.0, 1e-5) == 1.0
+
+
+def test_discrete_gaussian_shares_add_up():
+    total = sum(shares.discrete_gaussian(DRAWS, 9.0, 4, 0.5) for _ in range(2))
+    assert_scale(total, discrete_gaussian_cdf, 9.0)
+    plain = 1.0 / (2.0 * 81.0)
+    assert plain <= accounting.distributed_gaussian_rho(9.0, 2, 1.0, 100) < plain * 1.001
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ((0.0, 2, 1.0), "scale"),
+        ((2.0**33, 2, 1.0), "scale"),
+        ((1.0, 0, 1.0), "parties"),
+        ((1.0, 2, 0.0), "honest_fraction"),
+        ((1.0, 2, 1.5), "honest_fraction"),
+        ((1.0, 2, math.nan), "honest_fraction"),
+    ],
+)
+def test_wrong_share_arguments_are_refused(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        shares.polya(3, *arguments)
+
+
+def test_heavy_tails_laws():
+    zeros = np.zeros(DRAWS)
+    cauchy = heavy_tails.perturb(zeros, np.full(DRAWS, 0.7), 1e-3)
+    assert_scale(cauchy, lambda scale: stats.cauchy(scale=scale).cdf, 0.7)
+    student = heavy_tails.perturb(zeros, np.full(DRAWS, 0.7), 1e-3, "student_t", 3.0)
+    assert_scale(student, lambda scale: stats.t(3.0, scale=scale).cdf, 0.7)
+
+
+def test_release_is_on_the_public_grid():
+    released = heavy_tails.perturb(np.full(100, 0.1234567), np.full(100, 0.01), 90.0)
+    grid = 2.0 ** (6 - 24)
+    assert np.array_equal(released, np.round(released / grid) * grid)
+
+
+@pytest.mark.parametrize(("numerator", "bits"), [(1, 3), (12, 3), (3 << 50, 52), (5, 0)])
+def test_bernoulli_exp(numerator, bits):
+    flips = randomness.bernoulli_exp(np.full(DRAWS, numerator), bits)
+    expected = math.exp(-numerator / 2.0**bits)
+    assert abs(flips.mean() - expected) < 6.5 * math.sqrt(expected * (1 - expected) / DRAWS)
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 10, 2**63 - 25])
+def test_uniform_integers(bound):
+    draws = randomness.uniform_integers(bound, DRAWS).astype(np.float64)
+    assert draws.max() < bound
+    spread = math.sqrt(max(bound**2 - 1, 0) / 12)
+    assert abs(draws.mean() - (bound - 1) / 2) <= 6.5 * spread / math.sqrt(DRAWS)
+
+
+def test_uniform_integers_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="bound"):
+        randomness.uniform_integers(0, 3)
+
+
+def test_secrets_differ_and_research_repeats():
+    assert randomness.secret_bytes(32) != randomness.secret_bytes(32)
+    one, two = randomness.ResearchSampler(5), randomness.ResearchSampler(5)
+    assert np.array_equal(one.discrete_laplace(3.0, 50), two.discrete_laplace(3.0, 50))
+    assert_scale(randomness.ResearchSampler(6).discrete_laplace(4.0, DRAWS), discrete_laplace_cdf, 4.0)
+    honest = [randomness.ResearchSampler(seed).polya_difference(4.0, 1 / 3, DRAWS) for seed in (1, 2, 3)]
+    assert_scale(sum(honest), discrete_laplace_cdf, 4.0)
