@@ -1,0 +1,47 @@
+"""Vertically split data: align the records, open the columns once, ask for any table.
+
+Central::
+
+    parties = federation.open_channel(organizations)                        # round 1
+    tables = SecureTables.open(                                             # rounds 2 and 3
+        federation, parties, id_column="id", columns=["a", "b", "c"],
+        domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
+        missing_state=False, helper=None | "name" | "none", records="intersection" | "union",
+        groups=[("a", "b"), ...],                                           # optional: joint columns worth opening at once
+    )
+    tables.rows                                                             # records in common
+    tables.columns["a"]                                                     # ColumnStates: labels, cardinality, edges, owners
+    counts = tables.tables([("a", "b"), ("a", "c", "b")], epsilon=None)     # one round a batch; int64, one axis a column
+
+Tables over one or two columns take one round a batch. Tables over more take a further round when their first columns have not
+been combined yet: put the column that varies **last** (`(child, *parents, candidate)`), then every step of a search
+costs two rounds: one opens `(child, *parents)`, one answers. What has been opened stays open for the job. With `groups` and
+at most two parties a table is answered without a further opening.
+
+Every image that uses this re-exports the remote functions `PARTIALS`: `partial_submit`, `partial_match`, `partial_extend`,
+`partial_tables` (beside `partial_open_channel` and `disclosure_settings`)::
+
+    from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
+
+Roles: every organization with the task's data is a *data station*; the *helper* (commodity server) holds no data in the task and
+must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
+"""
+
+from .central import SecureTables, choose_helper
+from .partials import partial_extend, partial_match, partial_submit, partial_tables
+from .states import ColumnStates
+from .suppression import suppress
+
+PARTIALS = ("partial_submit", "partial_match", "partial_extend", "partial_tables")
+
+__all__ = [
+    "PARTIALS",
+    "ColumnStates",
+    "SecureTables",
+    "choose_helper",
+    "partial_extend",
+    "partial_match",
+    "partial_submit",
+    "partial_tables",
+    "suppress",
+]

@@ -1,0 +1,310 @@
+"""`SecureTables`: contingency tables over columns of several organizations, as central asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import arguments
+from ..errors import ArgumentError, ThresholdError
+from ..rounds import Federation, Parties
+from .engine import MOST_BYTES, ROUND_BYTES, Engine, choose_helper
+from .messages import Setup, Wanted
+from .opening import factor_name
+from .planning import Columns, Planner
+from .states import ColumnStates, check_bins
+
+__all__ = ["SecureTables", "choose_helper", "open_parties", "setup_of"]
+
+RECORDS = ("intersection", "union")
+Counts = npt.NDArray[np.int64]
+
+
+def open_parties(
+    federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
+) -> Parties:
+    """Open the channel among the organizations asked for and the helper that is named. One round."""
+    if organizations is not None and helper is not None:
+        listed = federation.resolve(organizations)
+        chosen = federation.resolve([helper], "helper")[0]
+        return federation.open_channel(sorted({*listed, chosen}))
+    return federation.open_channel(organizations)
+
+
+def setup_of(
+    federation: Federation,
+    parties: Parties,
+    id_column: str,
+    helper: int | str | None = None,
+    records: str = "intersection",
+    domain: dict[str, Any] | None = None,
+    bins: Any = "quantile",
+    missing_state: bool = False,
+) -> Setup:
+    """Return the roles of a job, checked.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        When fewer than two organizations hold data.
+    """
+    arguments.check_name("id_column", id_column)
+    arguments.check_choice("records", records, RECORDS)
+    if len(parties.stations) < 2:
+        raise ThresholdError("private products need two or more organizations with data; include more of them")
+    chosen = choose_helper(federation, parties, helper)
+    rules = check_bins(bins)
+    known = arguments.check_mapping("domain", domain, optional=True) or {}
+    union = records == "union"
+    return Setup(chosen, list(parties.stations), id_column, union, known, rules, missing_state or union)
+
+
+class SecureTables:
+    """Tables of counts over columns that several organizations hold; nobody sees a record.
+
+    Use `open`; then `tables` answers batches. See the package's text.
+
+    Attributes
+    ----------
+    rows : int
+        Records in the tables.
+    columns : dict of str to ColumnStates
+        States and owners of every column.
+    minimum_count : int
+        The largest `minimum_count` of the stations: smallest count that they allow to be published.
+    """
+
+    def __init__(self, federation: Federation, engine: Engine, columns: dict[str, ColumnStates], noisy: bool) -> None:
+        self.federation = federation
+        self.engine = engine
+        self.columns = columns
+        self.rows = engine.rows
+        self.minimum_count = engine.minimum_count
+        self._bits = 32 if noisy else 0
+        self._planner = Planner({name: states.owners for name, states in columns.items()})
+        for info in engine.factors.values():
+            self._planner.add(tuple(info.columns), info.name)
+
+    @classmethod
+    def open(
+        cls,
+        federation: Federation,
+        parties: Parties,
+        id_column: str,
+        columns: Sequence[str],
+        domain: dict[str, Any] | None = None,
+        bins: Any = "quantile",
+        missing_state: bool = False,
+        helper: int | str | None = None,
+        records: str = "intersection",
+        groups: Sequence[Sequence[str]] = (),
+        noisy: bool = False,
+    ) -> SecureTables:
+        """Align the records and open the columns: two rounds (three for a union).
+
+        Parameters
+        ----------
+        federation, parties : Federation, Parties
+            The job, after `open_channel`.
+        id_column : str
+            The identifier, at every station.
+        columns : sequence of str
+            The columns; each lives at one station (at several for a union).
+        domain : dict, optional
+            Public domains; what is not in it is found by the owner and revealed.
+        bins : object
+            Rule or cut points for numeric columns, see `states.check_bins`.
+        missing_state : bool
+            Whether "missing" is the last state of every column.
+        helper : int or str, optional
+            The commodity server.
+        records : {"intersection", "union"}
+            Records that all stations have, or that any station has.
+        groups : sequence of sequences of str
+            Columns whose joint states at one station are opened at once.
+        noisy : bool
+            Whether `tables` will be called with an epsilon (needs the larger ring).
+
+        Raises
+        ------
+        ArgumentError
+            A column nowhere, or at two stations.
+        """
+        names = arguments.check_names("columns", list(columns))
+        setup = setup_of(federation, parties, id_column, helper, records, domain, bins, missing_state)
+        if id_column in names:
+            raise ArgumentError("columns must not hold the id_column")
+        wanted = [Wanted("states", [name]) for name in names]
+        wanted += [Wanted("states", list(group)) for group in groups if len(group) > 1]
+        engine = Engine(federation, setup)
+        replies = engine.submit(wanted)
+        owners = locate(federation, engine, names)
+        engine.match()
+        described = {member: reply.described for member, reply in replies.items()}
+        if setup.union:
+            described = {int(member): entry for member, entry in engine.extend({}, wanted, 32).items()}
+        return cls(federation, engine, _states(federation, owners, described), noisy)
+
+    def tables(
+        self,
+        questions: Sequence[Sequence[str]],
+        epsilon: float | None = None,
+        honest_fraction: float = 1.0,
+        last: bool = False,
+    ) -> list[Counts]:
+        """Return one table of counts for every tuple of columns.
+
+        Parameters
+        ----------
+        questions : sequence of tuples of column names
+            Thousands are fine. One round, plus one for each level of products that is not open yet.
+        epsilon : float, optional
+            Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares. One record changes one cell of
+            each table, so the scale is len(questions)/epsilon (neighbors: add or remove one record).
+        honest_fraction : float
+            Share of the stations whose noise the promise rests on.
+        last : bool
+            Whether this is the job's last round.
+
+        Returns
+        -------
+        list of int64 arrays
+            One axis a column, in the order asked for; noisy ones may be negative.
+
+        Notes
+        -----
+        **Reveals** the tables to central, nothing to anyone else.
+        """
+        if not questions:
+            return []
+        for question in questions:
+            self._check_question(question)
+        plan = self._planner.plan([tuple(question) for question in questions])
+        for level in plan.levels:
+            self._open(level)
+        asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
+        unique = list(dict.fromkeys(asked))
+        answers = dict(
+            zip(unique, self.engine.ask(unique, self._bits, epsilon, honest_fraction, last=last), strict=True)
+        )
+        return [
+            self._arranged(answers[names], parts, tuple(question))
+            for names, parts, question in zip(asked, plan.questions, questions, strict=True)
+        ]
+
+    def _check_question(self, question: Sequence[str]) -> None:
+        unknown = [column for column in question if column not in self.columns]
+        if unknown or not question or len(set(question)) != len(question):
+            raise ArgumentError("a table is asked over one or more distinct columns that have been opened")
+        cells = float(np.prod([float(self.columns[column].cardinality) for column in question]))
+        if cells * self.rows * 2.0 > MOST_BYTES and len(question) > 2:
+            raise ArgumentError("too many states: a table over these columns is too large; use fewer or coarser bins")
+
+    def _open(self, level: Sequence[tuple[Columns, Columns, Columns]]) -> None:
+        """Open joint states and products of one level, in as few rounds as their size allows."""
+        chunk: list[tuple[Columns, Columns, Columns]] = []
+        size, total = 0.0, 0.0
+        for entry in level:
+            cost = self._bytes(entry[0])
+            total += cost
+            if total > MOST_BYTES:
+                raise ArgumentError(
+                    "too many states: these tables need too much memory; use fewer columns or coarser bins"
+                )
+            if chunk and size + cost > ROUND_BYTES:
+                self._open_chunk(chunk)
+                chunk, size = [], 0.0
+            chunk.append(entry)
+            size += cost
+        if chunk:
+            self._open_chunk(chunk)
+
+    def _bytes(self, columns: Columns) -> float:
+        states = float(np.prod([float(self.columns[column].cardinality) for column in columns]))
+        return states * self.rows * 4.0 * (1 + len({owner for c in columns for owner in self.columns[c].owners}))
+
+    def _open_chunk(self, chunk: Sequence[tuple[Columns, Columns, Columns]]) -> None:
+        pairs = {
+            factor_name("states", target): (self._planner.name(left), self._planner.name(right))
+            for target, left, right in chunk
+            if right
+        }
+        wanted = [Wanted("states", list(target)) for target, _, right in chunk if not right]
+        self.engine.extend(pairs, wanted, self._ring())
+        for target, _, _ in chunk:
+            self._planner.add(target, factor_name("states", target))
+
+    def _ring(self) -> int:
+        return self._bits or (16 if self.rows < 1 << 15 else 32)
+
+    def _arranged(self, counts: Counts, parts: Sequence[Columns], question: Columns) -> Counts:
+        order = [column for part in parts for column in part]
+        shape = [self.columns[column].cardinality for column in order]
+        return np.ascontiguousarray(np.transpose(counts.reshape(shape), [order.index(column) for column in question]))
+
+    def reveals(self) -> dict[str, str]:
+        """Return what each role learns beyond its own input and the result."""
+        found = [name for name, states in self.columns.items() if not states.public]
+        states = f"; the states found in the data of: {', '.join(sorted(found))}" if found else ""
+        return reveals_of(self.engine.setup, states)
+
+
+def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
+    """Return the statement of what each role of the private products learns."""
+    members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
+    return {
+        "central": f"the tables asked for, the number of records, which station holds which column{states}",
+        "stations": f"{members}, and the number of rows of each station; of values uniform numbers only",
+        "helper": "the number of rows of each station, of common records, and the list of tables; nothing that depends on a value",
+        "assumption": "the helper colludes neither with a station nor with the organization that runs central: it and either could rebuild the data",
+    }
+
+
+def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return where every column lives.
+
+    Raises
+    ------
+    ArgumentError
+        If one is at no station, or at two (unless records are united).
+    """
+    owners: dict[str, tuple[int, ...]] = {}
+    for column in columns:
+        found = tuple(member for member, reply in engine.replies.items() if column in reply.columns)
+        if not found:
+            raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
+        if len(found) > 1 and not engine.setup.union:
+            places = ", ".join(federation.name(member) for member in found)
+            raise ArgumentError(
+                f"column '{column}' is at two stations ({places}); rename it at one, or unite the records"
+            )
+        owners[column] = found
+    used = {member for found in owners.values() for member in found}
+    for member in engine.setup.stations:
+        if member not in used:
+            federation.warn(
+                f"{federation.name(member)} holds none of the columns; only records that it has are counted"
+            )
+    return owners
+
+
+def _states(
+    federation: Federation, owners: dict[str, tuple[int, ...]], described: dict[int, dict[str, Any]]
+) -> dict[str, ColumnStates]:
+    columns = {}
+    for name, places in owners.items():
+        found = [ColumnStates.from_json(name, described[member][name], places) for member in places]
+        if any(other.labels != found[0].labels for other in found):
+            raise ArgumentError(f"domain: column '{name}' is at several stations; give its categories or cut points")
+        columns[name] = found[0]
+    private = sorted(name for name, states in columns.items() if not states.public)
+    if private:
+        federation.warn(
+            f"states or bins were found in the data and are revealed: {', '.join(private)}; give a domain to avoid it"
+        )
+    return columns

@@ -1,0 +1,280 @@
+"""Central's side of the rounds on vertically split data: who has got what, and the next request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...mpc import shared_products as products
+from ...mpc.secure_sum import reconstruct
+from ..codec import Message
+from ..errors import ArgumentError, PlacementError, StationError, ThresholdError
+from ..rounds import Federation, Parties
+from .messages import (
+    Delivery,
+    ExtendReply,
+    ExtendRequest,
+    FactorInfo,
+    MatchReply,
+    MatchRequest,
+    Parcel,
+    Product,
+    Setup,
+    SubmitReply,
+    SubmitRequest,
+    TablesReply,
+    TablesRequest,
+    Wanted,
+)
+from .workspace import DTYPES, factor
+
+SMALL_RING_ROWS = 1 << 15
+LARGE_RING_ROWS = 1 << 31
+MOST_CELLS = 20_000_000
+ROUND_BYTES = 150_000_000
+"""Openings of more than this are split over several rounds."""
+MOST_BYTES = 2_000_000_000
+
+
+def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
+    """Return the organization that serves as commodity server.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    parties : Parties
+        Who takes part.
+    helper : int, str or None
+        An organization by id or name; None takes the first one without data.
+
+    Raises
+    ------
+    PlacementError
+        If it holds data of the task or runs central, as its masks together with what either sees are the data.
+    ArgumentError
+        If it does not take part, or nobody without data does.
+    """
+    if helper is None:
+        free = [member for member in parties.helpers if member != federation.organization]
+        if free:
+            return free[0]
+        if parties.helpers:
+            raise PlacementError(
+                "the only organization without data runs central; start the task at another organization, or include one more without data"
+            )
+        raise ArgumentError("helper: no organization without data takes part; include one")
+    chosen = federation.resolve([helper], "helper")[0]
+    if chosen in parties.stations:
+        raise PlacementError(
+            f"helper: {federation.name(chosen)} holds data of this task; choose an organization without"
+        )
+    if chosen == federation.organization:
+        raise PlacementError(f"helper: {federation.name(chosen)} runs central; start the task at another organization")
+    if chosen not in parties.helpers:
+        raise ArgumentError(f"helper: {federation.name(chosen)} does not take part; add it to organizations")
+    return chosen
+
+
+class Engine:
+    """Openings, deliveries and questions of one job.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    setup : Setup
+        Roles and column rules.
+
+    Attributes
+    ----------
+    rows : int
+        Common records, after `match`.
+    factors : dict of str to FactorInfo
+        What has been opened.
+    replies : dict of int to SubmitReply
+        What every station said of its columns.
+    """
+
+    def __init__(self, federation: Federation, setup: Setup) -> None:
+        self.federation = federation
+        self.setup = setup
+        self.rows = 0
+        self.factors: dict[str, FactorInfo] = {}
+        self.replies: dict[int, SubmitReply] = {}
+        self._matched: MatchReply | None = None
+        self._dealt: list[list[str]] = []
+        self._parcels: list[Parcel] = []
+        self._delivered: set[tuple[int, int, int]] = set()
+        self._ordered: set[int] = set()
+        self._stage = 0
+
+    @property
+    def minimum_count(self) -> int:
+        """Smallest count that every station's administrator allows an answer and its complement to be."""
+        return max(reply.minimum_count for reply in self.replies.values())
+
+    def submit(self, wanted: Sequence[Wanted], bits: int = 32) -> dict[int, SubmitReply]:
+        """Have identifiers hashed and columns opened. One round at the stations."""
+        request = SubmitRequest(self.setup, list(wanted), bits)
+        self.replies = self.federation.round("partial_submit", request, self.setup.stations, SubmitReply)
+        for reply in self.replies.values():
+            self._register(reply.factors, reply.parcel)
+        return self.replies
+
+    def match(self, deal: Sequence[products.Table] = ()) -> int:
+        """Have the hashes matched, and corrections dealt for the tables named. One round at the helper.
+
+        Raises
+        ------
+        ThresholdError
+            When fewer records are common than a node demands.
+        """
+        self._dealt = [list(table) for table in deal]
+        named = {name for table in deal for name in table}
+        factors = [info for info in self.factors.values() if info.name in named]
+        hashes = {member: reply.hashes for member, reply in self.replies.items()}
+        request = MatchRequest(self.setup, hashes, factors, self._dealt)
+        replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
+        self._matched = replies[self.setup.helper]
+        self.rows = self._matched.rows
+        needed = max(self.federation.policy.minimum_rows, *(reply.minimum_rows for reply in self.replies.values()))
+        if self.rows < needed:
+            raise ThresholdError("fewer records are common to all stations than a node demands")
+        if self.rows >= LARGE_RING_ROWS:
+            raise ArgumentError("there are too many records for the ring of counts")
+        return self.rows
+
+    def _register(self, infos: Sequence[FactorInfo], parcel: Parcel | None) -> None:
+        for info in infos:
+            known = self.factors.get(info.name)
+            if known is None:
+                self.factors[info.name] = info
+                continue
+            if known.width != info.width or known.stage != info.stage:
+                raise StationError("two stations describe a shared column differently; give its domain")
+            everyone = sorted({*known.holders, *info.holders})
+            self.factors[info.name] = FactorInfo(
+                info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
+            )
+        if parcel is not None:
+            self._parcels.append(parcel)
+
+    def _delivery(self, member: int, names: set[str]) -> Delivery:
+        matched = self._matched
+        if matched is None:
+            raise StationError("records have not been matched")
+        station = member in self.setup.stations
+        fresh = station and member not in self._ordered
+        pending = [
+            Parcel(parcel.sender, parcel.stage, parcel.names, parcel.content, {member: parcel.keys[member]})
+            for parcel in self._parcels
+            if station and parcel.sender != member and (member, parcel.sender, parcel.stage) not in self._delivered
+        ]
+        kept = [
+            info for info in self.factors.values() if info.name in names or self._travels_with(info, names, pending)
+        ]
+        return Delivery(
+            setup=self.setup,
+            rows=self.rows,
+            factors=kept,
+            order=matched.orders[member] if fresh else b"",
+            corrections=matched.corrections.get(member, b"") if fresh else b"",
+            dealt=self._dealt,
+            parcels=pending,
+        )
+
+    def _travels_with(self, info: FactorInfo, names: set[str], pending: Sequence[Parcel]) -> bool:
+        """Whether a station needs a factor's width: to read a parcel that holds it, or one kept earlier."""
+        if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self._dealt):
+            return True
+        places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
+        return any((sender, info.stage) in places for sender in info.contributors)
+
+    def _mark_delivered(self) -> None:
+        for member in self.setup.stations:
+            self._ordered.add(member)
+            self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in self._parcels}
+
+    @property
+    def _everyone(self) -> list[int]:
+        return sorted([*self.setup.stations, self.setup.helper])
+
+    def extend(
+        self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0
+    ) -> dict[str, Any]:
+        """Open row-wise products (new name -> the two factors) and further columns. One round at everyone.
+
+        Returns
+        -------
+        dict
+            Descriptions of the columns, by station.
+        """
+        self._stage += 1
+        made = [self._product(name, left, right, bits) for name, (left, right) in pairs.items()]
+        names = {name for product in made for name in (product.left, product.right)}
+        ring = bits or self._bits(names)
+        requests: dict[int, Message] = {
+            member: ExtendRequest(self._delivery(member, names), self._stage, ring, made, list(wanted))
+            for member in self._everyone
+        }
+        replies = self.federation.round("partial_extend", requests, self._everyone, ExtendReply)
+        self._mark_delivered()
+        for product in made:
+            self.factors[product.factor.name] = product.factor
+        for reply in replies.values():
+            self._register(reply.factors, reply.parcel)
+        return {str(member): reply.described for member, reply in replies.items()}
+
+    def _product(self, name: str, left: str, right: str, bits: int) -> Product:
+        first, second = self.factors[left], self.factors[right]
+        shape = products.product_factor(name, factor(first), factor(second))
+        contributors = sorted([*shape.holders, self.setup.helper])
+        ring = bits or self._bits({left, right})
+        columns = [*first.columns, *second.columns]
+        info = FactorInfo(
+            name, columns, list(shape.holders), shape.width, shape.complete, ring, self._stage, contributors
+        )
+        return Product(info, left, right)
+
+    def _bits(self, names: set[str]) -> int:
+        least = min(self.factors[name].bits for name in names)
+        return 16 if least == 32 and self.rows < SMALL_RING_ROWS else least
+
+    def ask(
+        self,
+        tables: Sequence[products.Table],
+        bits: int = 0,
+        epsilon: float | None = None,
+        honest_fraction: float = 1.0,
+        last: bool = False,
+    ) -> list[npt.NDArray[np.int64]]:
+        """Ask for tables over one or two factors, or over those that corrections were dealt for. One round at everyone.
+
+        Returns
+        -------
+        list of int64 arrays
+            One axis a factor.
+        """
+        cells = sum(int(np.prod([factor(self.factors[name]).states for name in table])) for table in tables)
+        if cells > MOST_CELLS:
+            raise ArgumentError(
+                "too many states: the tables would have too many cells; use fewer columns or coarser bins"
+            )
+        names = {name for table in tables for name in table}
+        ring = bits or self._bits(names)
+        asked = [list(table) for table in tables]
+        requests: dict[int, Message] = {
+            member: TablesRequest(self._delivery(member, names), asked, ring, epsilon, honest_fraction)
+            for member in self._everyone
+        }
+        replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)
+        self._mark_delivered()
+        shares = [np.asarray(reply.shares) for reply in replies.values()]
+        if any(share.shape != (cells,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
+            raise StationError("a station's shares do not fit the tables asked for; the job stops")
+        known = {name: factor(self.factors[name]) for name in names}
+        return products.split_answers(reconstruct(shares), [tuple(table) for table in tables], known)

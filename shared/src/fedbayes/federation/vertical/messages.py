@@ -1,0 +1,203 @@
+"""What travels in the rounds on vertically split data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..codec import Message
+
+KINDS = ("states", "condition", "values", "presence")
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Condition(Message):
+    """One comparison on one column; a missing value satisfies `missing` only."""
+
+    column: str
+    op: str
+    value: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the operator."""
+        if self.op not in OPERATORS:
+            raise ValueError(f"op must be one of: {', '.join(OPERATORS)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted(Message):
+    """Something to open: every station takes the part that concerns its own columns.
+
+    `states`: the joint indicator of the columns; `condition`: 1 where all conditions hold; `values`: the product of the
+    columns in fixed point; `presence`: 1 where the station has the record.
+    """
+
+    kind: str
+    columns: list[str]
+    conditions: list[Condition] = field(default_factory=list)
+    frac_bits: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the kind and the precision."""
+        if self.kind not in KINDS or not 0 <= self.frac_bits <= 32:
+            raise ValueError("what is wanted is malformed")
+
+
+@dataclass(frozen=True, slots=True)
+class FactorInfo(Message):
+    """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom."""
+
+    name: str
+    columns: list[str]
+    holders: list[int]
+    width: int
+    complete: bool
+    bits: int
+    stage: int
+    contributors: list[int]
+
+    def __post_init__(self) -> None:
+        """Check sizes."""
+        if self.width < 0 or self.bits not in (16, 32, 64) or not self.holders or not self.contributors:
+            raise ValueError("a factor is malformed")
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel(Message):
+    """Openings of one station in one stage: one content for all, its key sealed for each receiver."""
+
+    sender: int
+    stage: int
+    names: list[str]
+    content: bytes
+    keys: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Setup(Message):
+    """Who plays which part in this job, and how columns become states."""
+
+    helper: int
+    stations: list[int]
+    id_column: str
+    union: bool
+    domain: dict[str, Any]
+    bins: Any
+    missing_state: bool
+
+    def __post_init__(self) -> None:
+        """Check the roles."""
+        if len(self.stations) < 2 or self.helper in self.stations:
+            raise ValueError("private products take two or more data stations and a helper that is none of them")
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitRequest(Message):
+    """Hash the identifiers for the helper; open what is wanted for the other stations."""
+
+    setup: Setup
+    wanted: list[Wanted]
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitReply(Message):
+    """Sealed hashes, openings, and the public description of the station's columns."""
+
+    hashes: bytes
+    columns: list[str]
+    described: dict[str, Any]
+    factors: list[FactorInfo]
+    parcel: Parcel | None
+    scales: dict[str, int]
+    minimum_rows: int
+    minimum_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRequest(Message):
+    """Match hashes (sealed by the stations) and deal corrections for the tables named."""
+
+    setup: Setup
+    hashes: dict[int, bytes]
+    factors: list[FactorInfo]
+    deal: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchReply(Message):
+    """Number of common rows; for every station its sealed orders and corrections."""
+
+    rows: int
+    orders: dict[int, bytes]
+    corrections: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery(Message):
+    """What a station needs for a question and may not have yet."""
+
+    setup: Setup
+    rows: int
+    factors: list[FactorInfo]
+    order: bytes
+    corrections: bytes
+    dealt: list[list[str]]
+    parcels: list[Parcel]
+
+
+@dataclass(frozen=True, slots=True)
+class Product(Message):
+    """A row-wise product to open: the new factor, and the two it is made of."""
+
+    factor: FactorInfo
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendRequest(Message):
+    """Open further factors in the common order."""
+
+    delivery: Delivery
+    stage: int
+    bits: int
+    products: list[Product]
+    wanted: list[Wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendReply(Message):
+    """Openings of this stage."""
+
+    factors: list[FactorInfo]
+    described: dict[str, Any]
+    parcel: Parcel | None
+
+
+@dataclass(frozen=True, slots=True)
+class TablesRequest(Message):
+    """Answer tables over factors, in shares; with an epsilon, with this station's share of the noise."""
+
+    delivery: Delivery
+    tables: list[list[str]]
+    bits: int
+    epsilon: float | None
+    honest_fraction: float
+
+    def __post_init__(self) -> None:
+        """Check the questions."""
+        if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
+            raise ValueError("a batch holds one or more tables over one to eight factors")
+        if self.epsilon is not None and not self.epsilon > 0.0:
+            raise ValueError("epsilon must be positive")
+
+
+@dataclass(frozen=True, slots=True)
+class TablesReply(Message):
+    """Flat shares of all tables, uniform on their own."""
+
+    shares: np.ndarray[Any, Any]

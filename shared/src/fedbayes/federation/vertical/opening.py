@@ -1,0 +1,190 @@
+"""A data station's own part of what is to be opened: read, encode, subtract the mask."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...mpc import alignment, ring
+from ...mpc import shared_products as products
+from ..errors import ArgumentError, DataProblem, PolicyError
+from ..station import Station
+from .messages import Condition, FactorInfo, Setup, Wanted
+from .states import Codes, ColumnStates, holds, indicators, joint_codes, resolve
+from .workspace import DTYPES, PURPOSE, Workspace, factor
+
+MOST_OPENING_BYTES = 1_000_000_000
+Matrix = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """What one station opens in one stage.
+
+    Attributes
+    ----------
+    infos : list of FactorInfo
+        The factors, as all parties will know them.
+    values : list of ndarray (rows, width)
+        Their values in the ring, in the station's order or the common one.
+    described : dict
+        States of the columns.
+    scales : dict of str to int
+        For `values`: the power of two by which the column was divided.
+    """
+
+    infos: list[FactorInfo]
+    values: list[Matrix]
+    described: dict[str, Any]
+    scales: dict[str, int]
+
+
+def factor_name(
+    kind: str, columns: Sequence[str], owner: int | None = None, conditions: Sequence[Condition] = ()
+) -> str:
+    """Return a factor's name: masks follow from it and its stage, so it says all that its values depend on."""
+    tests = [[condition.column, condition.op, condition.value] for condition in conditions]
+    return json.dumps([kind, list(columns), owner, tests], separators=(",", ":"), default=str)
+
+
+class Encoder:
+    """Turns the station's table into ring matrices, in its own row order.
+
+    Parameters
+    ----------
+    station : Station
+        Its table is read once.
+    setup : Setup
+        Identifier, domains, bins.
+    wanted : sequence of Wanted
+        Their columns, as far as the station has them, are read.
+    """
+
+    def __init__(self, station: Station, setup: Setup, wanted: Sequence[Wanted]) -> None:
+        self.own = station.organization
+        self.setup = setup
+        present = set(station.columns)
+        asked = dict.fromkeys(column for want in wanted for column in want.columns)
+        if setup.id_column in asked:
+            raise PolicyError("the identifier column may not be asked about; choose another column")
+        self.columns = [column for column in asked if column in present]
+        self._frame = station.data(columns=[setup.id_column, *self.columns])
+        self._states: dict[str, tuple[ColumnStates, Codes]] = {}
+
+    @property
+    def rows(self) -> int:
+        """Rows of the station's table."""
+        return len(self._frame)
+
+    def identifiers(self) -> list[str]:
+        """Return the identifiers' canonical texts.
+
+        Raises
+        ------
+        DataProblem
+            When some are missing or repeated; the text has numbers of rows and no identifier.
+        """
+        from ...bayes.encoding import canonical_text
+
+        texts = [canonical_text(value) for value in self._frame[self.setup.id_column].tolist()]
+        try:
+            alignment.check_identifiers(texts)
+        except alignment.AlignmentError as problem:
+            raise DataProblem(f"column '{self.setup.id_column}': {problem}") from None
+        return [text for text in texts if text is not None]
+
+    def part(self, wanted: Sequence[Wanted], stage: int, bits: int) -> OwnPart:
+        """Encode everything wanted that concerns this station's columns."""
+        part = OwnPart([], [], {}, {})
+        for want in wanted:
+            own = [column for column in want.columns if column in self.columns]
+            if own or want.kind == "presence":
+                self._add(part, want, own, stage, bits)
+        size = sum(values.shape[1] for values in part.values) * self.rows * (bits // 8)
+        if size > MOST_OPENING_BYTES:
+            raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
+        return part
+
+    def _add(self, part: OwnPart, want: Wanted, own: list[str], stage: int, bits: int) -> None:
+        owner = None if want.kind == "states" else self.own
+        name = factor_name(want.kind, own, owner, want.conditions)
+        if any(info.name == name for info in part.infos):
+            return
+        complete = want.kind == "states"
+        if want.kind == "states":
+            values = self._indicators(own, bits)
+            part.described.update({column: self._states[column][0].to_json() for column in own})
+        elif want.kind == "values":
+            values, part.scales[name] = self._fixed_point(own, want.frac_bits)
+        else:
+            values = self._condition(want.conditions, own, bits)
+        info = FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own])
+        part.infos.append(info)
+        part.values.append(values)
+
+    def _indicators(self, own: list[str], bits: int) -> Matrix:
+        for column in own:
+            if column not in self._states:
+                entry = self.setup.domain.get(column)
+                self._states[column] = resolve(
+                    column, self._frame[column], entry, self.setup.bins, self.setup.missing_state
+                )
+        cardinalities = [self._states[column][0].cardinality for column in own]
+        states = int(np.prod(cardinalities))
+        if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
+            raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
+        codes = joint_codes([self._states[column][1] for column in own], cardinalities)
+        return indicators(codes, states - 1, DTYPES[bits])
+
+    def _fixed_point(self, own: list[str], frac_bits: int) -> tuple[Matrix, int]:
+        product = np.ones(self.rows)
+        for column in own:
+            try:
+                product *= np.asarray(self._frame[column], dtype=np.float64)
+            except (TypeError, ValueError):
+                raise DataProblem(f"column '{column}' holds text; scalar products take numbers") from None
+        if not np.isfinite(product).all():
+            raise DataProblem(f"columns {', '.join(own)} have missing values; fill them in or drop the rows")
+        largest = float(np.abs(product).max(initial=0.0))
+        scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
+        encoded = np.rint(product * 2.0 ** (frac_bits - scale)).astype(np.int64)
+        return ring.lower(encoded[:, None], np.uint64), scale
+
+    def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
+        found = np.ones(self.rows, dtype=np.bool_)
+        for condition in conditions:
+            if condition.column in own:
+                values = self._frame[condition.column]
+                _refuse_identifier(condition, values)
+                found &= holds(values, condition)
+        return found[:, None].astype(DTYPES[bits])
+
+
+def _refuse_identifier(condition: Condition, values: Any) -> None:
+    """Refuse an exact match on a column that tells most rows apart."""
+    if condition.op not in ("==", "!=", "in") or getattr(values.dtype, "kind", "O") == "f":
+        return
+    if int(values.nunique()) * 2 > len(values):
+        raise PolicyError(
+            f"column '{condition.column}' tells most records apart, so it may not be matched exactly; use a range or another column"
+        )
+
+
+def open_part(workspace: Workspace, part: OwnPart, order: npt.NDArray[np.int64], size: int | None) -> list[Matrix]:
+    """Return the openings of a station's part: its rows put in order, minus the masks.
+
+    With `size` the rows are scattered over the places `order` of a union; else row k is the station's row ``order[k]``.
+
+    **Reveals** nothing to whoever lacks the key of this station and the helper: uniform over the ring.
+    """
+    key = workspace.key(workspace.setup.helper, PURPOSE)
+    openings = []
+    for info, values in zip(part.infos, part.values, strict=True):
+        placed = values[order] if size is None else alignment.scatter(values, order, size)
+        openings.append(products.open_values(np.ascontiguousarray(placed), key, factor(info)))
+    return openings

@@ -1,0 +1,298 @@
+"""Columns as states: public domains and bins, or what the owner of a column finds in its own table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...bayes.discretise import Bins, equal_width, published, quantile
+from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.schema import Column
+from ..errors import ArgumentError, DataProblem
+from .messages import Condition
+
+RULES = ("published", "quantile", "width")
+DEFAULT_BINS = 5
+FEW_VALUES = 10
+"""A numeric column without domain or bins and with at most this many values keeps them as categories."""
+MOST_STATES = 10_000
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ColumnStates:
+    """The states of one column.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    labels : tuple
+        One a state: categories as given, bins as text such as "[5, 7.5)", None for "missing" (always the last).
+    cuts : tuple of float or None
+        Cut points of the bins of a numeric column: bin i holds cuts[i-1] <= value < cuts[i].
+    owners : tuple of int
+        The stations that hold the column.
+    public : bool
+        Whether states and bins were given, not found in data.
+    """
+
+    name: str
+    labels: tuple[Any, ...]
+    cuts: tuple[float, ...] | None = None
+    owners: tuple[int, ...] = ()
+    public: bool = True
+
+    @property
+    def cardinality(self) -> int:
+        """Number of states, "missing" included where it is one."""
+        return len(self.labels)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether the last state means that the value is missing."""
+        return bool(self.labels) and self.labels[-1] is None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description that travels from the owner to central."""
+        return {
+            "labels": list(self.labels),
+            "cuts": None if self.cuts is None else list(self.cuts),
+            "public": self.public,
+        }
+
+    @classmethod
+    def from_json(cls, name: str, entry: dict[str, Any], owners: tuple[int, ...] = ()) -> ColumnStates:
+        """Read what `to_json` wrote."""
+        cuts = entry["cuts"]
+        return cls(name, tuple(entry["labels"]), None if cuts is None else tuple(cuts), owners, bool(entry["public"]))
+
+
+def check_bins(bins: Any) -> Any:
+    """Return `bins` if it is a rule, a number of bins, or an object with one of these, or a list of cut points, for columns.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and what it may be.
+    """
+    remedy = "bins must be one of published, quantile, width, a number of bins, or an object {column: rule, number or cut points}"
+    entries = list(bins.values()) if isinstance(bins, dict) else [bins]
+    for entry in entries:
+        if isinstance(entry, str) and entry in RULES:
+            continue
+        if isinstance(entry, int) and not isinstance(entry, bool) and 1 <= entry <= MOST_STATES:
+            continue
+        if isinstance(bins, dict) and _are_cuts(entry):
+            continue
+        raise ArgumentError(remedy)
+    return bins
+
+
+def _are_cuts(entry: Any) -> bool:
+    if not isinstance(entry, list | tuple) or len(entry) >= MOST_STATES:
+        return False
+    if any(isinstance(cut, bool) or not isinstance(cut, int | float) for cut in entry):
+        return False
+    cuts = np.asarray(entry, dtype=np.float64)
+    return bool(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
+
+
+def resolve(
+    name: str, values: Any, entry: dict[str, Any] | None, bins: Any, missing_state: bool
+) -> tuple[ColumnStates, Codes]:
+    """Return a column's states and the state of every row.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    values : pandas.Series
+        Its values, (rows,).
+    entry : dict or None
+        Its public domain: ``{"categories": [...]}`` or ``{"bounds": [low, high]}``.
+    bins : object
+        As checked by `check_bins`.
+    missing_state : bool
+        Whether "missing" is a state of its own.
+
+    Returns
+    -------
+    tuple of ColumnStates and int64 array (rows,)
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: a value outside the domain, values missing without a state for them, or nothing but missing values.
+    """
+    try:
+        states, codes = _resolve(name, values, entry, bins)
+    except SchemaError as problem:
+        raise DataProblem(str(problem)) from None
+    missing = codes < 0
+    if len(codes) and missing.all():
+        raise DataProblem(f"column '{name}' has no value in any row at this station; leave the column out")
+    if missing.any() and not missing_state:
+        raise DataProblem(f"column '{name}' has missing values; make missing a state, or drop the rows at the station")
+    labels = (*states.labels, None) if missing_state else states.labels
+    codes = np.where(missing, len(labels) - 1, codes)
+    return ColumnStates(name, labels, states.cuts, (), states.public), codes
+
+
+def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
+    if entry is not None and "categories" in entry:
+        known = Column.from_json(name, entry)
+        return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "refuse").astype(np.int64)
+    rule = bins.get(name) if isinstance(bins, dict) else bins
+    named = isinstance(bins, dict) and name in bins
+    if entry is None and not named and not _is_numeric(values):
+        return _found_categories(name, values)
+    column: Column | None = None
+    if entry is not None:
+        column = Column.from_json(name, entry)
+        numbers = np.asarray(column.encode(values, "clip"), dtype=np.float64)
+    else:
+        numbers = np.asarray(Column(name, bounds=(-1e308 / 2, 1e308 / 2)).encode(values), dtype=np.float64)
+    found, public = _bins(rule, numbers, column)
+    return ColumnStates(name, found.labels, found.cuts, (), public), found.encode(numbers)
+
+
+def _is_numeric(values: Any) -> bool:
+    kind = getattr(values.dtype, "kind", "O")
+    return kind in "iuf" and int(values.nunique()) > FEW_VALUES
+
+
+def _bins(rule: Any, numbers: npt.NDArray[np.float64], column: Column | None) -> tuple[Bins, bool]:
+    """Return the bins and whether they are public."""
+    if isinstance(rule, list | tuple):
+        return Bins(tuple(float(cut) for cut in rule)), True
+    if rule == "published":
+        return published(numbers), False
+    if rule == "quantile" or (column is None and rule not in ("published",)):
+        return quantile(numbers, rule if isinstance(rule, int) else DEFAULT_BINS), False
+    low, high = column.bounds if column is not None and column.bounds is not None else (0.0, 1.0)
+    return equal_width(low, high, rule if isinstance(rule, int) else DEFAULT_BINS), True
+
+
+def _found_categories(name: str, values: Any) -> tuple[ColumnStates, Codes]:
+    """Categories are the canonical texts of the values that occur, in order."""
+    import pandas
+
+    positions, distinct = pandas.factorize(values, use_na_sentinel=True)
+    texts = [canonical_text(value) for value in distinct]
+    labels = sorted({text for text in texts if text is not None}, key=_natural)
+    if len(labels) > MOST_STATES:
+        raise DataProblem(f"column '{name}' has too many values for a table; give bins or leave it out")
+    places = {text: place for place, text in enumerate(labels)}
+    table = np.array([-1 if text is None else places[text] for text in texts] + [-1], dtype=np.int64)
+    return ColumnStates(name, tuple(labels), None, (), False), table[positions]
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(text), text)
+    except ValueError:
+        return (1, 0.0, text)
+
+
+def joint_codes(codes: Sequence[Codes], cardinalities: Sequence[int]) -> Codes:
+    """Return the joint state of several columns, the last one fastest."""
+    joint = np.zeros_like(codes[0])
+    for code, cardinality in zip(codes, cardinalities, strict=True):
+        joint = joint * cardinality + code
+    return joint
+
+
+def indicators(codes: Codes, width: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return (rows, width) with a 1 in the column of each row's state; states from `width` on have none."""
+    found: npt.NDArray[Any] = (codes[:, None] == np.arange(width)[None, :]).astype(dtype)
+    return found
+
+
+def holds(values: Any, condition: Condition) -> npt.NDArray[np.bool_]:
+    """Return where a condition holds. A missing value satisfies `missing` only.
+
+    Raises
+    ------
+    ArgumentError
+        When the condition's value does not fit its operator.
+    DataProblem
+        When numbers are asked of a column of text.
+    """
+    absent = np.asarray(values.isna(), dtype=np.bool_)
+    if condition.op == "missing":
+        return absent
+    if condition.op in ("==", "!=", "in"):
+        wanted = condition.value if condition.op == "in" else [condition.value]
+        texts = {canonical_text(value) for value in wanted} - {None}
+        import pandas
+
+        positions, distinct = pandas.factorize(values, use_na_sentinel=True)
+        table = np.array([canonical_text(value) in texts for value in distinct] + [False], dtype=np.bool_)
+        inside = table[positions]
+        return np.asarray(~inside & ~absent if condition.op == "!=" else inside)
+    return _compared(values, condition, absent)
+
+
+def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    try:
+        numbers = np.asarray(Column(condition.column, bounds=(-1e308 / 2, 1e308 / 2)).encode(values), dtype=np.float64)
+    except SchemaError:
+        raise DataProblem(f"column '{condition.column}' holds text; compare it with ==, != or in") from None
+    with np.errstate(invalid="ignore"):
+        if condition.op == "between":
+            low, high = condition.value
+            found = (numbers >= low) & (numbers <= high)
+        else:
+            compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.op]
+            found = compare(numbers, condition.value)
+    return np.asarray(found & ~absent)
+
+
+def check_condition(entry: Any, position: int) -> Condition:
+    """Return a condition of the task, checked.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the condition by its position.
+    """
+    name = f"conditions[{position}]"
+    if not isinstance(entry, dict) or not {"column", "op"} <= set(entry) <= {"column", "op", "value"}:
+        raise ArgumentError(f'{name} must be {{"column": ..., "op": ..., "value": ...}}')
+    column, operator, value = entry["column"], entry["op"], entry.get("value")
+    if not isinstance(column, str) or not column:
+        raise ArgumentError(f"{name}: column must be a name")
+    try:
+        condition = Condition(column, operator, value)
+    except (ValueError, TypeError) as problem:
+        raise ArgumentError(f"{name}: {problem}") from None
+    _check_value(name, operator, value)
+    return condition
+
+
+def _check_value(name: str, operator: str, value: Any) -> None:
+    scalar = isinstance(value, str | int | float | bool) and value == value and value != ""
+    number = isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
+    if operator in ("==", "!=") and not scalar:
+        raise ArgumentError(f"{name}: value must be a text, number or truth value; for missing values use op missing")
+    if operator in ("<", "<=", ">", ">=") and not number:
+        raise ArgumentError(f"{name}: value must be a number")
+    if operator == "in" and not (
+        isinstance(value, list | tuple)
+        and 0 < len(value) <= 1000
+        and all(isinstance(v, str | int | float) for v in value)
+    ):
+        raise ArgumentError(f"{name}: value must be a list of 1 to 1000 texts or numbers")
+    if operator == "between" and not (
+        isinstance(value, list | tuple)
+        and len(value) == 2
+        and all(isinstance(v, int | float) and not isinstance(v, bool) and np.isfinite(v) for v in value)
+        and value[0] <= value[1]
+    ):
+        raise ArgumentError(f"{name}: value must be [low, high]")

@@ -1,0 +1,261 @@
+"""What one organization has of the shared matrices in this job: openings, masks, orders, kept between its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...mpc import alignment
+from ...mpc import shared_products as products
+from ...mpc.prg import expand
+from ...randomness import secret_bytes
+from ..errors import MessageError, ThresholdError
+from ..station import Station
+from .messages import Delivery, FactorInfo, Parcel, Setup
+
+PURPOSE = "shared products"
+DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
+Matrix = npt.NDArray[Any]
+
+
+def factor(info: FactorInfo) -> products.Factor:
+    """Return the protocol's view of a factor; its masks are those of its stage, so no mask serves twice."""
+    return products.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete)
+
+
+class Workspace:
+    """The station's side of the job, rebuilt in every round from what was kept.
+
+    Parameters
+    ----------
+    station : Station
+        This round.
+    setup : Setup
+        The roles.
+    """
+
+    def __init__(self, station: Station, setup: Setup) -> None:
+        self.station = station
+        self.setup = setup
+        self.own = station.organization
+        if self.own not in (*setup.stations, setup.helper):
+            raise MessageError("this organization has no role in the request")
+        if self.is_helper and station.has_data:
+            raise MessageError("the helper holds data of this task; name an organization without data as helper")
+        if setup.helper in (station.aggregator,):
+            raise MessageError("the helper must not run the central function; start the task at another organization")
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether this organization is the commodity server."""
+        return self.own == self.setup.helper
+
+    @cached_property
+    def secret(self) -> bytes:
+        """32 secret bytes of this station in this job, the same when the platform runs a round again."""
+        self.station.keep("vertical-secret", secret=np.frombuffer(secret_bytes(32), dtype=np.uint8))
+        return self.station.kept("vertical-secret")["secret"].tobytes()
+
+    def derived(self, purpose: str) -> bytes:
+        """Return a 32-byte key of this station alone, for one purpose."""
+        return expand(self.secret, purpose, 32, np.uint8).tobytes()
+
+    def key(self, peer: int, purpose: str = PURPOSE) -> bytes:
+        """Return the key with a peer."""
+        return self.station.channel.key(peer, purpose)
+
+    # -- parcels ---------------------------------------------------------------------------------------------------------
+
+    def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Matrix], bits: int) -> Parcel | None:
+        """Return openings as one sealed content for all other data stations, and keep a copy for this one."""
+        if not names:
+            return None
+        joined = np.concatenate([np.asarray(matrix) for matrix in matrices], axis=1)
+        plain = np.ascontiguousarray(joined, dtype=np.dtype(DTYPES[bits]).newbyteorder("<"))
+        receivers = [peer for peer in self.setup.stations if peer != self.own]
+        key = self.derived(f"content|{self.station.round_name}|{stage}")
+        topic = self._topic(self.own, stage)
+        if not self.is_helper:
+            kept = joined.astype(DTYPES[bits])
+            self.station.keep(f"parcel-{self.own}-{stage}", content=kept, names=np.array(names))
+        return Parcel(
+            self.own,
+            stage,
+            list(names),
+            _encipher(key, plain.tobytes(), topic),
+            {peer: self.station.channel.seal(peer, key, topic) for peer in receivers},
+        )
+
+    def _topic(self, sender: int, stage: int) -> str:
+        return f"{self.station.session}|openings|{sender}|{stage}"
+
+    def receive(self, delivery: Delivery) -> None:
+        """Unseal and keep what came with a request.
+
+        Raises
+        ------
+        MessageError
+            When something was changed, or is of another job, stage or sender.
+        ThresholdError
+            When fewer records are common than this node demands.
+        """
+        if delivery.order and not self.is_helper:
+            self._receive_order(delivery)
+        for parcel in delivery.parcels:
+            topic = self._topic(parcel.sender, parcel.stage)
+            key = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
+            plain = _decipher(key, parcel.content, topic)
+            infos = {info.name: info for info in delivery.factors}
+            chosen = [infos[name] for name in parcel.names]
+            dtype = np.dtype(DTYPES[chosen[0].bits])
+            width = sum(info.width for info in chosen)
+            content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
+            name = f"parcel-{parcel.sender}-{parcel.stage}"
+            self.station.keep(name, content=content, names=np.array(parcel.names))
+
+    def _receive_order(self, delivery: Delivery) -> None:
+        plain = self.station.channel.unseal(self.setup.helper, delivery.order, "orders")
+        places = np.frombuffer(plain, dtype="<i4").astype(np.int64)
+        if delivery.rows < self.station.policy.minimum_rows:
+            raise ThresholdError("fewer records are common to all stations than this node demands")
+        if self.setup.union:
+            self.station.keep("orders", own=places)
+            return
+        table = places.reshape(len(self.setup.stations), delivery.rows)
+        self.station.keep("orders", **{f"of-{party}": table[i] for i, party in enumerate(self.setup.stations)})
+        if delivery.corrections:
+            self._receive_corrections(delivery)
+
+    def _receive_corrections(self, delivery: Delivery) -> None:
+        plain = self.station.channel.unseal(self.setup.helper, delivery.corrections, "corrections")
+        dtype = np.dtype(DTYPES[delivery.factors[0].bits]).newbyteorder("<")
+        flat = np.frombuffer(plain, dtype=dtype).astype(dtype.newbyteorder("="))
+        self.station.keep("corrections", flat=flat)
+
+    # -- orders ----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def orders(self) -> dict[str, Matrix]:
+        """Orders kept from the match."""
+        return self.station.kept("orders")
+
+    def order_of(self, party: int) -> Matrix:
+        """Return where the common records stand in a party's submitted rows (intersection)."""
+        return np.asarray(self.orders[f"of-{party}"], dtype=np.int64)
+
+    def own_rows(self, total: int) -> Matrix:
+        """Return this station's secret order of its own rows."""
+        return alignment.shuffled(total, self.derived("row order"))
+
+    # -- matrices --------------------------------------------------------------------------------------------------------
+
+    def opening(self, info: FactorInfo, widths: Mapping[str, int], bits: int) -> Matrix:
+        """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
+        total: Matrix | None = None
+        for sender in info.contributors:
+            content, names = self._content(sender, info.stage)
+            start = sum(widths[name] for name in names[: names.index(info.name)])
+            piece = content[:, start : start + info.width]
+            if info.stage == 0:
+                piece = piece[self.order_of(sender)]
+            total = piece if total is None else total + piece
+        if total is None:
+            raise MessageError("a factor of the request was opened by no one")
+        return products.complete_opening(total.astype(DTYPES[bits]), factor(info))
+
+    def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str]]:
+        """Return what a station opened in a stage, (rows, widths of all its factors), and the factors' names."""
+        name = f"parcel-{sender}-{stage}"
+        if name not in self._contents:
+            kept = self.station.kept(name)
+            self._contents[name] = (kept["content"], [str(entry) for entry in kept["names"]])
+        return self._contents[name]
+
+    @cached_property
+    def _contents(self) -> dict[str, tuple[Matrix, list[str]]]:
+        return {}
+
+    def mask(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Matrix:
+        """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can."""
+        key = self.key(holder if self.is_helper else self.setup.helper)
+        ring = DTYPES[info.bits]
+        if info.stage == 0:
+            submitted = int(self.orders[f"size-{holder}"][0]) if self.is_helper else len(self._content(holder, 0)[0])
+            part = products.mask_part(key, factor(info), submitted, ring)[self.order_of(holder)]
+        else:
+            part = products.mask_part(key, factor(info), rows, ring)
+        return part.astype(DTYPES[bits])
+
+    def data_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.DataSide:
+        """Return this data station's side of the products over the named factors."""
+        infos = {info.name: info for info in delivery.factors}
+        chosen = [infos[name] for name in dict.fromkeys(names)]
+        widths = {info.name: info.width for info in delivery.factors}
+        openings = {info.name: self.opening(info, widths, bits) for info in chosen}
+        masks = {
+            info.name: self.mask(info, self.own, delivery.rows, bits) for info in chosen if self.own in info.holders
+        }
+        return products.DataSide(
+            self.own,
+            self.setup.stations,
+            self.key(self.setup.helper),
+            {info.name: factor(info) for info in chosen},
+            openings,
+            masks,
+            self._corrections(delivery, bits),
+        )
+
+    def _corrections(self, delivery: Delivery, bits: int) -> dict[products.Table, Matrix]:
+        if not delivery.dealt:
+            return {}
+        flat = self.station.kept("corrections")["flat"].astype(DTYPES[bits])
+        states = {info.name: factor(info).states for info in delivery.factors}
+        found: dict[products.Table, Matrix] = {}
+        start = 0
+        for correction in dealt_to(delivery.dealt, self.setup.stations, self.own):
+            width = int(np.prod([states[name] for name in correction.subset]))
+            stop = start + width * delivery.rows
+            found[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
+            start = stop
+        return found
+
+    def helper_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.HelperSide:
+        """Return the commodity server's side of the products over the named factors."""
+        infos = {info.name: info for info in delivery.factors}
+        chosen = [infos[name] for name in dict.fromkeys(names)]
+        masks: dict[str, Matrix] = {}
+        for info in chosen:
+            parts = [self.mask(info, holder, delivery.rows, bits) for holder in info.holders]
+            masks[info.name] = sum(parts[1:], parts[0])
+        keys = {party: self.key(party) for party in self.setup.stations}
+        return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
+
+
+def dealt_to(tables: Iterable[Sequence[str]], stations: Sequence[int], receiver: int) -> list[products.Correction]:
+    """Return the corrections of subset shares that one station is sent, in their order."""
+    found: dict[products.Table, products.Correction] = {}
+    for table in tables:
+        for correction in products.corrections_for(tuple(table), stations):
+            if correction.receiver == receiver:
+                found.setdefault(correction.subset, correction)
+    return list(found.values())
+
+
+def _encipher(key: bytes, plain: bytes, topic: str) -> bytes:
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    return ChaCha20Poly1305(key).encrypt(bytes(12), plain, topic.encode())
+
+
+def _decipher(key: bytes, content: bytes, topic: str) -> bytes:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+    try:
+        return ChaCha20Poly1305(key).decrypt(bytes(12), content, topic.encode())
+    except InvalidTag:
+        raise MessageError("openings were changed, or are of another job or round; the job stops") from None
