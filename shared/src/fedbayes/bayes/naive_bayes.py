@@ -44,6 +44,8 @@ class NaiveBayes:
         Distribution of each feature (``CategoricalTables``, ``Histogram`` or ``Gaussian``).
     class_noise : float
         Standard deviation of the noise in each class count; 0 for exact counts.
+    provenance : mapping
+        How it came about (JSON); carried along, never used for prediction.
 
     Raises
     ------
@@ -56,6 +58,7 @@ class NaiveBayes:
     class_counts: NDArray[np.float64]
     features: Mapping[str, Feature] = field(default_factory=dict)
     class_noise: float = 0.0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         column = self.schema[self.label]
@@ -145,6 +148,7 @@ class NaiveBayes:
             "class_counts": self.class_counts.tolist(),
             "class_noise": float(self.class_noise),
             "features": {name: feature.to_dict() for name, feature in self.features.items()},
+            "provenance": dict(self.provenance),
         }
 
     @classmethod
@@ -156,20 +160,20 @@ class NaiveBayes:
         SchemaError
             If anything is missing, unknown or does not fit.
         """
-        keys = {"format", "label", "domain", "class_counts", "class_noise", "features"}
+        keys = {"format", "label", "domain", "class_counts", "class_noise", "features", "provenance"}
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise SchemaError(f"model is not a naive Bayes model of format {json.dumps(FORMAT)}")
         if set(data) != keys:
             raise SchemaError(f"model must have exactly these fields: {', '.join(sorted(keys))}")
-        if not isinstance(data["features"], Mapping):
-            raise SchemaError("model.features must be an object")
+        if not isinstance(data["features"], Mapping) or not isinstance(data["provenance"], Mapping):
+            raise SchemaError("model.features and model.provenance must be objects")
         features = {str(name): _feature(str(name), entry) for name, entry in data["features"].items()}
         try:
             counts = np.array(data["class_counts"], dtype=np.float64)
             noise = float(data["class_noise"])
         except (TypeError, ValueError):
             raise SchemaError("model.class_counts and model.class_noise must be numbers") from None
-        return cls(Schema.from_domain(data["domain"]), str(data["label"]), counts, features, noise)
+        return cls(Schema.from_domain(data["domain"]), str(data["label"]), counts, features, noise, data["provenance"])
 
 
 def _feature(name: str, data: object) -> Feature:

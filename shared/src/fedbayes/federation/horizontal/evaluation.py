@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,8 @@ class Classifier(Protocol):
         """Return log P(class | row), float64, shape (n, classes), of a DataFrame with the features."""
 
 
-Loader = Callable[[Any], Classifier]
+C = TypeVar("C", bound=Classifier)
+Loader = Callable[[Any], C]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class EvaluateRequest(Message):
     noise: CountNoise
 
 
-def _load(load: Loader, model: Any, kind: type[Exception]) -> Classifier:
+def _load(load: Loader[C], model: Any, kind: type[Exception]) -> C:
     with schema_errors(kind):
         return load(model)
 
@@ -75,7 +76,7 @@ def _settings(noise: CountNoise) -> tuple[int, float]:
     return (NOISY_SCORE_BINS, NOISY_LARGEST_LOSS) if noise.private else (metrics.SCORE_BINS, metrics.LARGEST_LOSS)
 
 
-def tally_station(station: Station, request: EvaluateRequest, load: Loader) -> VectorReply:
+def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> VectorReply:
     """Score the station's rows and return their tallies, noisy as asked and masked.
 
     Parameters
@@ -125,7 +126,7 @@ def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest:
 def evaluate_model(
     federation: Federation,
     model: Any,
-    load: Loader,
+    load: Loader[Classifier],
     label: Any = None,
     epsilon: Any = None,
     delta: Any = 0.0,
@@ -183,7 +184,7 @@ def evaluate_model(
     return federation.result(model=None, privacy=evaluation_privacy(added), diagnostics=confusion, **scores)
 
 
-def load_model(load: Loader, model: Any) -> Classifier:
+def load_model(load: Loader[C], model: Any) -> C:
     """Return the classifier of a ``model`` argument; ArgumentError on a malformed one."""
     if not isinstance(model, dict):
         raise ArgumentError("model must be the `model` object of a result")

@@ -1,0 +1,19 @@
+"""Differentially private naive Bayes over horizontally partitioned tables: the remotely callable functions."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.horizontal import partial_schema
+
+from .central import evaluate, fit, update
+from .partial import partial_evaluate, partial_gossip, partial_statistics
+
+__all__ = [
+    "disclosure_settings",
+    "evaluate",
+    "fit",
+    "partial_evaluate",
+    "partial_gossip",
+    "partial_open_channel",
+    "partial_schema",
+    "partial_statistics",
+    "update",
+]

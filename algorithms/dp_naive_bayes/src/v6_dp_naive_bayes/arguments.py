@@ -1,0 +1,48 @@
+"""Checks of arguments that only this method has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import arguments
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import CountNoise
+
+from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
+
+ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
+AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
+
+
+def check_combination(noise: CountNoise, statistics: Any, sensitivity: Any, aggregation: Any) -> None:
+    """Refuse choices that do not exist or do not go together; the message names the argument and the remedy."""
+    arguments.check_choice("statistics", statistics, STATISTICS)
+    arguments.check_choice("sensitivity", sensitivity, SENSITIVITIES)
+    arguments.check_choice("aggregation", aggregation, AGGREGATION_NAMES)
+    if aggregation != "sum" and noise.placement != "local":
+        raise ArgumentError(
+            f"aggregation='{aggregation}' looks at each station's own statistics, which a share of distributed noise "
+            "does not protect and no noise leaves bare; give noise='local', or aggregation='sum'"
+        )
+    as_paper = (noise.placement, statistics, aggregation, noise.delta) == ("local", "gaussian", "sum", 0)
+    if sensitivity == "local_as_published" and not as_paper:
+        raise ArgumentError(
+            "sensitivity='local_as_published' reproduces the paper: give noise='local', statistics='gaussian', "
+            "aggregation='sum' and delta=0 with it"
+        )
+
+
+def check_pseudocount(pseudocount: Any) -> float:
+    """Return the smoothing, between 1e-9 and a million."""
+    return float(arguments.check_number("pseudocount", pseudocount, low=1e-9, high=1e6))
+
+
+def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any) -> Plan:
+    """Return the plan by which stations join a model; ArgumentError if it cannot be added to."""
+    arguments.check_choice("outside", outside, ("clip", "refuse"))
+    try:
+        return plan_of(model, noise, outside)
+    except ValueError as problem:
+        text = str(problem)
+    raise ArgumentError(f"model cannot be updated: {text}")

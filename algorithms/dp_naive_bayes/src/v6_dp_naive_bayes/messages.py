@@ -1,0 +1,87 @@
+"""Requests and replies of the rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbayes.federation import Message
+
+from .model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsRequest(Message):
+    """Ask for a station's statistics.
+
+    Parameters
+    ----------
+    plan : Plan
+    masked : bool
+        Whether only the sum over the stations may be seen; False needs local noise.
+    """
+
+    plan: Plan
+    masked: bool
+
+    def __post_init__(self) -> None:
+        if not self.masked and not (self.plan.noise.placement == "local"):
+            raise ValueError("statistics of one station are told under local noise only")
+        if self.masked and self.plan.published:
+            raise ValueError("published statistics are not whole numbers and cannot be masked")
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsReply(Message):
+    """A station's vector: masked (uint64), noisy (int64) or as published (float64)."""
+
+    vector: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.vector.dtype not in (np.uint64, np.int64, np.float64) or self.vector.ndim != 1:
+            raise ValueError("vector must be a one-dimensional array of numbers")
+        if not bool(np.all(np.isfinite(self.vector))):
+            raise ValueError("vector must be finite")
+
+
+@dataclass(frozen=True, slots=True)
+class GossipRequest(Message):
+    """One step of gossip at one station.
+
+    Parameters
+    ----------
+    step : int
+        0 makes the noisy statistics; later steps use what step - 1 left.
+    plan : Plan
+    received : dict
+        Sender -> its sealed vector of the step before.
+    replaces : bool
+        Whether the received vector replaces the own one (it is the total) or is added.
+    send_to : int or None
+        Whom this station's vector goes to.
+    tell : bool
+        Whether central gets the vector: at the end, from one station.
+    """
+
+    step: int
+    plan: Plan
+    received: dict[int, bytes]
+    replaces: bool
+    send_to: int | None
+    tell: bool
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.step <= 64 or self.plan.noise.placement != "local" or self.plan.published:
+            raise ValueError("gossip needs local noise and a step between 0 and 64")
+        if len(self.received) > 1 or (self.step == 0 and self.received):
+            raise ValueError("a station receives at most one vector a step")
+
+
+@dataclass(frozen=True, slots=True)
+class GossipReply(Message):
+    """A sealed vector for a peer (empty: none), the digest of the own one, and at the end the vector itself."""
+
+    sealed: bytes
+    digest: bytes
+    vector: np.ndarray | None

@@ -1,0 +1,256 @@
+"""The method without a federation: ``finalise(plan, merge(summarise(a), summarise(b)), stations)``.
+
+``summarise`` is Algorithm 1 before its noise, ``merge`` and ``finalise`` are Algorithm 2, and :func:`add` is
+Algorithm 3: because the model keeps the released statistics themselves, an update is a sum, in any order.
+
+References
+----------
+.. [1] Marchioro, Giaretta, Markatos, Girdzijauskas (2022), Federated Naive Bayes under Differential Privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.counting import class_counts, feature_table, table_feature, table_width, unit_values
+from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Message
+from fedbayes.federation.horizontal import Columns, CountNoise, Query, class_counts_from_margins
+
+STATISTICS = ("histogram", "gaussian")
+SENSITIVITIES = ("bounds", "local_as_published")
+UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
+TINY = 1e-6
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Message):
+    """Everything that a station must know to answer; the method's one configuration object.
+
+    Parameters
+    ----------
+    columns : Columns
+    bins : dict
+        Bins or edges of every numeric feature; used by ``histogram``.
+    statistics : str
+        ``histogram`` (a table for every feature) or ``gaussian`` (sums and sums of squares of numeric ones).
+    sensitivity : str
+        ``bounds``, or ``local_as_published`` (not differentially private).
+    noise : CountNoise
+    pseudocount : float
+        Smoothing of tables; a matter of central alone.
+    """
+
+    columns: Columns
+    bins: dict[str, Any]
+    statistics: str
+    sensitivity: str
+    noise: CountNoise
+    pseudocount: float
+
+    def __post_init__(self) -> None:
+        if self.statistics not in STATISTICS or self.sensitivity not in SENSITIVITIES:
+            raise ValueError("statistics or sensitivity is unknown")
+        if not 0 < self.pseudocount < 1e9:
+            raise ValueError("pseudocount must be positive")
+
+    @property
+    def published(self) -> bool:
+        """Whether noise follows the data, as in the paper: not differentially private."""
+        return self.sensitivity == "local_as_published"
+
+    @property
+    def private(self) -> bool:
+        """Whether the release is differentially private."""
+        return self.noise.private and not self.published
+
+    @property
+    def gaussian(self) -> list[str]:
+        """The features that are modelled by moments."""
+        schema = self.columns.schema
+        return [n for n in self.columns.features if self.statistics == "gaussian" and not schema[n].is_categorical]
+
+    @property
+    def tabled(self) -> list[str]:
+        """The features that are modelled by tables."""
+        return [name for name in self.columns.features if name not in self.gaussian]
+
+    @property
+    def counts_classes(self) -> bool:
+        """Whether the classes are a query of their own: not where every feature's table has them as margins."""
+        return self.statistics == "gaussian"
+
+    @property
+    def sizes(self) -> list[int]:
+        """Length of every query, in their order."""
+        classes, schema = self.columns.classes, self.columns.schema
+        widths = [table_width(schema, name, self.bins) for name in self.tabled]
+        moments = [2 * classes, classes] * len(self.gaussian)
+        return [classes] * self.counts_classes + [classes * width for width in widths] + moments
+
+    @property
+    def queries(self) -> int:
+        """Number of queries that share the budget: 1 + F_cat + 2 F_num of the paper, or F for histograms."""
+        return len(self.sizes)
+
+    def deviation(self, query: int, stations: int, l1: float = 1.0) -> float:
+        """Return the standard deviation of the noise in a cell of one query, summed over the stations."""
+        if self.published:
+            return 0.0
+        return self.noise.deviation(self.queries, l1, l1, self.sizes[query], stations)
+
+
+def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
+    """Return the queries of a table (Algorithm 1 without noise).
+
+    Parameters
+    ----------
+    plan : Plan
+        What is counted.
+    encoded : mapping of str to ndarray
+        The columns as ``Columns.read`` gives them.
+
+    Returns
+    -------
+    list of Query
+        int64 each. Class counts and tables change by 1 when a row comes or goes. For a numeric feature of
+        ``gaussian``, with u the value mapped on [-1, 1]: the sums of u by class and, for rows without a value,
+        their number (a row adds to one of the two, so together they change by one unit); and the sums of
+        u**2 - 1/2 (half a unit).
+    """
+    columns = plan.columns
+    schema, labels = columns.schema, encoded[columns.label]
+    queries = [Query(class_counts(labels, columns.classes))] if plan.counts_classes else []
+    for name in plan.tabled:
+        queries.append(Query(feature_table(schema, columns.label, name, encoded, plan.bins)))
+    for name in plan.gaussian:
+        first, second = _moments(encoded[name], labels, columns.classes, schema[name].bounds or (0.0, 1.0))
+        queries += [Query(first, UNITS, UNITS), Query(second, UNITS / 2, UNITS / 2)]
+    return queries
+
+
+def _moments(
+    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    unit = np.rint(unit_values(values, bounds) * UNITS)
+    there = ~np.isnan(unit) & (labels >= 0)
+    group, present = labels[there], unit[there]
+    totals = np.bincount(group, weights=present, minlength=classes)
+    absent = class_counts(labels[np.isnan(unit)], classes) * UNITS
+    squares = np.rint(present**2 / UNITS) - UNITS / 2
+    sums = np.bincount(group, weights=squares, minlength=classes)
+    return np.concatenate([totals, absent]).astype(np.int64), sums.astype(np.int64)
+
+
+def merge(first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
+    """Add two stations' vectors (Algorithm 2, the sums of its lines 2 to 8)."""
+    return np.asarray(first + second)
+
+
+def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
+    """Return the model of a summed vector (Algorithm 2).
+
+    Parameters
+    ----------
+    plan : Plan
+        What was counted.
+    vector : ndarray
+        Sum of the stations' vectors, shape (sum of the queries' sizes,).
+    stations : int
+        How many stations' noise it carries.
+    """
+    columns, schema = plan.columns, plan.columns.schema
+    parts = np.split(np.asarray(vector, dtype=np.float64), np.cumsum(plan.sizes)[:-1])
+    offset = int(plan.counts_classes)
+    tables = {name: parts[offset + place].reshape(columns.classes, -1) for place, name in enumerate(plan.tabled)}
+    spread = {name: plan.deviation(offset + place, stations) for place, name in enumerate(plan.tabled)}
+    if plan.counts_classes:
+        counts, noise = parts[0], plan.deviation(0, stations)
+    else:
+        counts, noise = class_counts_from_margins(tables, max(spread.values()))
+    features: dict[str, Feature] = {}
+    for name, table in tables.items():
+        features[name] = table_feature(schema, name, table, plan.bins, spread[name], plan.pseudocount)
+    for place, name in enumerate(plan.gaussian):
+        query = offset + len(tables) + 2 * place
+        deviation = plan.deviation(query, stations, UNITS) / UNITS
+        features[name] = _gaussian(counts, parts[query], parts[query + 1], schema[name].bounds, deviation)
+    ordered = {name: features[name] for name in columns.features}
+    return NaiveBayes(schema, columns.label, counts, ordered, noise)
+
+
+def _gaussian(
+    counts: Floats, first: Floats, second: Floats, bounds: tuple[float, float] | None, noise: float
+) -> Gaussian:
+    totals, absent = np.split(first / UNITS, 2)
+    return Gaussian(counts - absent, totals, second / UNITS, np.array(bounds), noise)
+
+
+def add(first: NaiveBayes, second: NaiveBayes) -> NaiveBayes:
+    """Return the model of both models' rows together (Algorithm 3), associative and in any order.
+
+    The paper's recurrences for the means and second moments (lines 7 to 9) are those of running sums; keeping the
+    sums gives the batch result exactly.
+    """
+    features = {name: _add(feature, second.features[name]) for name, feature in first.features.items()}
+    return replace(
+        first,
+        class_counts=first.class_counts + second.class_counts,
+        class_noise=_quadrature(first.class_noise, second.class_noise),
+        features=features,
+    )
+
+
+def _quadrature(first: float, second: float) -> float:
+    return float(np.hypot(first, second))
+
+
+def _add(first: Feature, second: Feature) -> Feature:
+    if isinstance(first, Gaussian) and isinstance(second, Gaussian):
+        return replace(
+            first,
+            count=first.count + second.count,
+            total=first.total + second.total,
+            squares=first.squares + second.squares,
+            noise=_quadrature(first.noise, second.noise),
+        )
+    tables = (CategoricalTables, Histogram)
+    if not isinstance(first, tables) or not isinstance(second, tables) or type(first) is not type(second):
+        raise ValueError("the models are of different kinds")
+    return replace(
+        first,
+        counts=first.counts + second.counts,
+        missing=first.missing + second.missing,
+        noise=_quadrature(first.noise, second.noise),
+    )
+
+
+def plan_of(model: NaiveBayes, noise: CountNoise, outside: str) -> Plan:
+    """Return the plan by which further stations can be added to a model.
+
+    Raises
+    ------
+    ValueError
+        If the model was merged in a way that sums cannot be added to.
+    """
+    if model.provenance.get("aggregation") not in ("sum", "gossip"):
+        raise ValueError("model was not made by summing (aggregation sum or gossip), so nothing can be added to it")
+    gaussian = any(isinstance(feature, Gaussian) for feature in model.features.values())
+    bins: dict[str, Any] = {}
+    pseudocount = 1.0
+    for name, feature in model.features.items():
+        if isinstance(feature, Histogram):
+            bins[name] = feature.edges.tolist()
+        if isinstance(feature, (CategoricalTables, Histogram)):
+            pseudocount = feature.pseudocount
+    statistics = "gaussian" if gaussian or model.provenance.get("statistics") == "gaussian" else "histogram"
+    columns = Columns(model.label, list(model.features), model.schema.to_domain(), outside)
+    return Plan(columns, bins, statistics, "bounds", noise, pseudocount)

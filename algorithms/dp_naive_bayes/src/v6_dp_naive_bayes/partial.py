@@ -1,0 +1,74 @@
+"""What one station does."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, release, tally_station
+
+from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
+from .model import Plan, summarise
+from .published import publish
+
+
+@partial
+def partial_statistics(station: Station, request: StatisticsRequest) -> StatisticsReply:
+    """Count, add noise, and mask or tell (Algorithm 1).
+
+    Notes
+    -----
+    **Reveals** to central, when masked, the sum over the stations only; else this station's statistics with the
+    whole noise of the stated budget on them (``local_as_published``: with noise that is no guarantee).
+    **Assumes** that two stations do not collude with central and, for distributed noise, that the honest fraction
+    of the stations adds its share and keeps it secret.
+    """
+    plan = request.plan
+    if plan.published:
+        station.require_private(False)
+        return StatisticsReply(publish(plan, plan.columns.read(station)))
+    vector = _noisy(station, plan)
+    if request.masked:
+        return StatisticsReply(station.channel.mask(vector.astype(np.uint64), station.participants))
+    return StatisticsReply(vector)
+
+
+def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
+    encoded = plan.columns.read(station)
+    return release(station, summarise(plan, encoded), plan.noise, "naive Bayes statistics")
+
+
+@partial
+def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
+    """Take part in one step of gossip: add what a peer sent, pass the sum on.
+
+    Notes
+    -----
+    **Reveals** to one peer a step the sum of statistics that carry whole local noise each; to central a digest,
+    and at the end, from one station, the total.
+    """
+    before = f"gossip-{request.step - 1}"
+    vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
+    for sender, sealed in request.received.items():
+        payload = station.channel.unseal(sender, sealed, before)
+        if len(payload) != vector.nbytes:
+            raise MessageError("a peer's vector has another length; use one version everywhere")
+        other = np.frombuffer(payload, dtype="<i8")
+        vector = other.astype(np.int64) if request.replaces else vector + other
+    station.keep(f"gossip-{request.step}", vector=vector)
+    payload = vector.astype("<i8").tobytes()
+    sealed = b""
+    if request.send_to is not None:
+        sealed = station.channel.seal(request.send_to, payload, f"gossip-{request.step}")
+    return GossipReply(sealed, hashlib.sha256(payload).digest(), vector if request.tell else None)
+
+
+@partial
+def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+    """Score this station's rows; see ``fedbayes.federation.horizontal.tally_station``."""
+    return tally_station(station, request, NaiveBayes.from_dict)

@@ -1,0 +1,67 @@
+"""Algorithm 1 as the paper ran it, for reproducing its figures. **Not differentially private.**
+
+Sums get Laplace noise scaled to the largest value that the station's own class holds, so the scale itself
+tells about the data; a class that a station lacks is answered without noise; counts are raised to 1e-6 at each
+station before they are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.counting import class_counts, feature_table
+
+from .model import TINY, UNITS, Floats, Plan
+
+
+def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
+    """Return a station's noisy statistics in the layout of :func:`v6_dp_naive_bayes.model.summarise`.
+
+    Parameters
+    ----------
+    plan : Plan
+        With ``local_as_published``.
+    encoded : mapping of str to ndarray
+        The columns as ``Columns.read`` gives them.
+
+    Returns
+    -------
+    ndarray, float64, shape (sum of the queries' sizes,)
+        Sums are computed on the values as they are and only then mapped to the units of the model.
+    """
+    from fedbayes.dp.mechanisms import laplace
+
+    columns, schema = plan.columns, plan.columns.schema
+    share = plan.noise.epsilon / plan.queries
+    labels = encoded[columns.label]
+    counts = class_counts(labels, columns.classes)
+    noisy = np.maximum(laplace(counts.astype(np.float64), 1.0 / share), TINY)
+    parts = [noisy]
+    for name in plan.tabled:
+        table = feature_table(schema, columns.label, name, encoded, plan.bins).astype(np.float64)
+        parts.append(np.maximum(laplace(table, 1.0 / share), TINY).ravel())
+    for name in plan.gaussian:
+        sums, squares = _noisy_sums(encoded[name], labels, columns.classes, share)
+        low, high = schema[name].bounds or (0.0, 1.0)
+        middle, half = (low + high) / 2, (high - low) / 2
+        total = (sums - middle * noisy) / half
+        second = (squares - 2 * middle * sums + middle**2 * noisy) / half**2 - noisy / 2
+        parts += [total * UNITS, np.zeros(columns.classes), second * UNITS]
+    return np.concatenate(parts)
+
+
+def _noisy_sums(values: Floats, labels: NDArray[Any], classes: int, share: float) -> tuple[Floats, Floats]:
+    from fedbayes.dp.mechanisms import laplace
+
+    sums, squares = np.zeros(classes), np.zeros(classes)
+    for label in range(classes):
+        own = values[(labels == label) & ~np.isnan(values)]
+        largest = float(np.abs(own).max(initial=0.0))
+        if largest > 0:
+            sums[label] = laplace(own.sum(), largest / share)
+            squares[label] = laplace((own**2).sum(), largest**2 / share)
+    return sums, squares
