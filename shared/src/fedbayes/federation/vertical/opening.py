@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,18 @@ import numpy.typing as npt
 
 from ...mpc import alignment, ring
 from ...mpc import shared_products as products
-from ..errors import ArgumentError, DataProblem, PolicyError
+from ..errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from ..station import Station
 from .messages import Condition, FactorInfo, Setup, Wanted
 from .states import Codes, ColumnStates, holds, indicators, joint_codes, resolve
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000
+FREE_BITS = 62
+"""Bits of a signed 64-bit number, less one for rounding."""
+MOST_FRACTION_BITS = 40
+FOLDS = "~folds:"
+"""A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job."""
 Matrix = npt.NDArray[Any]
 
 
@@ -34,14 +40,14 @@ class OwnPart:
         Their values in the ring, in the station's order or the common one.
     described : dict
         States of the columns.
-    scales : dict of str to int
-        For `values`: the power of two by which the column was divided.
+    scales : dict of str to list of int
+        For `values`: the power of two by which the column was divided, and its fraction bits.
     """
 
     infos: list[FactorInfo]
     values: list[Matrix]
     described: dict[str, Any]
-    scales: dict[str, int]
+    scales: dict[str, list[int]]
 
 
 def factor_name(
@@ -68,18 +74,29 @@ class Encoder:
     def __init__(self, station: Station, setup: Setup, wanted: Sequence[Wanted]) -> None:
         self.own = station.organization
         self.setup = setup
+        self._minimum = station.policy.minimum_count
+        self._session = station.session
         present = set(station.columns)
         asked = dict.fromkeys(column for want in wanted for column in want.columns)
         if setup.id_column in asked:
             raise PolicyError("the identifier column may not be asked about; choose another column")
-        self.columns = [column for column in asked if column in present]
-        self._frame = station.data(columns=[setup.id_column, *self.columns])
+        made = [name for name in asked if name.startswith(FOLDS) and self.own == setup.stations[0]]
+        self.columns = [column for column in asked if column in present or column in made]
+        self._frame = station.data(columns=[setup.id_column, *(c for c in self.columns if c not in made)])
+        for name in made:
+            self._frame = self._frame.assign(**{name: self._folds(name)})
         self._states: dict[str, tuple[ColumnStates, Codes]] = {}
 
     @property
     def rows(self) -> int:
         """Rows of the station's table."""
         return len(self._frame)
+
+    def _folds(self, name: str) -> list[int]:
+        """Return the fold of every record: a hash of the job and the identifier, modulo the number in the name."""
+        folds = int(name[len(FOLDS) :])
+        texts = (f"{self._session}|{identifier}".encode() for identifier in self.identifiers())
+        return [int.from_bytes(hashlib.sha256(text).digest()[:8], "big") % folds for text in texts]
 
     def identifiers(self) -> list[str]:
         """Return the identifiers' canonical texts.
@@ -120,7 +137,8 @@ class Encoder:
             values = self._indicators(own, bits)
             part.described.update({column: self._states[column][0].to_json() for column in own})
         elif want.kind == "values":
-            values, part.scales[name] = self._fixed_point(own, want.frac_bits)
+            values, scale, fraction = self._fixed_point(own, len(want.columns) - len(own) + 1)
+            part.scales[name] = [scale, fraction]
         else:
             values = self._condition(want.conditions, own, bits)
         info = FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own])
@@ -132,7 +150,7 @@ class Encoder:
             if column not in self._states:
                 entry = self.setup.domain.get(column)
                 self._states[column] = resolve(
-                    column, self._frame[column], entry, self.setup.bins, self.setup.missing_state
+                    column, self._frame[column], entry, self.setup.bins, self.setup.missing_state, self.setup.union
                 )
         cardinalities = [self._states[column][0].cardinality for column in own]
         states = int(np.prod(cardinalities))
@@ -141,7 +159,11 @@ class Encoder:
         codes = joint_codes([self._states[column][1] for column in own], cardinalities)
         return indicators(codes, states - 1, DTYPES[bits])
 
-    def _fixed_point(self, own: list[str], frac_bits: int) -> tuple[Matrix, int]:
+    def _fixed_point(self, own: list[str], factors: int) -> tuple[Matrix, int, int]:
+        """Return the product of own columns divided by a power of two, in fixed point that leaves room for `factors` of its kind.
+
+        Every station takes 1/factors of the bits that a sum over its own rows leaves free; the common rows are not more.
+        """
         product = np.ones(self.rows)
         for column in own:
             try:
@@ -150,10 +172,16 @@ class Encoder:
                 raise DataProblem(f"column '{column}' holds text; scalar products take numbers") from None
         if not np.isfinite(product).all():
             raise DataProblem(f"columns {', '.join(own)} have missing values; fill them in or drop the rows")
+        if int(np.count_nonzero(product)) < self._minimum:
+            raise ThresholdError(
+                "the columns of this station are zero in nearly all records; the product would show the others"
+            )
         largest = float(np.abs(product).max(initial=0.0))
         scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
-        encoded = np.rint(product * 2.0 ** (frac_bits - scale)).astype(np.int64)
-        return ring.lower(encoded[:, None], np.uint64), scale
+        free = FREE_BITS - int(np.ceil(np.log2(max(self.rows, 2))))
+        fraction = min(free // factors, MOST_FRACTION_BITS)
+        encoded = np.rint(product * 2.0 ** (fraction - scale)).astype(np.int64)
+        return ring.lower(encoded[:, None], np.uint64), scale, fraction
 
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
         found = np.ones(self.rows, dtype=np.bool_)

@@ -1,0 +1,102 @@
+"""Bins by minimum description length: fine bins are counted with the label, then merged wherever they are counted again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fedbayes.bayes.discretise import Bins, minimum_description_length
+from fedbayes.bayes.tables import Counts
+from fedbayes.federation.errors import ArgumentError
+
+from .model import Variable
+from .sources import Source
+
+RULE = "mdl"
+FINE_BINS = 10
+
+
+def fine_rules(bins: Any) -> Any:
+    """Return `bins` with every "mdl" replaced by a number of fine bins of equal frequency."""
+    if isinstance(bins, Mapping):
+        return {column: FINE_BINS if rule == RULE else rule for column, rule in bins.items()}
+    return FINE_BINS if bins == RULE else bins
+
+
+class MergedTables:
+    """A source whose fine bins are merged.
+
+    Parameters
+    ----------
+    source : Source
+        Counts fine bins.
+    cuts : mapping of str to tuple of float
+        Column -> the cut points that are kept, out of those of its fine bins.
+
+    Notes
+    -----
+    Central sees the fine tables.
+    """
+
+    def __init__(self, source: Source, cuts: Mapping[str, tuple[float, ...]]) -> None:
+        self._source = source
+        self.records = source.records
+        self.minimum_count = source.minimum_count
+        self._starts: dict[str, list[int]] = {}
+        self.variables = dict(source.variables)
+        for column, kept in cuts.items():
+            fine = source.variables[column]
+            ends = [len(fine.states)] if fine.missing else []
+            self._starts[column] = [0, *((fine.cuts or ()).index(cut) + 1 for cut in kept), *ends]
+            self.variables[column] = Variable(column, Bins(kept).labels, fine.missing, kept)
+
+    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return one table of counts per tuple of columns."""
+        return [self._merge(columns, counts) for columns, counts in zip(tables, self._source(tables), strict=True)]
+
+    def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return the tables with the fold as a further, first axis."""
+        answers = self._source.by_fold(tables)
+        return [
+            np.stack([self._merge(columns, part) for part in counts])
+            for columns, counts in zip(tables, answers, strict=True)
+        ]
+
+    def _merge(self, columns: Sequence[str], counts: Counts) -> Counts:
+        for axis, column in enumerate(columns):
+            if column in self._starts:
+                counts = np.add.reduceat(counts, self._starts[column], axis=axis)
+        return counts
+
+    def reveals(self) -> dict[str, str]:
+        """Return role -> what it learns."""
+        told = self._source.reveals()
+        return {**told, "central": f"{told.get('central', '')}; tables with finer bins than the model's"}
+
+
+def merged_by_class(source: Source, bins: Any, label: str | None) -> Source:
+    """Return a source with the bins that the Fayyad-Irani criterion keeps, for the columns whose rule is "mdl".
+
+    Raises
+    ------
+    ArgumentError
+        There is no label to judge bins by.
+    """
+    numeric = [name for name, variable in source.variables.items() if variable.cuts]
+    asked = [name for name in numeric if (bins.get(name) if isinstance(bins, Mapping) else bins) == RULE]
+    if bins != RULE and not asked:
+        return source
+    if label is None:
+        raise ArgumentError('bins="mdl" needs a label: the column by which bins are judged')
+    asked = [name for name in asked if name != label]
+    if not asked:
+        return source
+    answers = source([(name, label) for name in asked])
+    chosen = {}
+    for name, counts in zip(asked, answers, strict=True):
+        fine = source.variables[name]
+        kept = counts[: len(fine.states), : len(source.variables[label].states)]
+        chosen[name] = minimum_description_length(np.maximum(kept, 0), fine.cuts or ()).cuts
+    return MergedTables(source, chosen)

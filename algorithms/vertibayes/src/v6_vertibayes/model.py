@@ -1,0 +1,271 @@
+"""VertiBayes without a federation: from an oracle of counts to a network.
+
+``learn(options, variables, oracle)`` searches the structure and fits the tables; who counted does not matter. A column
+whose counts have "missing" as their last state is a :class:`Variable` with ``missing=True``.
+
+References
+----------
+.. [1] van Daalen et al. (2024), VertiBayes: learning Bayesian network parameters from vertically partitioned data with
+   missing values, Complex & Intelligent Systems. Section "VertiBayes": structure, then the three steps for parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes import scores
+from fedbayes.bayes.em import EmSettings, expectation_maximisation, pattern_records
+from fedbayes.bayes.hill_climb import hill_climb
+from fedbayes.bayes.network import BayesianNetwork, Codes
+from fedbayes.bayes.structure import Structure, given, information_order, k2
+from fedbayes.bayes.tables import Counts, TableCache, TableOracle
+
+from .options import Options
+
+MISSING_STATE = "?"
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A node: its states without "missing", and whether its counts have "missing" as a further, last state."""
+
+    name: str
+    states: tuple[str, ...]
+    missing: bool = False
+    cuts: tuple[float, ...] | None = None
+
+    def all_states(self) -> tuple[str, ...]:
+        """Return the states, "?" last where missing is one."""
+        return (*self.states, MISSING_STATE) if self.missing else self.states
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What learning gives.
+
+    Attributes
+    ----------
+    network : BayesianNetwork
+        The model.
+    counts : dict of arrays
+        (Expected) family counts behind the tables of `network`, before pseudocounts.
+    structure : Structure
+        With the counts as they were asked, "missing" as a state.
+    intermediate : BayesianNetwork
+        Maximum likelihood with "missing" as a state: what synthetic rows are drawn from.
+    rows : float
+        Records behind the counts.
+    variables : tuple of Variable
+        The nodes.
+    gaps : dict of str to bool
+        Columns with missing values that the tables count as a state.
+    em : dict
+        What expectation maximisation reports; empty where it did not run.
+    """
+
+    network: BayesianNetwork
+    counts: dict[str, Array]
+    structure: Structure
+    intermediate: BayesianNetwork
+    rows: float
+    variables: tuple[Variable, ...]
+    gaps: dict[str, bool]
+    em: dict[str, Any] = field(default_factory=dict)
+
+
+class ObservedStates:
+    """A table oracle that drops the "missing" state of columns in which nothing is missing (or of all columns).
+
+    Whether something is missing in a column shows in the first table that has the column.
+
+    Parameters
+    ----------
+    oracle : TableOracle
+        Its tables have "missing" as the last state of every variable with ``missing=True``.
+    variables : mapping of str to Variable
+        The variables, as the oracle answers.
+    drop : bool
+        Whether records with missing values are left out of each table (available cases).
+    """
+
+    def __init__(self, oracle: TableOracle, variables: Mapping[str, Variable], drop: bool) -> None:
+        self._oracle = oracle
+        self._variables = dict(variables)
+        self._drop = drop
+        self._gaps: dict[str, bool] = {}
+
+    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return the tables without the states that are dropped."""
+        answers = self._oracle(tables)
+        for columns, counts in zip(tables, answers, strict=True):
+            for axis, column in enumerate(columns):
+                if column not in self._gaps:
+                    last = np.take(counts, -1, axis=axis).sum()
+                    self._gaps[column] = bool(self._variables[column].missing and last != 0)
+        return [self._trim(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
+
+    def has_gaps(self, column: str) -> bool:
+        """Tell whether values of the column are missing; True if no table had it yet."""
+        return self._gaps.get(column, self._variables[column].missing)
+
+    def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
+        kept = tuple(
+            slice(0, -1) if self._variables[column].missing and (self._drop or not self._gaps[column]) else slice(None)
+            for column in columns
+        )
+        return counts[kept]
+
+
+def learn(options: Options, variables: Sequence[Variable], oracle: TableOracle) -> Learned:
+    """Return the network that the counts of an oracle give.
+
+    Parameters
+    ----------
+    options : Options
+        `variables` are in the order of its columns.
+    variables : sequence of Variable
+        The nodes.
+    oracle : TableOracle
+        Counts, "missing" as the last state of variables with ``missing=True``.
+    """
+    named = {variable.name: variable for variable in variables}
+    observed = ObservedStates(oracle, named, drop=options.missing == "drop")
+    structure = search(options, observed)
+    gaps = {} if options.missing == "drop" else {name: observed.has_gaps(name) for name in named}
+    return fit_tables(options, variables, structure, gaps)
+
+
+def search(options: Options, oracle: TableOracle) -> Structure:
+    """Return the structure that the options ask for, with the counts of its families."""
+    cache = TableCache(oracle, options.columns)
+    space = options.space()
+    score = scores.by_name(options.score, options.equivalent_sample_size)
+    if not isinstance(options.structure, str):
+        parents: dict[str, list[str]] = {column: [] for column in options.columns}
+        for parent, child in options.structure:
+            parents[child].append(parent)
+        return given(cache, space, parents, score)
+    if options.structure == "naive":
+        label = options.label or ""
+        return given(cache, space, {c: [label] if c != label else [] for c in options.columns}, score)
+    if options.structure == "hill_climb":
+        return hill_climb(cache, space, score)
+    order: Sequence[str] = options.columns
+    if options.order == "information":
+        order = information_order(cache, space)
+    elif isinstance(options.order, tuple):
+        order = options.order
+    return k2(cache, space, order, score)
+
+
+def fit_tables(
+    options: Options, variables: Sequence[Variable], structure: Structure, gaps: Mapping[str, bool]
+) -> Learned:
+    """Return the network of a structure from the counts of its families.
+
+    Parameters
+    ----------
+    options : Options
+        How missing values are treated.
+    variables : sequence of Variable
+        The nodes.
+    structure : Structure
+        With family counts; the last state of a column with gaps is "missing".
+    gaps : mapping of str to bool
+        Columns with missing values.
+    """
+    states = {v.name: (*v.states, MISSING_STATE) if gaps.get(v.name) else v.states for v in variables}
+    counts = {node: np.maximum(np.asarray(table, dtype=np.float64), 0.0) for node, table in structure.counts.items()}
+    intermediate = BayesianNetwork.from_counts(states, structure.parents, counts)
+    rows = max(float(table.sum()) for table in counts.values())
+    em: dict[str, Any] = {}
+    if options.missing in ("drop", "category") or not any(gaps.values()):
+        network = BayesianNetwork.from_counts(states, structure.parents, counts, options.pseudocount)
+    else:
+        plain = {v.name: v.states for v in variables}
+        if options.missing == "em":
+            network, counts, em = three_steps(options, plain, intermediate)
+            counts = {node: table * (rows / options.synthetic_rows) for node, table in counts.items()}
+        else:
+            network, counts, em = by_families(options, plain, structure)
+    return Learned(network, counts, structure, intermediate, rows, tuple(variables), dict(gaps), em)
+
+
+def three_steps(
+    options: Options, states: Mapping[str, tuple[str, ...]], intermediate: BayesianNetwork
+) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+    """Return network and expected counts by the published three steps: synthetic rows of `intermediate`, then EM.
+
+    References
+    ----------
+    [1]_, section "Parameter learning", steps 2 and 3.
+    """
+    rows = synthetic(intermediate, states, options.synthetic_rows)
+    return _maximise(options, states, intermediate.parents, rows, options.restarts)
+
+
+def synthetic(intermediate: BayesianNetwork, states: Mapping[str, Sequence[str]], rows: int) -> Codes:
+    """Return rows drawn from the intermediate network, -1 where it drew "missing"."""
+    drawn = intermediate.sample(rows)
+    cardinalities = np.array([len(states[node]) for node in intermediate.nodes])
+    return np.where(drawn < cardinalities, drawn, -1)
+
+
+def _maximise(
+    options: Options,
+    states: Mapping[str, tuple[str, ...]],
+    parents: Mapping[str, Sequence[str]],
+    rows: Codes,
+    starts: int,
+) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+    settings = EmSettings(starts=starts, pseudocount=options.pseudocount)
+    found = expectation_maximisation(states, parents, rows, settings=settings)
+    report = {
+        "converged": found.converged,
+        "iterations": len(found.trace) - 1,
+        "starts": starts,
+        "best_start": found.start,
+        "log_likelihood": found.log_likelihood,
+        "synthetic_rows": len(rows),
+    }
+    return found.network, found.counts, report
+
+
+def by_families(
+    options: Options, states: Mapping[str, tuple[str, ...]], structure: Structure
+) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
+    """Return network and expected counts by EM on the counted patterns of every family: nothing is drawn.
+
+    Each family's table, "missing" as a state, is a set of weighted incomplete records; EM runs on the saturated model
+    of the family. Valid where values are missing completely at random, or depending on the family's observed members.
+    """
+    counts: dict[str, Array] = {}
+    converged, iterations = True, 0
+    cardinalities = {name: len(values) for name, values in states.items()}
+    for node, table in structure.counts.items():
+        family = (*structure.parents[node], node)
+        saturated = {name: family[:position] for position, name in enumerate(family)}
+        codes, weights = pattern_records({family: table}, family, cardinalities)
+        found = expectation_maximisation(
+            {name: states[name] for name in family},
+            saturated,
+            codes,
+            weights,
+            EmSettings(starts=1, pseudocount=0.0, tolerance=1e-9, max_iterations=2000),
+        )
+        counts[node] = found.counts[node]
+        converged &= found.converged
+        iterations = max(iterations, len(found.trace) - 1)
+    network = BayesianNetwork.from_counts(states, structure.parents, counts, options.pseudocount)
+    return network, counts, {"converged": converged, "iterations": iterations, "on": "family tables"}
+
+
+def refit(options: Options, network: BayesianNetwork, rows: Codes) -> BayesianNetwork:
+    """Return the network's structure with tables from (synthetic) rows, one start."""
+    return _maximise(options, network.states, network.parents, rows, 1)[0]

@@ -1,0 +1,228 @@
+"""How well a network predicts its label: on public rows, on synthetic ones (SCV, SVDG), or from counts alone.
+
+References
+----------
+.. [1] van Daalen et al. (2024), section "Federated classification and model validation", figure 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes import metrics
+from fedbayes.bayes.inference import posteriors
+from fedbayes.bayes.network import BayesianNetwork, Codes
+from fedbayes.bayes.tables import Counts, TableOracle
+from fedbayes.federation.errors import ArgumentError
+
+from .model import Learned, fit_tables, refit, synthetic
+from .options import Options
+
+Array = npt.NDArray[np.float64]
+TINY = 1e-300
+
+
+def assess(network: BayesianNetwork, rows: Codes, label: str, weights: Array | None = None) -> dict[str, Any]:
+    """Return how well the network predicts the label of rows from their other columns.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The model.
+    rows : int array, shape (rows, nodes)
+        Records, -1 = missing; rows without label count in `auc_as_published` alone.
+    label : str
+        The node that is predicted.
+    weights : float array, shape (rows,), optional
+        How often each record occurs.
+
+    Returns
+    -------
+    dict
+        auc (one against the rest, weighted by class size, labelled rows), accuracy, log_loss, confusion (rows: truth), calibration,
+        rows, and auc_as_published (rows without label as negatives of every class, weighted by all rows).
+    """
+    weight = np.ones(len(rows)) if weights is None else weights
+    truth = rows[:, network.nodes.index(label)]
+    probabilities = posteriors(network, rows, label)
+    labelled = truth >= 0
+    return {
+        **_scores(truth[labelled], probabilities[labelled], weight[labelled]),
+        "auc_as_published": _published_auc(truth, probabilities, weight),
+        "states": list(network.states[label]),
+    }
+
+
+def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> dict[str, Any]:
+    classes = probabilities.shape[1]
+    areas = np.array([_auc(truth == c, probabilities[:, c], weight) for c in range(classes)])
+    sizes = np.array([weight[truth == c].sum() for c in range(classes)])
+    total = float(weight.sum())
+    predicted = probabilities.argmax(axis=1)
+    confusion = np.zeros((classes, classes))
+    np.add.at(confusion, (truth, predicted), weight)
+    confidence = np.zeros((metrics.CALIBRATION_BINS, 2))
+    tenth = np.minimum((probabilities.max(axis=1) * metrics.CALIBRATION_BINS).astype(int), metrics.CALIBRATION_BINS - 1)
+    np.add.at(confidence, (tenth, (predicted == truth).astype(int)), weight)
+    losses = metrics.row_losses(truth, np.log(np.maximum(probabilities, TINY)))
+    return {
+        "auc": _mean(areas, sizes),
+        "accuracy": float(np.trace(confusion)) / total if total > 0 else float("nan"),
+        "log_loss": float(losses @ weight) / total if total > 0 else float("nan"),
+        "confusion": confusion,
+        "calibration": metrics.calibration(confidence),
+        "rows": total,
+    }
+
+
+def _auc(positive: npt.NDArray[np.bool_], scores: Array, weight: Array) -> float:
+    _, tie = np.unique(np.round(scores, 12), return_inverse=True)
+    groups = int(tie.max()) + 1 if len(tie) else 0
+    above, below = np.zeros(groups), np.zeros(groups)
+    np.add.at(above, tie[positive], weight[positive])
+    np.add.at(below, tie[~positive], weight[~positive])
+    return metrics.auc_from_histograms(above, below)
+
+
+def _published_auc(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> float:
+    classes = probabilities.shape[1]
+    areas = np.array([_auc(truth == c, probabilities[:, c], weight) for c in range(classes)])
+    sizes = np.array([weight[truth == c].sum() for c in range(classes)])
+    known = ~np.isnan(areas)
+    return float((areas[known] * sizes[known]).sum() / weight.sum()) if weight.sum() > 0 else float("nan")
+
+
+def _mean(areas: Array, sizes: Array) -> float:
+    known = ~np.isnan(areas) & (sizes > 0)
+    return float(np.average(areas[known], weights=sizes[known])) if known.any() else float("nan")
+
+
+def blanket(network: BayesianNetwork, label: str) -> tuple[str, ...]:
+    """Return the label's Markov blanket in declared order: parents, children, and the children's other parents."""
+    children = [node for node in network.nodes if label in network.parents[node]]
+    around = {name for node in (label, *children) for name in (node, *network.parents[node])} - {label}
+    return tuple(node for node in network.nodes if node in around)
+
+
+def assess_counts(network: BayesianNetwork, columns: Sequence[str], counts: Counts, label: str) -> dict[str, Any]:
+    """Return what `assess` returns, from the contingency table of the label and its Markov blanket.
+
+    Given its blanket the label is independent of everything else, so the table scores every complete record exactly;
+    a record with gaps in the blanket is scored by what the blanket shows.
+
+    Parameters
+    ----------
+    network : BayesianNetwork
+        The model.
+    columns : sequence of str
+        Axes of `counts`: the blanket and the label.
+    counts : int array
+        One axis a column; an axis longer than the node's states has "missing" as its last state.
+    label : str
+        The node that is predicted.
+    """
+    cells = np.argwhere(counts > 0)
+    rows = np.full((len(cells), len(network.nodes)), -1, dtype=np.int64)
+    for axis, column in enumerate(columns):
+        states = len(network.states[column])
+        rows[:, network.nodes.index(column)] = np.where(cells[:, axis] < states, cells[:, axis], -1)
+    return assess(network, rows, label, counts[counts > 0].astype(np.float64))
+
+
+def synthetic_cross_validation(options: Options, learned: Learned) -> dict[str, Any]:
+    """Return the SCV scores: folds of synthetic rows of the intermediate network, each predicted by EM on the others.
+
+    Notes
+    -----
+    Optimistic where the intermediate network overfits (few rows, many cells): [1]_ says so, and table 3.2 shows it.
+    """
+    network = learned.network
+    rows = synthetic(learned.intermediate, network.states, options.synthetic_rows)
+    parts = []
+    for fold in range(options.folds):
+        held = np.arange(len(rows)) % options.folds == fold
+        parts.append(assess(refit(options, network, rows[~held]), rows[held], options.label or ""))
+    return {"method": "scv", **average(parts)}
+
+
+def validate(options: Options, learned: Learned, by_fold: TableOracle) -> dict[str, Any] | None:
+    """Return the scores that the options ask for, or None.
+
+    Parameters
+    ----------
+    options : Options
+        Which validation, how many folds.
+    learned : Learned
+        What was learned from all records.
+    by_fold : TableOracle
+        Gives tables with the fold as first axis; asked for SVDG.
+    """
+    if options.validation == "none":
+        return None
+    if options.validation == "scv":
+        return synthetic_cross_validation(options, learned)
+    if options.validation == "svdg":
+        return held_out_generation(options, learned, by_fold)
+    return {"method": "public", **assess(learned.network, public_rows(options, learned.network), options.label or "")}
+
+
+def public_rows(options: Options, network: BayesianNetwork) -> Codes:
+    """Return the codes of the public records; `ArgumentError` naming the column that does not fit."""
+    try:
+        return network.encode(options.public_records or {})
+    except ValueError as problem:
+        raise ArgumentError(f"public_records: {problem}") from None
+
+
+def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle) -> dict[str, Any]:
+    """Return the SVDG scores: for every fold, train on the other folds, score on rows drawn from a network of the fold.
+
+    Parameters
+    ----------
+    options : Options
+        How tables are fitted.
+    learned : Learned
+        Its structure is used in every fold.
+    by_fold : TableOracle
+        One batch: the family tables, the fold as first axis.
+
+    Notes
+    -----
+    A fold with few records gives a poor generator ([1]_ says so); its scores say little.
+    """
+    structure = learned.structure
+    families = [(*structure.parents[node], node) for node in structure.parents]
+    counts = {}
+    for node, table in zip(structure.parents, by_fold(families), strict=True):
+        observed = tuple(slice(0, size) for size in structure.counts[node].shape)
+        place = (slice(None), *observed)
+        counts[node] = table[place]
+    parts = []
+    for fold in range(options.folds):
+        train = replace(structure, counts={node: table.sum(axis=0) - table[fold] for node, table in counts.items()})
+        held = replace(structure, counts={node: table[fold] for node, table in counts.items()})
+        trained = fit_tables(options, learned.variables, train, learned.gaps).network
+        generator = fit_tables(options, learned.variables, held, learned.gaps).intermediate
+        rows = synthetic(generator, trained.states, options.synthetic_rows)
+        parts.append(assess(trained, rows, options.label or ""))
+    return {"method": "svdg", **average(parts)}
+
+
+def average(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of every score over the folds, the confusion summed, and the folds' areas."""
+    means = {
+        name: float(np.nanmean([part[name] for part in parts]))
+        for name in ("auc", "auc_as_published", "accuracy", "log_loss")
+    }
+    return {
+        **means,
+        "confusion": np.sum([part["confusion"] for part in parts], axis=0),
+        "states": parts[0]["states"],
+        "rows": float(np.sum([part["rows"] for part in parts])),
+        "folds": [part["auc"] for part in parts],
+    }
