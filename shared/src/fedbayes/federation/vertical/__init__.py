@@ -2,7 +2,7 @@
 
 Central::
 
-    parties = federation.open_channel(organizations)                        # round 1
+    parties = open_parties(federation, organizations, helper)               # round 1: open_channel, with the helper
     tables = SecureTables.open(                                             # rounds 2 and 3
         federation, parties, id_column="id", columns=["a", "b", "c"],
         domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
@@ -27,7 +27,7 @@ Roles: every organization with the task's data is a *data station*; the *helper*
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
 """
 
-from .central import SecureTables, choose_helper
+from .central import SecureTables, choose_helper, open_parties
 from .partials import partial_extend, partial_match, partial_submit, partial_tables
 from .states import ColumnStates
 from .suppression import suppress
@@ -39,6 +39,7 @@ __all__ = [
     "ColumnStates",
     "SecureTables",
     "choose_helper",
+    "open_parties",
     "partial_extend",
     "partial_match",
     "partial_submit",

@@ -97,6 +97,8 @@ class Engine:
         What has been opened.
     replies : dict of int to SubmitReply
         What every station said of its columns.
+    dealt : list of list of str
+        Tables that corrections were dealt for.
     """
 
     def __init__(self, federation: Federation, setup: Setup) -> None:
@@ -106,7 +108,7 @@ class Engine:
         self.factors: dict[str, FactorInfo] = {}
         self.replies: dict[int, SubmitReply] = {}
         self._matched: MatchReply | None = None
-        self._dealt: list[list[str]] = []
+        self.dealt: list[list[str]] = []
         self._parcels: list[Parcel] = []
         self._delivered: set[tuple[int, int, int]] = set()
         self._ordered: set[int] = set()
@@ -133,11 +135,11 @@ class Engine:
         ThresholdError
             When fewer records are common than a node demands.
         """
-        self._dealt = [list(table) for table in deal]
+        self.dealt = [list(table) for table in deal]
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
         hashes = {member: reply.hashes for member, reply in self.replies.items()}
-        request = MatchRequest(self.setup, hashes, factors, self._dealt)
+        request = MatchRequest(self.setup, hashes, factors, self.dealt)
         replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
         self._matched = replies[self.setup.helper]
         self.rows = self._matched.rows
@@ -163,7 +165,8 @@ class Engine:
         if parcel is not None:
             self._parcels.append(parcel)
 
-    def _delivery(self, member: int, names: set[str]) -> Delivery:
+    def delivery(self, member: int, names: set[str]) -> Delivery:
+        """Return what a member needs for a question about the named factors, without what it got before."""
         matched = self._matched
         if matched is None:
             raise StationError("records have not been matched")
@@ -183,13 +186,13 @@ class Engine:
             factors=kept,
             order=matched.orders[member] if fresh else b"",
             corrections=matched.corrections.get(member, b"") if fresh else b"",
-            dealt=self._dealt,
+            dealt=self.dealt,
             parcels=pending,
         )
 
     def _travels_with(self, info: FactorInfo, names: set[str], pending: Sequence[Parcel]) -> bool:
         """Whether a station needs a factor's width: to read a parcel that holds it, or one kept earlier."""
-        if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self._dealt):
+        if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self.dealt):
             return True
         places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
         return any((sender, info.stage) in places for sender in info.contributors)
@@ -218,7 +221,7 @@ class Engine:
         names = {name for product in made for name in (product.left, product.right)}
         ring = bits or self._bits(names)
         requests: dict[int, Message] = {
-            member: ExtendRequest(self._delivery(member, names), self._stage, ring, made, list(wanted))
+            member: ExtendRequest(self.delivery(member, names), self._stage, ring, made, list(wanted))
             for member in self._everyone
         }
         replies = self.federation.round("partial_extend", requests, self._everyone, ExtendReply)
@@ -241,8 +244,9 @@ class Engine:
         return Product(info, left, right)
 
     def _bits(self, names: set[str]) -> int:
+        """Return the ring of an answer: the smallest that holds it; corrections bind it to the one they were dealt in."""
         least = min(self.factors[name].bits for name in names)
-        return 16 if least == 32 and self.rows < SMALL_RING_ROWS else least
+        return 16 if least == 32 and self.rows < SMALL_RING_ROWS and not self.dealt else least
 
     def ask(
         self,
@@ -268,7 +272,7 @@ class Engine:
         ring = bits or self._bits(names)
         asked = [list(table) for table in tables]
         requests: dict[int, Message] = {
-            member: TablesRequest(self._delivery(member, names), asked, ring, epsilon, honest_fraction)
+            member: TablesRequest(self.delivery(member, names), asked, ring, epsilon, honest_fraction)
             for member in self._everyone
         }
         replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)

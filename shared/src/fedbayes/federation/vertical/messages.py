@@ -38,11 +38,10 @@ class Wanted(Message):
     kind: str
     columns: list[str]
     conditions: list[Condition] = field(default_factory=list)
-    frac_bits: int = 0
 
     def __post_init__(self) -> None:
-        """Check the kind and the precision."""
-        if self.kind not in KINDS or not 0 <= self.frac_bits <= 32:
+        """Check the kind."""
+        if self.kind not in KINDS:
             raise ValueError("what is wanted is malformed")
 
 
@@ -112,7 +111,7 @@ class SubmitReply(Message):
     described: dict[str, Any]
     factors: list[FactorInfo]
     parcel: Parcel | None
-    scales: dict[str, int]
+    scales: dict[str, list[int]]
     minimum_rows: int
     minimum_count: int
 

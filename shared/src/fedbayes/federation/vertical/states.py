@@ -104,7 +104,7 @@ def _are_cuts(entry: Any) -> bool:
 
 
 def resolve(
-    name: str, values: Any, entry: dict[str, Any] | None, bins: Any, missing_state: bool
+    name: str, values: Any, entry: dict[str, Any] | None, bins: Any, missing_state: bool, always: bool = False
 ) -> tuple[ColumnStates, Codes]:
     """Return a column's states and the state of every row.
 
@@ -119,7 +119,9 @@ def resolve(
     bins : object
         As checked by `check_bins`.
     missing_state : bool
-        Whether "missing" is a state of its own.
+        Whether "missing" may be a state of its own: it is one where the states are public or a value is missing.
+    always : bool
+        Whether it is one in any case (united records).
 
     Returns
     -------
@@ -139,7 +141,8 @@ def resolve(
         raise DataProblem(f"column '{name}' has no value in any row at this station; leave the column out")
     if missing.any() and not missing_state:
         raise DataProblem(f"column '{name}' has missing values; make missing a state, or drop the rows at the station")
-    labels = (*states.labels, None) if missing_state else states.labels
+    added = missing_state and (always or states.public or bool(missing.any()))
+    labels = (*states.labels, None) if added else states.labels
     codes = np.where(missing, len(labels) - 1, codes)
     return ColumnStates(name, labels, states.cuts, (), states.public), codes
 

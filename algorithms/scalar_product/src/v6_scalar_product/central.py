@@ -1,0 +1,180 @@
+"""What the researcher calls: counts, tables, scalar products, information gain over records that several organizations hold in part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.federation import Federation, arguments, central
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical import SecureTables
+
+from .chain import chain_count
+from .messages import PROTOCOLS
+from .model import axes, decoded, error_bound, frac_bits, guarded_count, information_gains, published
+from .questions import answer, ask_privacy, checked_conditions, open_question
+
+
+@central
+def count(
+    federation: Federation,
+    conditions: list[dict[str, Any]],
+    id_column: str,
+    epsilon: float | None = None,
+    protocol: str = "masked_tables",
+    helper: int | str | None = None,
+    honest_fraction: float = 1.0,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Return how many records satisfy all conditions, whichever stations hold their columns."""
+    tests = checked_conditions(conditions, id_column)
+    arguments.check_choice("protocol", protocol, PROTOCOLS)
+    privacy = ask_privacy(epsilon, honest_fraction)
+    engine = open_question(
+        federation, "condition", [test.column for test in tests], id_column, helper, organizations, tests
+    )
+    if protocol == "thesis":
+        if epsilon is not None:
+            raise ArgumentError("epsilon: noise is part of protocol masked_tables only")
+        found, extra = chain_count(federation, engine, tests)
+    else:
+        found, extra = answer(engine, epsilon, honest_fraction)
+    if epsilon is None:
+        found = guarded_count(found, engine.rows, engine.minimum_count)
+    return federation.result(
+        count=found,
+        records=engine.rows,
+        model={"count": found, "records": engine.rows},
+        privacy=privacy(engine.setup, 1),
+        diagnostics={"protocol": protocol, **extra},
+    )
+
+
+@central
+def contingency(
+    federation: Federation,
+    columns: list[str],
+    id_column: str,
+    bins: Any = "quantile",
+    domain: dict[str, Any] | None = None,
+    missing_state: bool = True,
+    epsilon: float | None = None,
+    helper: int | str | None = None,
+    honest_fraction: float = 1.0,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Return the table of counts over columns of any stations: its axes and its cells, small ones hidden or all of them noisy."""
+    names = arguments.check_names("columns", columns)
+    privacy = ask_privacy(epsilon, honest_fraction)
+    tables = _tables(federation, names, id_column, bins, domain, missing_state, helper, organizations, epsilon)
+    counts = tables.tables([names], epsilon, honest_fraction, last=True)[0]
+    shown, hidden = published(counts, tables.minimum_count if epsilon is None else 0)
+    found = axes([tables.columns[name] for name in names])
+    return federation.result(
+        axes=found,
+        counts=shown,
+        records=tables.rows,
+        model={"axes": found, "counts": shown, "records": tables.rows},
+        privacy=privacy(tables.engine.setup, 1),
+        diagnostics={"hidden_cells": hidden},
+    )
+
+
+@central
+def information_gain(
+    federation: Federation,
+    target: str,
+    columns: list[str],
+    id_column: str,
+    bins: Any = "quantile",
+    domain: dict[str, Any] | None = None,
+    missing_state: bool = True,
+    epsilon: float | None = None,
+    helper: int | str | None = None,
+    honest_fraction: float = 1.0,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Return how many bits each column tells about the target; all tables in one round."""
+    names = arguments.check_names("columns", columns)
+    if arguments.check_name("target", target) in names:
+        raise ArgumentError("columns must not hold the target")
+    privacy = ask_privacy(epsilon, honest_fraction)
+    tables = _tables(
+        federation,
+        [target, *names],
+        id_column,
+        bins,
+        domain,
+        missing_state,
+        helper,
+        organizations,
+        epsilon,
+        joint=False,
+    )
+    counts = tables.tables([(target, name) for name in names], epsilon, honest_fraction, last=True)
+    gains = dict(zip(names, information_gains(counts), strict=True))
+    return federation.result(
+        information_gain=gains,
+        records=tables.rows,
+        model={"target": target, "information_gain": gains, "records": tables.rows},
+        privacy=privacy(tables.engine.setup, len(names)),
+    )
+
+
+@central
+def scalar_product(
+    federation: Federation,
+    columns: list[str],
+    id_column: str,
+    helper: int | str | None = None,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Return the sum over the records of the product of numeric columns, in fixed point, with the largest possible rounding error."""
+    names = arguments.check_names("columns", columns)
+    privacy = ask_privacy(None, 1.0)
+    engine = open_question(federation, "values", names, id_column, helper, organizations)
+    found, _ = answer(engine, None, 1.0, bits=64)
+    infos = list(engine.factors.values())
+    scales = [scale for reply in engine.replies.values() for scale in reply.scales.values()]
+    bits = frac_bits(len(names))
+    value = decoded(found, scales, bits)
+    return federation.result(
+        scalar_product=value,
+        records=engine.rows,
+        model={"scalar_product": value, "records": engine.rows},
+        privacy=privacy(engine.setup, 1),
+        diagnostics={
+            "largest_error": error_bound(engine.rows, scales, bits),
+            "fraction_bits": bits,
+            "factors": len(infos),
+        },
+    )
+
+
+def _tables(
+    federation: Federation,
+    names: list[str],
+    id_column: str,
+    bins: Any,
+    domain: dict[str, Any] | None,
+    missing_state: bool,
+    helper: int | str | None,
+    organizations: list[int | str] | None,
+    epsilon: float | None,
+    joint: bool = True,
+) -> SecureTables:
+    arguments.check_flag("missing_state", missing_state)
+    from fedbayes.federation.vertical import open_parties
+
+    parties = open_parties(federation, organizations, helper)
+    return SecureTables.open(
+        federation,
+        parties,
+        id_column,
+        names,
+        domain=domain,
+        bins=bins,
+        missing_state=missing_state,
+        helper=helper,
+        groups=[names] if joint else [],
+        noisy=epsilon is not None,
+    )

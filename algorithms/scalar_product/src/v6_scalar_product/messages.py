@@ -1,0 +1,53 @@
+"""Messages of the rounds of the published protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Message
+from fedbayes.federation.vertical.messages import Condition, Delivery
+
+PROTOCOLS = ("masked_tables", "thesis")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOpenRequest(Message):
+    """Deal masks and open vectors for the protocol over `owners`, and for all its sub-protocols."""
+
+    delivery: Delivery
+    owners: list[int]
+    conditions: list[Condition]
+
+    def __post_init__(self) -> None:
+        if len(self.owners) < 2 or self.owners != sorted(set(self.owners)):
+            raise ValueError("the protocol takes two or more owners, in order")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainOpenReply(Message):
+    """Sealed for every other party: openings of the protocols that both are in, and the dealt scalars."""
+
+    sealed: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSumRequest(Message):
+    """Add up this party's terms of all protocols; `sealed` comes from the other parties."""
+
+    delivery: Delivery
+    owners: list[int]
+    sealed: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainSumReply(Message):
+    """The party's terms, masked: uniform on their own. uint64 of shape (1,)."""
+
+    masked: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        if self.masked.dtype != np.uint64 or self.masked.shape != (1,):
+            raise ValueError("masked must be one element of the ring")

@@ -1,0 +1,81 @@
+"""What is computed from counts and shares once they are added: guards, information gain, precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation.errors import ThresholdError
+from fedbayes.federation.vertical import ColumnStates, suppress
+
+
+def guarded_count(count: int, records: int, minimum: int) -> int:
+    """Return an exact count if it and its complement may be revealed.
+
+    Raises
+    ------
+    ThresholdError
+        If either is below `minimum`. The text does not say which: that would be part of the answer.
+    """
+    if count < minimum or records - count < minimum:
+        raise ThresholdError(
+            "the answer or its complement is below the smallest count that a node reveals; ask a broader question, or give an epsilon"
+        )
+    return count
+
+
+def entropy(counts: npt.NDArray[np.int64]) -> float:
+    """Return the entropy of counts (any shape, taken as one distribution), in bits."""
+    present = counts[counts > 0].astype(np.float64)
+    shares = present / present.sum()
+    return float(-(shares * np.log2(shares)).sum())
+
+
+def information_gains(tables: Sequence[npt.NDArray[np.int64]]) -> list[float]:
+    """Return H(target) - H(target | column) in bits for tables (target states, column states).
+
+    Noisy tables may hold negative counts, which count as zero.
+    """
+    gains = []
+    for table in tables:
+        counts = np.maximum(table, 0)
+        joint, target, column = entropy(counts), entropy(counts.sum(axis=1)), entropy(counts.sum(axis=0))
+        gains.append(max(target + column - joint, 0.0))
+    return gains
+
+
+def decoded(total: int, precisions: Sequence[Sequence[int]]) -> float:
+    """Return the scalar product from its ring value; every factor has [scale, fraction bits]: it was divided by 2^scale."""
+    return math.ldexp(float(total), sum(scale - bits for scale, bits in precisions))
+
+
+def error_bound(records: int, precisions: Sequence[Sequence[int]]) -> float:
+    """Return the largest error that rounding the factors to fixed point can cause."""
+    grown = math.prod(1.0 + 2.0 ** -(bits + 1) for _, bits in precisions)
+    return math.ldexp(records * (grown - 1.0), sum(scale for scale, _ in precisions))
+
+
+def axes(columns: Sequence[ColumnStates]) -> list[dict[str, Any]]:
+    """Return the axes of a table for the result; the label None is "missing"."""
+    return [
+        {
+            "column": states.name,
+            "labels": list(states.labels),
+            "cuts": None if states.cuts is None else list(states.cuts),
+            "public": states.public,
+        }
+        for states in columns
+    ]
+
+
+def published(counts: npt.NDArray[np.int64], minimum: int) -> tuple[list[Any], int]:
+    """Return the counts as nested lists with None for hidden cells, and how many are hidden."""
+    hidden = suppress(counts, minimum)
+    shown = counts.astype(object)
+    shown[hidden] = None
+    listed: list[Any] = shown.tolist()
+    return listed, int(hidden.sum())

@@ -1,0 +1,133 @@
+"""What one organization does in the published protocol; everything else is the library's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.vertical.messages import Delivery, Wanted
+from fedbayes.federation.vertical.opening import Encoder
+from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.mpc.prg import expand
+
+from .chain import Protocol, Vector, protocols, term
+from .messages import ChainOpenReply, ChainOpenRequest, ChainSumReply, ChainSumRequest
+
+PURPOSE = "published protocol"
+
+
+class Chain:
+    """One organization's vectors, masks and scalars in every run it takes part in."""
+
+    def __init__(self, station: Station, delivery: Delivery, owners: list[int]) -> None:
+        self.station = station
+        self.own = station.organization
+        self.rows = delivery.rows
+        self.runs = protocols(owners, delivery.setup.helper)
+
+    def mask(self, run: Protocol, place: int) -> Vector:
+        """Return R of one place; its owner and the run's server can."""
+        return self._draw(run, place, "R", self.rows)
+
+    def scalar(self, run: Protocol, place: int) -> int:
+        """Return r of any place but the last."""
+        return int(self._draw(run, place, "r", 1)[0])
+
+    def _draw(self, run: Protocol, place: int, name: str, size: int) -> Vector:
+        owner = run.owners[place]
+        key = self.station.channel.key(owner if self.own == run.server else run.server, PURPOSE)
+        return expand(key, f"{name}|{place}|{run.path}", size, np.uint32).astype(np.uint32)
+
+    def vector(self, run: Protocol, place: int) -> Vector:
+        """Return what this organization brings to a run: its data, or the product of masks that it made for the parent."""
+        if run.path == "":
+            return np.asarray(self.station.kept("chain")["data"], dtype=np.uint32)
+        parent, source = self.runs[run.parent], run.sources[place]
+        if source >= 0:
+            return self.vector(parent, source)
+        product = np.ones(self.rows, dtype=np.uint32)
+        for masked in run.masked:
+            product *= self.mask(parent, masked)
+        return product
+
+    def last_scalar(self, run: Protocol) -> int:
+        """Return the last place's r, which only the server can compute: the rest of phi(R_1 ... R_n)."""
+        product = np.ones(self.rows, dtype=np.uint32)
+        for place in range(len(run.owners)):
+            product *= self.mask(run, place)
+        others = sum(self.scalar(run, place) for place in range(len(run.owners) - 1))
+        return (int(product.sum(dtype=np.uint32)) - others) % 2**32
+
+    def letter(self, receiver: int) -> bytes:
+        """Return openings and scalars for one receiver, in the order of the runs."""
+        pieces: list[Vector] = []
+        for run in self.runs.values():
+            if self.own in run.owners and receiver in run.owners:
+                place = run.owners.index(self.own)
+                pieces.append(self.vector(run, place) + self.mask(run, place))
+            if run.server == self.own and run.owners[-1] == receiver:
+                pieces.append(np.array([self.last_scalar(run)], dtype=np.uint32))
+        return np.concatenate(pieces).astype("<u4").tobytes() if pieces else b""
+
+    def total(self, letters: dict[int, bytes]) -> int:
+        """Return the sum of this organization's terms over all runs, each times its coefficient."""
+        queues = {sender: np.frombuffer(letter, dtype="<u4").astype(np.uint32) for sender, letter in letters.items()}
+        places = dict.fromkeys(queues, 0)
+
+        def take(sender: int, size: int) -> Vector:
+            start = places[sender]
+            places[sender] = start + size
+            return queues[sender][start : start + size]
+
+        total = 0
+        for run in self.runs.values():
+            if self.own not in run.owners:
+                continue
+            place, last = run.owners.index(self.own), len(run.owners) - 1
+            openings = [None if owner == self.own else take(owner, self.rows) for owner in run.owners]
+            scalar = int(take(run.server, 1)[0]) if place == last else self.scalar(run, place)
+            vectors = {"own": self.vector(run, place), "mask": self.mask(run, place)}
+            total += run.coefficient * term(place, vectors, openings, scalar)
+        return total % 2**32
+
+
+@partial
+def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpenReply:
+    """Open this organization's vectors of all runs for the other owners.
+
+    **Reveals** to the owners of a run uniform openings, the helper among them as the publication has it: here it does see masked data.
+    **Assumes** that no server of a run colludes with one of its owners.
+    """
+    setup = request.delivery.setup
+    workspace = Workspace(station, setup)
+    workspace.receive(request.delivery)
+    if not workspace.is_helper:
+        columns = [condition.column for condition in request.conditions]
+        wanted = [Wanted("condition", columns, request.conditions)]
+        encoder = Encoder(station, setup, wanted)
+        values = encoder.part(wanted, 0, 32).values[0][:, 0]
+        rows = workspace.own_rows(encoder.rows)[workspace.order_of(station.organization)]
+        station.keep("chain", data=values[rows])
+    chain = Chain(station, request.delivery, request.owners)
+    members = [*request.owners, setup.helper]
+    sealed = {
+        peer: station.channel.seal(peer, chain.letter(peer), PURPOSE)
+        for peer in members
+        if peer != station.organization
+    }
+    return ChainOpenReply(sealed)
+
+
+@partial
+def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumReply:
+    """Return the sum of this organization's terms under masks that cancel over all of them.
+
+    **Reveals** to central the sum over everyone, which is the count; the scalars r alone would not hide a term, as n - 1 may be even.
+    **Assumes** that two participants do not collude with central.
+    """
+    station.require_private(False)
+    station.charge(epsilon=0.0, note="count", queries=1)
+    chain = Chain(station, request.delivery, request.owners)
+    letters = {sender: station.channel.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
+    total = np.array([chain.total(letters)], dtype=np.uint64)
+    return ChainSumReply(station.channel.mask(total, station.participants))

@@ -1,0 +1,107 @@
+"""From a question to its answer: one factor a station, by subset shares or a tree of products, whichever is cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fedbayes.federation import Federation, arguments, results
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical import open_parties
+from fedbayes.federation.vertical.central import locate, reveals_of, setup_of
+from fedbayes.federation.vertical.engine import Engine
+from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
+from fedbayes.federation.vertical.states import check_condition
+from fedbayes.mpc.shared_products import MOST_FACTORS, subset_seconds, tree_seconds
+
+MOST_CONDITIONS = 100
+EXPECTED_ROWS = 100_000
+NOT_PRIVATE = "exact counts of the records are released; nothing hides one record from who knows the others"
+
+
+def checked_conditions(conditions: Any, id_column: Any) -> list[Condition]:
+    """Return the conditions of a task.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the condition by its position; conditions on the identifier are refused.
+    """
+    arguments.check_name("id_column", id_column)
+    if not isinstance(conditions, list | tuple) or not 1 <= len(conditions) <= MOST_CONDITIONS:
+        raise ArgumentError(f"conditions must be a list of 1 to {MOST_CONDITIONS} conditions")
+    tests = [check_condition(entry, position) for position, entry in enumerate(conditions)]
+    if any(test.column == id_column for test in tests):
+        raise ArgumentError("conditions must not be about the id_column: that would ask about one person")
+    return tests
+
+
+def ask_privacy(epsilon: Any, honest_fraction: Any) -> Callable[[Setup, int], dict[str, Any]]:
+    """Check the privacy arguments; return a function (setup, number of tables) -> privacy statement of the result."""
+    arguments.check_number("epsilon", epsilon, above=0.0, high=1000.0, optional=True)
+    arguments.check_number("honest_fraction", honest_fraction, above=0.0, high=1.0)
+
+    def statement(setup: Setup, tables: int) -> dict[str, Any]:
+        reveals = reveals_of(setup)
+        if epsilon is None:
+            return results.not_private(NOT_PRIVATE, reveals=reveals)
+        return results.privacy(
+            True,
+            unit="row",
+            neighbors="add_remove",
+            epsilon=epsilon,
+            delta=0.0,
+            mechanism="discrete Laplace noise made of the stations' Polya shares",
+            composition=f"one record is in one cell of each of {tables} table(s)",
+            sensitivity=str(tables),
+            reveals=reveals,
+        )
+
+    return statement
+
+
+def open_question(
+    federation: Federation,
+    kind: str,
+    columns: Sequence[str],
+    id_column: str,
+    helper: int | str | None,
+    organizations: list[int | str] | None,
+    conditions: Sequence[Condition] = (),
+) -> Engine:
+    """Open one column of 0/1 or fixed-point numbers a station, and match the records. Three rounds.
+
+    Corrections for subset shares are dealt along with the match where that is cheaper than further rounds.
+    """
+    names = list(dict.fromkeys(columns))
+    parties = open_parties(federation, organizations, helper)
+    engine = Engine(federation, setup_of(federation, parties, id_column, helper))
+    if id_column in names:
+        raise ArgumentError("columns must not hold the id_column")
+    wanted = Wanted(kind, names, list(conditions))
+    replies = engine.submit([wanted], 64 if kind == "values" else 32)
+    locate(federation, engine, names)
+    table = tuple(engine.factors)
+    if len(table) > MOST_FACTORS:
+        raise ArgumentError(f"columns of at most {MOST_FACTORS} organizations can be combined; name fewer")
+    rows = max(
+        (len(reply.parcel.content) // 4 for reply in replies.values() if reply.parcel is not None),
+        default=EXPECTED_ROWS,
+    )
+    widths = [1] * len(table)
+    by_subsets = len(table) > 2 and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
+    engine.match([table] if by_subsets else [])
+    return engine
+
+
+def answer(engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0) -> tuple[int, dict[str, Any]]:
+    """Return the product of all open factors summed over the records, and how it was made."""
+    level = list(engine.factors)
+    plan = "subset shares" if engine.dealt else "tree" if len(level) > 2 else "direct"
+    ring = bits or (32 if epsilon is not None else 0)
+    while len(level) > 2 and not engine.dealt:
+        pairs = {f"{left}*{right}": (left, right) for left, right in zip(level[::2], level[1::2], strict=False)}
+        engine.extend(pairs, bits=ring)
+        level = [*pairs, *(level[-1:] if len(level) % 2 else [])]
+    found = engine.ask([tuple(level)], ring, epsilon, honest_fraction, last=True)[0]
+    return int(found.reshape(-1)[0]), {"plan": plan, "parties": len(engine.replies)}
