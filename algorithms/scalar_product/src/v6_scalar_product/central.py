@@ -10,7 +10,7 @@ from fedbayes.federation.vertical import SecureTables
 
 from .chain import chain_count
 from .messages import PROTOCOLS
-from .model import axes, decoded, error_bound, frac_bits, guarded_count, information_gains, published
+from .model import axes, decoded, error_bound, guarded_count, information_gains, published
 from .questions import answer, ask_privacy, checked_conditions, open_question
 
 
@@ -133,20 +133,14 @@ def scalar_product(
     privacy = ask_privacy(None, 1.0)
     engine = open_question(federation, "values", names, id_column, helper, organizations)
     found, _ = answer(engine, None, 1.0, bits=64)
-    infos = list(engine.factors.values())
-    scales = [scale for reply in engine.replies.values() for scale in reply.scales.values()]
-    bits = frac_bits(len(names))
-    value = decoded(found, scales, bits)
+    precisions = [precision for reply in engine.replies.values() for precision in reply.scales.values()]
+    value = decoded(found, precisions)
     return federation.result(
         scalar_product=value,
         records=engine.rows,
         model={"scalar_product": value, "records": engine.rows},
         privacy=privacy(engine.setup, 1),
-        diagnostics={
-            "largest_error": error_bound(engine.rows, scales, bits),
-            "fraction_bits": bits,
-            "factors": len(infos),
-        },
+        diagnostics={"largest_error": error_bound(engine.rows, precisions), "factors": len(engine.factors)},
     )
 
 
