@@ -1,0 +1,17 @@
+"""Naive Bayes with smooth sensitivity: the remotely callable functions, and nothing else."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.horizontal import partial_schema
+
+from .central import evaluate, fit
+from .partial import partial_evaluate, partial_release
+
+__all__ = [
+    "disclosure_settings",
+    "evaluate",
+    "fit",
+    "partial_evaluate",
+    "partial_open_channel",
+    "partial_release",
+    "partial_schema",
+]

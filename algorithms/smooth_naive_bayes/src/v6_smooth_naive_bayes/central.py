@@ -1,0 +1,116 @@
+"""What the researcher calls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Federation, arguments, central
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.horizontal import evaluate_model, resolve_columns
+
+from .messages import ReleaseReply, ReleaseRequest
+from .model import combine, query_epsilon
+from .options import check_settings
+from .statement import privacy_statement
+
+
+@central
+def fit(
+    federation: Federation,
+    label: str,
+    epsilon: float,
+    features: list[str] | None = None,
+    domain: dict[str, Any] | None = None,
+    sensitivity: str = "smooth",
+    noise: str = "cauchy",
+    degrees_of_freedom: float = 3.0,
+    neighbors: str = "add_remove",
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Fit a naive Bayes model from statistics that every station releases under differential privacy.
+
+    Parameters
+    ----------
+    federation : Federation
+        The federation.
+    label : str
+        The class column.
+    epsilon : float
+        Budget of every row.
+    features : list of str, optional
+        Columns to use; all of the domain but the label by default.
+    domain : dict, optional
+        Public domains of label and features; the stations' schema files by default.
+    sensitivity : str
+        ``smooth``; ``global`` (sums under public bounds); ``as_published`` (for reproducing the paper; not private).
+    noise : str
+        ``cauchy`` or ``student_t``; for ``smooth``.
+    degrees_of_freedom : float
+        Of Student's t, at least 1.
+    neighbors : str
+        ``add_remove`` or ``replace_one``.
+    organizations : list, optional
+        Whose tables; all of the collaboration by default.
+
+    Returns
+    -------
+    dict
+        ``model`` is a naive Bayes model that ``evaluate`` takes as it is.
+
+    References
+    ----------
+    Zafarani, Clifton, Differentially private naive Bayes classifier using smooth sensitivity, 2020, algorithm 1.
+    """
+    settings = check_settings(epsilon, sensitivity, noise, degrees_of_freedom, neighbors)
+    arguments.check_name("label", label)
+    parties = federation.open_channel(organizations)
+    columns = resolve_columns(federation, parties.stations, label, features, domain)
+    request = ReleaseRequest(columns, settings)
+    replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
+    model = _combined(request, list(replies.values()))
+    diagnostics = {"epsilon_of_one_query": query_epsilon(columns.schema, columns.label, settings)}
+    return federation.result(
+        model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics
+    )
+
+
+def _combined(request: ReleaseRequest, replies: list[ReleaseReply]) -> NaiveBayes:
+    columns = request.columns
+    try:
+        return combine(columns.schema, columns.label, request.settings, replies)
+    except ValueError as problem:
+        raise MessageError(str(problem)) from None
+
+
+@central
+def evaluate(
+    federation: Federation,
+    model: dict[str, Any],
+    label: str | None = None,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    noise: str | None = None,
+    neighbors: str = "add_remove",
+    honest_fraction: float | None = None,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Score a model on the stations' tables: accuracy, auc, log_loss, calibration, n; exact, or noisy if `epsilon` is given.
+
+    Parameters
+    ----------
+    federation : Federation
+        The federation.
+    model : dict
+        The ``model`` of a result of ``fit``.
+    label : str, optional
+        Column of the true classes; the model's by default.
+    epsilon, delta, noise, neighbors, honest_fraction
+        Budget and placement of the noise in the scores (``distributed``, ``local`` or ``none``).
+    organizations : list, optional
+        Whose tables; all of the collaboration by default.
+    """
+    load = NaiveBayes.from_dict
+    return evaluate_model(
+        federation, model, load, label, epsilon, delta, noise, neighbors, honest_fraction, organizations
+    )

@@ -1,0 +1,55 @@
+"""How central makes one mean and one variance of many stations' noisy ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+DEVIATION_FLOOR = 1.0 / 200.0  # of the public range: the least standard deviation that is believed
+_FEWEST_ROWS = 1.0
+
+
+def combine_moments(
+    means: Floats, variances: Floats, rows: Floats, bounds: tuple[float, float], factor: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return (rows, mean, variance) of all stations by class, weighted by inverse variance.
+
+    Parameters
+    ----------
+    means, variances : ndarray
+        Noisy, float64, shape (stations, classes).
+    rows : ndarray
+        Noisy class counts, same shape.
+    bounds : (float, float)
+        Public limits of the feature.
+    factor : float
+        Multiplier of the noise: its scale is taken as factor * range / rows, since the true scales are secret.
+
+    Returns
+    -------
+    tuple of ndarray
+        float64, shape (classes,) each.
+
+    Notes
+    -----
+    First the public limits are enforced: means within the bounds, standard deviations between 1/200 of the range and half of it, so one
+    heavy-tailed draw cannot carry the average away. A station's mean has the variance v/n + (factor w/n)^2 with v the (noisy) variance and w
+    the range; its variance has 2 v^2/n + (factor w^2/n)^2. The spread of the means between stations counts as far as it is not noise. As epsilon grows all
+    weights become the numbers of rows, and the answer the pooled one.
+    """
+    low, high = bounds
+    width = high - low
+    least, most = (DEVIATION_FLOOR * width) ** 2, width**2 / 4.0
+    count = np.maximum(rows, _FEWEST_ROWS)
+    means, variances = np.clip(means, low, high), np.clip(variances, least, most)
+    typical = np.median(variances, axis=0)
+    sampling, added = typical / count, (factor * width / count) ** 2
+    weights = 1.0 / (sampling + added)
+    mean = (weights * means).sum(axis=0) / weights.sum(axis=0)
+    variance_weights = 1.0 / (2.0 * typical**2 / count + (factor * width**2 / count) ** 2)
+    within = (variance_weights * variances).sum(axis=0) / variance_weights.sum(axis=0)
+    believed = weights * sampling / (sampling + added)
+    between = (believed * (means - mean) ** 2).sum(axis=0) / weights.sum(axis=0)
+    return np.maximum(rows, 0.0).sum(axis=0), mean, np.clip(within + between, least, most)

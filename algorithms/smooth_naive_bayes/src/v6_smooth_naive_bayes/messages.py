@@ -1,0 +1,90 @@
+"""What travels between central and the stations: one request and one reply a round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.dp.heavy_tails import NOISES
+from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.federation import Message
+from fedbayes.federation.horizontal import Columns
+
+SENSITIVITIES = ("smooth", "global", "as_published")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings(Message):
+    """How the statistics are released.
+
+    Parameters
+    ----------
+    epsilon : float
+        Budget of every row, all queries together.
+    sensitivity : str
+        ``smooth``, ``global`` or ``as_published``.
+    noise : str
+        ``cauchy`` or ``student_t``; for smooth sensitivity.
+    degrees_of_freedom : float
+        Of Student's t, at least 1.
+    neighbors : str
+        ``add_remove`` or ``replace_one``.
+    """
+
+    epsilon: float
+    sensitivity: str = "smooth"
+    noise: str = "cauchy"
+    degrees_of_freedom: float = 3.0
+    neighbors: str = "add_remove"
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ValueError("epsilon must be positive")
+        if self.sensitivity not in SENSITIVITIES or self.noise not in NOISES or self.neighbors not in NEIGHBORS:
+            raise ValueError("sensitivity, noise or neighbors is unknown")
+        if not (math.isfinite(self.degrees_of_freedom) and self.degrees_of_freedom >= 1):
+            raise ValueError("degrees_of_freedom must be at least 1")
+
+    @property
+    def private(self) -> bool:
+        """Whether the release is differentially private."""
+        return self.sensitivity != "as_published"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest(Message):
+    """Ask a station for its noisy statistics."""
+
+    columns: Columns
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReply(Message):
+    """One station's noisy statistics.
+
+    Parameters
+    ----------
+    counts : ndarray
+        int64, shape (cells,): the tables of `model.table_names` by class, then the class counts where they are a query.
+    first, second : ndarray
+        float64, shape (numeric features, classes): mean and variance of every numeric feature in every class (``smooth``), mean and standard deviation
+        (``as_published``), or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
+    """
+
+    counts: NDArray[np.int64]
+    first: NDArray[np.float64]
+    second: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.counts.dtype != np.int64 or self.counts.ndim != 1:
+            raise ValueError("counts must be one-dimensional int64")
+        for name in ("first", "second"):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be a finite float64 matrix")
+        if self.first.shape != self.second.shape:
+            raise ValueError("first and second must have one shape")

@@ -1,0 +1,36 @@
+"""What runs at the stations."""
+
+from __future__ import annotations
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Station, partial
+from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, tally_station
+
+from .messages import ReleaseReply, ReleaseRequest
+from .model import perturb, summarise
+
+
+@partial
+def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
+    """Compute the station's statistics, charge the ledger, and return them with noise.
+
+    **Reveals** to central this station's noisy statistics, of the stated epsilon; not the scales of their noise, which depend on the data.
+    **Assumes** nothing about the others: the noise is whole at every station.
+    """
+    columns, settings = request.columns, request.settings
+    station.require_private(settings.private)
+    encoded = columns.read(station)
+    summary = summarise(columns.schema, columns.label, encoded, settings)
+    if settings.private:
+        station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
+    return perturb(summary, columns.schema, columns.label, settings)
+
+
+@partial
+def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+    """Score the station's rows by a model.
+
+    **Reveals** to central the sums of scores over all stations only.
+    **Assumes** that at least two stations do not collude with central.
+    """
+    return tally_station(station, request, NaiveBayes.from_dict)

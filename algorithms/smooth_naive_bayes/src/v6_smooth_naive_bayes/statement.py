@@ -1,0 +1,62 @@
+"""The privacy statement of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.federation import results
+from fedbayes.federation.horizontal import Columns
+
+from .messages import Settings
+from .model import asks_class_counts, numeric_names, query_epsilon, table_names
+
+NOT_PRIVATE = (
+    'sensitivity="as_published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
+    'and its noise is too small for its epsilon; use "smooth" or "global" for a promise'
+)
+
+
+def privacy_statement(columns: Columns, settings: Settings) -> dict[str, Any]:
+    """Return who learns what, and the promise in its parts."""
+    reveals = {
+        "researcher": "the model: noisy tables and moments over all stations",
+        "central": "every station's noisy statistics, each under the stated epsilon; not the scales of their noise",
+        "stations": "nothing of one another",
+    }
+    if not settings.private:
+        return results.not_private(NOT_PRIVATE, reveals)
+    return results.privacy(
+        True,
+        neighbors=settings.neighbors,
+        epsilon=settings.epsilon,
+        delta=0.0,
+        mechanism=_mechanism(settings),
+        composition=_composition(columns, settings),
+        sensitivity=_sensitivity(settings),
+        reveals=reveals,
+    )
+
+
+def _mechanism(settings: Settings) -> str:
+    if settings.sensitivity == "global":
+        return "discrete Laplace on counts, Laplace on sums, at each station"
+    tails = "Cauchy" if settings.noise == "cauchy" else f"Student-t with {settings.degrees_of_freedom:g} degrees"
+    return f"discrete Laplace on counts, {tails} noise scaled to smooth sensitivity on means and variances, at each station"
+
+
+def _composition(columns: Columns, settings: Settings) -> str:
+    schema, label = columns.schema, columns.label
+    tables, numeric = len(table_names(schema, label, settings)), len(numeric_names(schema, label))
+    own = ", the class counts" if asks_class_counts(schema, label, settings) else ""
+    share = query_epsilon(schema, label, settings)
+    twice = "; a replaced row is one that leaves and one that comes" if settings.neighbors == "replace_one" else ""
+    return (
+        f"sequential over {tables} tables{own} and {numeric} x 2 moments, epsilon {share:.6g} each under add_remove; "
+        f"parallel over classes and stations (disjoint rows){twice}"
+    )
+
+
+def _sensitivity(settings: Settings) -> str:
+    if settings.sensitivity == "global":
+        return "global, under public bounds: counts 1, sums of u in [-1, 1] 1, sums of u^2 - 1/2 1/2"
+    return "counts 1; means and variances: smooth sensitivity under add_remove, beta a function of epsilon alone"
