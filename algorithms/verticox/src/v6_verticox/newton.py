@@ -12,11 +12,13 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ConvergenceError
 
+from .model import check_collinear, check_far
+
 Vector = npt.NDArray[np.float64]
 UNIT = 8
 NEWTON = (2 * UNIT, UNIT)
 LONGEST_STEP = 0.5
-FAR = 25.0
+FAR = 7.0
 ROUNDING = 2.0**-31
 
 
@@ -140,6 +142,8 @@ def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int) -> 
     here = surface.start()
     information = surface.information(0, False)
     path.add(here, information)
+    if not ridge.any():
+        check_collinear(information, surface.names)
     lag, step, shrink = 0.0, 0, 1.0
     move, spread = _move(here, information, ridge, surface.events, shrink)
     while True:
@@ -156,7 +160,7 @@ def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int) -> 
         path.add(there, information)
         here, lag = there, min(abs(there.residual) / surface.events, 0.5)
         move, spread = _move(here, information, ridge, surface.events, 1.0)
-        _check_far(here.coefficients, surface.names)
+        check_far(here.coefficients, surface.names, FAR)
         if final:
             return Fit(here.coefficients + move, information, path, step)
 
@@ -192,12 +196,3 @@ def _settled(surface: Surface, step: int, point: Gradient, spread: float) -> Gra
 def _check_finite(point: Gradient, surface: Surface) -> None:
     if not np.all(np.abs(point.gradient) < 2.0**40):
         raise ConvergenceError("the fixed-point arithmetic left its range (expected once in a million fits); run again")
-
-
-def _check_far(coefficients: Vector, names: Sequence[str]) -> None:
-    """Refuse coefficients that no finite maximum explains."""
-    far = [name for name, value in zip(names, coefficients, strict=True) if abs(value) > FAR]
-    if far:
-        raise ConvergenceError(
-            f"the coefficients of {', '.join(far)} grow without limit (events are separated by them); leave them out or set a penalty"
-        )

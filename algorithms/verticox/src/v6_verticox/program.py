@@ -7,7 +7,7 @@ wires before the next stage; a few small ones are revealed to central by their s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,11 +67,11 @@ class Program:
     ----------
     engine : Party or Dealer
     layout : Layout
-    wires : dict of str to Wire
+    wires : mutable mapping of str to Wire
         What earlier stages left; new wires are added.
     """
 
-    def __init__(self, engine: Engine, layout: Layout, wires: dict[str, Wire]) -> None:
+    def __init__(self, engine: Engine, layout: Layout, wires: MutableMapping[str, Wire]) -> None:
         self.engine, self.layout, self.wires = engine, layout, wires
 
     def get(self, name: str) -> Wire:

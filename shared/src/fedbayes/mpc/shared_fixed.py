@@ -240,6 +240,18 @@ class Party(Engine):
         """Return this party's share of a uniform vector."""
         return expand_wide(self._key, f"random/{name}", shape)
 
+    def correction(self, name: str) -> Wide:
+        """Return a correction of the dealer.
+
+        Raises
+        ------
+        ValueError
+            When it is missing.
+        """
+        if name not in self._corrections:
+            raise ValueError("a correction of the dealer is missing")
+        return self._corrections[name]
+
     def enter(self, name: str, value: Wide) -> Wide:
         """Return this party's own value less a mask that the dealer knows too: what it sends to the others."""
         return value - expand_wide(self._key, f"enter/{name}", value.shape)
@@ -253,9 +265,10 @@ class Party(Engine):
         """Return this party's share of what the dealer computes."""
         if self.index != self.parties - 1:
             return expand_wide(self._key, f"deal/{name}", shape)
-        if name not in self._corrections or self._corrections[name].shape != shape:
-            raise ValueError("a correction of the dealer is missing or has another shape")
-        return self._corrections[name]
+        correction = self.correction(name)
+        if correction.shape != shape:
+            raise ValueError("a correction of the dealer has another shape than it must")
+        return correction
 
 
 class Dealer(Engine):

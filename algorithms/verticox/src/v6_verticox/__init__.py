@@ -1,0 +1,20 @@
+"""Cox regression on vertically split records: the remote functions."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.vertical import partial_match, partial_submit
+
+from .central import fit
+from .partial import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
+
+__all__ = [
+    "disclosure_settings",
+    "fit",
+    "partial_enter",
+    "partial_finish",
+    "partial_match",
+    "partial_open_channel",
+    "partial_permute",
+    "partial_prepare",
+    "partial_stage",
+    "partial_submit",
+]

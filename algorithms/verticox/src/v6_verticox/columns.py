@@ -1,0 +1,144 @@
+"""A station's own columns, checked and put in the common order: design matrix and outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from fedbayes.federation.errors import DataProblem, ThresholdError
+
+Matrix = npt.NDArray[np.float64]
+MOST_CATEGORIES = 50
+LARGEST_STANDARDISED = 2.0**12
+
+
+@dataclass(frozen=True)
+class Design:
+    """A station's features as numbers.
+
+    Parameters
+    ----------
+    columns : dict of str to list of str
+        Feature -> names of its design columns (one, or one a category but the first).
+    values : ndarray, (rows, columns)
+        Centred and divided by `scales`.
+    means : ndarray, (columns,)
+        Of the raw design columns; they stay at the station.
+    scales : ndarray, (columns,)
+        Powers of two near the standard deviations.
+    """
+
+    columns: dict[str, list[str]]
+    values: Matrix
+    means: Matrix
+    scales: Matrix
+
+
+def design(frame: Any, features: list[str], minimum_count: int) -> Design:
+    """Return the design columns of a station's features; text becomes one indicator a category, the first left out.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: missing or infinite values, a constant column, a rare category, too many categories.
+    """
+    names: dict[str, list[str]] = {}
+    blocks: list[Matrix] = []
+    for feature in features:
+        block, labels = _encoded(frame[feature], feature, minimum_count)
+        names[feature] = labels
+        blocks.append(block)
+    raw = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(frame), 0))
+    means, spread = raw.mean(axis=0), raw.std(axis=0)
+    flat = [label for labels in names.values() for label in labels]
+    for label, deviation, mean in zip(flat, spread, means, strict=True):
+        if deviation <= 1e-12 * max(1.0, abs(mean)):
+            raise DataProblem(f"feature '{label}' is constant; leave it out")
+    scales = 2.0 ** np.round(np.log2(spread)) if raw.shape[1] else spread
+    values = (raw - means) / scales
+    if values.size and np.max(np.abs(values)) > LARGEST_STANDARDISED:
+        far = flat[int(np.argmax(np.max(np.abs(values), axis=0)))]
+        raise DataProblem(f"feature '{far}' has values thousands of standard deviations away; transform it, e.g. by its log")
+    return Design(names, values, means, scales)
+
+
+def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str]]:
+    if column.isna().any():
+        raise DataProblem(f"feature '{feature}' has missing values; fill them in or drop the rows at every station")
+    if column.dtype.kind in "biuf":
+        values = column.to_numpy(dtype=np.float64)[:, None]
+        if not np.all(np.isfinite(values)):
+            raise DataProblem(f"feature '{feature}' has values that are not finite; correct the station's file")
+        return values, [feature]
+    texts = column.astype(str).str.strip()
+    labels, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
+    if len(labels) > MOST_CATEGORIES:
+        raise DataProblem(f"feature '{feature}' is text with too many categories; recode it")
+    if len(labels) < 2:
+        raise DataProblem(f"feature '{feature}' is constant; leave it out")
+    if np.min(np.bincount(codes)) < minimum_count:
+        raise DataProblem(f"feature '{feature}' has a category with fewer records than this node reveals; merge categories")
+    indicators = (codes[:, None] == np.arange(1, len(labels))[None, :]).astype(np.float64)
+    return indicators, [f"{feature}={label}" for label in labels[1:]]
+
+
+@dataclass(frozen=True)
+class Survival:
+    """The outcome holder's columns.
+
+    Parameters
+    ----------
+    time : ndarray of float, (rows,)
+    event : ndarray of int, (rows,)
+    stratum : ndarray of int, (rows,)
+    strata_names : list of str
+    """
+
+    time: Matrix
+    event: npt.NDArray[np.int_]
+    stratum: npt.NDArray[np.int_]
+    strata_names: list[str]
+
+
+def survival(frame: Any, time: str, event: str, strata: str | None, minimum_events: int) -> Survival:
+    """Return the outcome, checked.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column.
+    ThresholdError
+        When there are fewer events, or records in a stratum, than the node demands.
+    """
+    for name in (time, event):
+        if frame[name].isna().any():
+            raise DataProblem(f"outcome column '{name}' has missing values; drop these rows at every station")
+        if frame[name].dtype.kind not in "biuf":
+            raise DataProblem(f"outcome column '{name}' holds text; give numbers")
+    times = frame[time].to_numpy(dtype=np.float64)
+    if not np.all(np.isfinite(times)) or np.any(times < 0.0):
+        raise DataProblem(f"time column '{time}' has negative or infinite times; correct the station's file")
+    events = frame[event].to_numpy(dtype=np.float64)
+    if not np.all(np.isin(events, (0.0, 1.0))):
+        raise DataProblem(f"event column '{event}' must hold 1 for an event and 0 for a censored record, nothing else")
+    if events.sum() == 0:
+        raise DataProblem(f"event column '{event}' has no event; a Cox model needs events")
+    if events.sum() < minimum_events:
+        raise ThresholdError("there are fewer events than this node demands; use more records")
+    stratum, names = _strata(frame, strata)
+    if np.min(np.bincount(stratum)) < minimum_events:
+        raise ThresholdError("a stratum has fewer records than this node demands; merge strata")
+    return Survival(times, events.astype(np.int_), stratum, names)
+
+
+def _strata(frame: Any, strata: str | None) -> tuple[npt.NDArray[np.int_], list[str]]:
+    if strata is None:
+        return np.zeros(len(frame), dtype=np.int_), ["all"]
+    if frame[strata].isna().any():
+        raise DataProblem(f"strata column '{strata}' has missing values; fill them in")
+    labels, codes = np.unique(frame[strata].astype(str).to_numpy(dtype=str), return_inverse=True)
+    if len(labels) > MOST_CATEGORIES:
+        raise DataProblem(f"strata column '{strata}' has too many strata; bin it")
+    return codes.astype(np.int_), [str(label) for label in labels]

@@ -1,0 +1,197 @@
+"""What travels in the rounds of vertical Cox regression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from fedbayes.federation import Message
+
+STAGES = ("features", "relative_risk", "combine", "weigh", "refine", "last", "information")
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Message):
+    """The columns asked for, and who plays which part.
+
+    Parameters
+    ----------
+    time, event : str
+        Outcome columns.
+    features : list of str
+    strata : str or None
+        Column of the outcome holder.
+    stations : list of int
+        Organizations with data.
+    helper : int
+        The dealer.
+    id_column : str or None
+        None: the stations' rows are in the same order.
+    """
+
+    time: str
+    event: str
+    features: list[str]
+    strata: str | None
+    stations: list[int]
+    helper: int
+    id_column: str | None
+
+    def __post_init__(self) -> None:
+        """Check the roles."""
+        if len(self.stations) < 2 or self.helper in self.stations:
+            raise ValueError("vertical Cox regression takes two or more data stations and a helper that is none of them")
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareRequest(Message):
+    """Put the rows in the common order, check and scale the columns."""
+
+    question: Question
+    rows: int
+    order: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Message):
+    """What the outcome holder tells of its columns: counts and times of groups of events, no single record."""
+
+    events: int
+    strata: list[int]
+    strata_names: list[str]
+    log_likelihood: float
+    edges: list[float]
+    edge_strata: list[int]
+    edge_rows: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareReply(Message):
+    """The station's design columns by feature, the power of two each is divided by, and its rows."""
+
+    columns: dict[str, list[str]]
+    scales: list[float]
+    rows: int
+    outcome: Outcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan(Message):
+    """Roles and shapes once everything is prepared.
+
+    Parameters
+    ----------
+    holders : list of int
+        Share holders; the outcome holder is the last one.
+    widths : list of int
+        Design columns of each.
+    helper : int
+    rows : int
+    strata : list of int
+        Rows of each stratum.
+    """
+
+    holders: list[int]
+    widths: list[int]
+    helper: int
+    rows: int
+    strata: list[int]
+
+    def __post_init__(self) -> None:
+        """Check shapes."""
+        if len(self.holders) != len(self.widths) or len(set(self.holders)) < 2 or self.helper in self.holders:
+            raise ValueError("the plan's roles do not fit together")
+        if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:
+            raise ValueError("the plan's shapes do not fit together")
+
+
+@dataclass(frozen=True, slots=True)
+class StageInfo(Message):
+    """One stage of the arithmetic; see `program.Stage`."""
+
+    kind: str
+    step: int
+    version: int
+    source: str
+    first: int
+    second: int
+    rows: list[int]
+
+    def __post_init__(self) -> None:
+        """Check the stage."""
+        if self.kind not in STAGES or not 0 <= self.step < 1000 or not 0 <= self.version < 1000:
+            raise ValueError("a stage is malformed")
+        if not 0 <= self.first < 1024 or not 0 <= self.second < 1024:
+            raise ValueError("coefficients of a refinement are out of range")
+
+
+@dataclass(frozen=True, slots=True)
+class EnterRequest(Message):
+    """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages."""
+
+    plan: Plan
+    step: int
+    coefficients: list[float]
+    stages: list[StageInfo]
+    inputs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EnterReply(Message):
+    """Sealed for the outcome holder."""
+
+    sealed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteRequest(Message):
+    """The stations' masked vectors and the dealer's corrections, sealed for the outcome holder."""
+
+    plan: Plan
+    step: int
+    inputs: dict[int, bytes]
+    corrections: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteReply(Message):
+    """Sorted under a new mask; sealed for each share holder."""
+
+    sealed: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class StageRequest(Message):
+    """The others' openings of the previous stage, and the stage to compute."""
+
+    plan: Plan
+    stage: StageInfo
+    previous: str
+    openings: dict[int, bytes]
+    permuted: bytes
+    corrections: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StageReply(Message):
+    """Openings sealed for each other share holder, and shares of what central may know."""
+
+    sealed: dict[int, bytes]
+    revealed: dict[str, np.ndarray[Any, Any]]
+    frac_bits: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRequest(Message):
+    """The final coefficients of this station's columns (in its own scale)."""
+
+    plan: Plan
+    coefficients: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class FinishReply(Message):
+    """Masked sum of coefficient times mean over the station's columns, 40 fractional bits."""
+
+    masked: np.ndarray[Any, Any]

@@ -1,0 +1,220 @@
+"""What a station does in each round of vertical Cox regression."""
+
+from __future__ import annotations
+
+import numpy as np
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.mpc.secure_sum import pairwise_mask
+from fedbayes.mpc.wide import Wide
+
+from .columns import design, survival
+from .holder import PURPOSE, KeptWires, ShareHolder, dealt, input_names, layout, revealed_words, stage_of
+from .messages import (
+    EnterReply,
+    EnterRequest,
+    FinishReply,
+    FinishRequest,
+    PermuteReply,
+    PermuteRequest,
+    PrepareReply,
+    PrepareRequest,
+    StageReply,
+    StageRequest,
+)
+from .outcome import describe
+from .program import Program, pack, reorder
+from .roles import OutcomeHolder, as_indices, masked_input
+from .shared_newton import FEATURE_BITS
+
+OFFSET_BITS = 40
+LARGEST_PREDICTOR = 11.0
+
+
+@partial
+def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
+    """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
+
+    **Reveals** to central: which features are here and their categories, each scale as a power of two, and from the outcome
+    holder what `outcome.describe` says.
+    """
+    question = request.question
+    station.require_private(False)
+    present = set(station.columns)
+    outcome = [name for name in (question.time, question.event) if name in present]
+    strata = [question.strata] if question.strata in present and len(outcome) == 2 else []
+    features = [name for name in question.features if name in present]
+    if question.id_column is not None and question.id_column not in present:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    identifier = [] if question.id_column is None else [question.id_column]
+    if not features and not outcome:
+        return PrepareReply({}, [], request.rows, None)
+    frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
+    frame = frame.iloc[_places(station, request, len(frame))]
+    limit = max(station.policy.minimum_count, 1)
+    own = design(frame, features, limit)
+    labels = [label for names in own.columns.values() for label in names]
+    station.keep("design", values=own.values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
+    described = None
+    if len(outcome) == 2:
+        found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
+        station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum)
+        described = describe(found, limit)
+    elif outcome:
+        raise DataProblem(f"column '{outcome[0]}' is here without the other outcome column; both must be at one station")
+    return PrepareReply(own.columns, [float(scale) for scale in own.scales], len(frame), described)
+
+
+def _places(station: Station, request: PrepareRequest, rows: int) -> np.ndarray:  # type: ignore[type-arg]
+    """Return this station's rows in the common order."""
+    question = request.question
+    if question.id_column is None:
+        return np.arange(rows)
+    setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
+    workspace = Workspace(station, setup)
+    workspace.receive(Delivery(setup, request.rows, [], request.order, b"", [], []))
+    if request.rows < station.policy.minimum_rows:
+        raise ThresholdError("fewer records are common to all stations than this node demands")
+    places: np.ndarray = workspace.own_rows(rows)[workspace.order_of(station.organization)]  # type: ignore[type-arg]
+    return places
+
+
+@partial
+def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
+    """Send the private vector of a step, masked, to the outcome holder; the helper deals.
+
+    **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
+    """
+    plan = request.plan
+    if station.organization == plan.helper:
+        return EnterReply(dealt(station, plan, request.step, request.stages, request.inputs))
+    holder = ShareHolder(station, plan)
+    kept = station.kept("design")["values"]
+    found = [(name, width) for name, index, width in input_names(plan, request.step) if index == holder.index]
+    if len(found) != 1 or kept.shape != (plan.rows, plan.widths[holder.index]):
+        raise MessageError("this station has other columns than the plan says; start the job again")
+    name = found[0][0]
+    if request.step == 0:
+        values = Wide.encode(kept, FEATURE_BITS)
+    else:
+        values = Wide.encode(_relative_risk(station, request.coefficients), layout(plan).factor_bits())
+    sent = {name: masked_input(holder.key, name, values)}
+    holder.once(f"input|{name}", sent)
+    if holder.owns_outcome:
+        return EnterReply(b"")
+    return EnterReply(station.channel.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
+
+
+def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:  # type: ignore[type-arg]
+    """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
+    design_kept = station.kept("design")
+    beta = np.asarray(coefficients, dtype=np.float64)
+    predictor = design_kept["values"] @ beta
+    if not np.max(predictor) <= LARGEST_PREDICTOR:
+        worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
+        raise DataProblem(
+            f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, or it separates "
+            "the events); transform it, leave it out or set a penalty"
+        )
+    return np.asarray(np.exp(predictor)[:, None])
+
+
+@partial
+def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
+    """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
+
+    **Reveals** to the other share holders uniform vectors and a uniform permutation.
+    """
+    plan, step = request.plan, request.step
+    holder = ShareHolder(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder sorts")
+    outcome = station.kept("outcome")
+    sorter = OutcomeHolder(holder.key, outcome["time"], outcome["event"], outcome["stratum"])
+    engine = holder.engine(step, request.corrections)
+    received: dict[str, Wide] = {}
+    for name, index, _ in input_names(plan, step):
+        sender = plan.holders[index]
+        if sender not in request.inputs:
+            raise MessageError("the input of a station is missing; start the job again")
+        received[name] = _own_or_unsealed(holder, sender, request.inputs[sender], step)[name]
+    if step == 0:
+        joined = Wide.concatenate(list(received.values()))
+        published = {"features": sorter.permuted(joined, engine.correction("features"))}
+        published.update(sorter.entries(engine, plan.strata))
+    else:
+        published = {
+            name: sorter.permuted(array, engine.correction(f"delta|{name}")) for name, array in received.items()
+        }
+    holder.once(f"published|{step}", published)
+    station.keep(f"published-names|{step}", names=np.array(list(published)))
+    published["tau"] = Wide.from_words(np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1))
+    return PermuteReply(holder.seal_all(published, f"published|{step}"))
+
+
+def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int) -> dict[str, Wide]:
+    if sender != holder.station.organization:
+        return holder.unseal(sender, sealed, f"input|{step}")
+    names = [name for name, index, _ in input_names(holder.plan, step) if index == holder.index]
+    return {name: Wide.from_words(holder.station.kept(f"input|{name}")["0"]) for name in names}
+
+
+@partial
+def partial_stage(station: Station, request: StageRequest) -> StageReply:
+    """Compute one stage of the private Newton step on shares.
+
+    **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
+    information matrix, a scalar residual and (at the end) the baseline hazard at a few times: uniform but for their sum.
+    """
+    holder = ShareHolder(station, request.plan)
+    stage = stage_of(request.stage)
+    program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
+    holder.receive(program, request.previous, request.openings)
+    if stage.kind in ("features", "relative_risk"):
+        permuted, tau = _published(holder, stage.step, request.permuted)
+        if stage.kind == "features":
+            _entered(program, permuted)
+        outgoing = reorder(program.run(stage, permuted), tau)
+    else:
+        outgoing = program.run(stage)
+    words, frac_bits = revealed_words(outgoing)
+    label = f"{stage.kind}|{stage.label}"
+    return StageReply(holder.open(program, label, outgoing), words, frac_bits)
+
+
+def _published(holder: ShareHolder, step: int, sealed: bytes) -> tuple[dict[str, Wide], np.ndarray]:  # type: ignore[type-arg]
+    """Return what the outcome holder published in this step, and the permutation tau."""
+    if holder.owns_outcome:
+        kept = holder.station.kept(f"published|{step}")
+        names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
+        outcome = holder.station.kept("outcome")
+        sorter = OutcomeHolder(holder.key, outcome["time"], outcome["event"], outcome["stratum"])
+        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}, sorter.tau
+    published = holder.unseal(holder.plan.holders[-1], sealed, f"published|{step}")
+    return published, as_indices(published.pop("tau").low if "tau" in published else np.zeros(0))
+
+
+def _entered(program: Program, published: dict[str, Wide]) -> None:
+    for name in ("d", "0.0/reciprocal"):
+        shape, bits = program.entry(name)
+        public = published[name]
+        program.wires[name] = program.engine.entered(name, program.layout.owner, public, shape, bits)
+
+
+@partial
+def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
+    """Return coefficient times mean, summed over the own columns, masked for the sum over the stations.
+
+    **Reveals** to central the sum over all stations alone: the linear predictor at the mean.
+    """
+    plan = request.plan
+    holder = ShareHolder(station, plan)
+    kept = station.kept("design")
+    own = float(np.asarray(request.coefficients, dtype=np.float64) @ (kept["means"] / kept["scales"]))
+    if abs(own) >= 2.0 ** (62 - OFFSET_BITS):
+        raise DataProblem("coefficient times mean is out of range; centre the features of this station")
+    value = np.array([round(own * 2.0**OFFSET_BITS)], dtype=np.int64).astype(np.uint64)
+    keys = {peer: station.channel.key(peer, f"{PURPOSE}|offset") for peer in holder.peers}
+    return FinishReply(value + pairwise_mask(station.organization, keys, "offset", (1,)))

@@ -1,0 +1,100 @@
+"""What `fit` returns: model, privacy statement, diagnostics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from fedbayes.federation import Federation
+from fedbayes.federation import results as common
+
+from .model import coefficient_table, likelihood_ratio
+from .options import FitOptions
+from .setup import Prepared
+
+Vector = npt.NDArray[np.float64]
+
+NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise"
+
+
+def model_json(
+    prepared: Prepared,
+    options: FitOptions,
+    coefficients: Vector,
+    information: Vector,
+    hazard: Vector,
+    gain: float,
+    offset: float,
+) -> dict[str, Any]:
+    """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
+
+    `offset` is the linear predictor at the mean of every feature: the baseline is that of a record at the mean.
+    """
+    outcome = prepared.outcome
+    null = outcome.log_likelihood
+    return {
+        "kind": "cox",
+        "ties": options.ties,
+        "penalty": options.penalty,
+        "time": options.time,
+        "event": options.event,
+        "strata": options.strata,
+        "features": list(options.features),
+        "coefficients": coefficient_table(prepared.names, coefficients, information),
+        "covariance": np.linalg.inv(information).tolist(),
+        "log_likelihood": null + gain,
+        "null_log_likelihood": null,
+        "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
+        "offset": offset,
+        "baseline": baseline_json(prepared, hazard),
+        "records": prepared.plan.rows,
+        "events": outcome.events,
+    }
+
+
+def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
+    """Return the cumulative baseline hazard at the mean, by stratum, at times with several events between them."""
+    outcome = prepared.outcome
+    codes, edges = np.array(outcome.edge_strata, dtype=int), np.array(outcome.edges, dtype=float)
+    strata = []
+    for code, name in enumerate(outcome.strata_names):
+        chosen = codes == code
+        cumulative = hazard[chosen]
+        strata.append(
+            {
+                "stratum": name,
+                "time": edges[chosen].tolist(),
+                "cumulative_hazard": cumulative.tolist(),
+                "survival": np.exp(-cumulative).tolist(),
+            }
+        )
+    if len(strata) == 1:
+        return {key: value for key, value in strata[0].items() if key != "stratum"}
+    return {"strata": strata}
+
+
+def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str, Any]:
+    """Return the privacy statement: what each role learns."""
+    owner = federation.name(prepared.plan.holders[-1])
+    base = {
+        "researcher": "coefficients, covariance, log-likelihood, baseline hazard at times with several events between them, "
+        "linear predictor at the mean, numbers of records and events, categories of text features",
+        "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
+    }
+    if solver == "private_newton":
+        base["aggregator"] = (
+            "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
+            "scales of the features as powers of two"
+        )
+        base["stations"] = f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
+    else:
+        base["aggregator"] = (
+            "coefficients and gradient of every step, the features' covariance matrix, no record-level value"
+        )
+        base["stations"] = (
+            f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
+            "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
+            "the coefficients of the steps solves for the columns; the other stations learn uniformly distributed vectors"
+        )
+    return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)

@@ -1,0 +1,174 @@
+"""The partial likelihood as central evaluates it over rounds, seeing nothing but gradients and information matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ConvergenceError
+from fedbayes.mpc.wide import Wide
+
+from .holder import layout
+from .messages import (
+    EnterReply,
+    EnterRequest,
+    PermuteReply,
+    PermuteRequest,
+    Plan,
+    StageInfo,
+    StageReply,
+    StageRequest,
+)
+from .newton import NEWTON, Gradient
+from .program import START
+from .setup import Prepared
+
+Vector = npt.NDArray[np.float64]
+SPARE_ROUNDS = 3
+
+
+class FederatedSurface:
+    """Rounds of the private solver, as `newton.Surface`.
+
+    Parameters
+    ----------
+    federation : Federation
+    prepared : Prepared
+    max_rounds : int
+        The job's limit.
+
+    Notes
+    -----
+    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual, and at the last step the baseline hazard.
+    """
+
+    def __init__(self, federation: Federation, prepared: Prepared, max_rounds: int) -> None:
+        self.federation, self.plan, self.max_rounds = federation, prepared.plan, max_rounds
+        self.events, self.rows = float(prepared.outcome.events), prepared.plan.rows
+        self.names: Sequence[str] = prepared.names
+        self.edge_rows = list(prepared.outcome.edge_rows)
+        self.hazard: Vector = np.zeros(0)
+        self._layout = layout(prepared.plan)
+        self._source, self._version = START, 0
+        self._coefficients: Vector = np.zeros(len(prepared.names))
+        self._openings: dict[int, dict[int, bytes]] = {}
+        self._previous = ""
+
+    def start(self) -> Gradient:
+        """Evaluate at zero coefficients: five rounds."""
+        stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
+        permuted = self._enter(0, stages)
+        self._stage(stages[0], permuted)
+        revealed = self._stage(stages[1])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
+
+    def evaluate(self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]]) -> Gradient:
+        """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals."""
+        stages = [_info("relative_risk", step)]
+        if len(self._layout.groups()) > 1:
+            stages.append(_info("combine", step))
+        for version, pair in enumerate(plan, start=1):
+            stages.append(_info("weigh" if version == 1 else "refine", step, version, self._source, pair))
+            self._source = f"{step}.{version}/reciprocal"
+        self._version, self._coefficients = len(plan), coefficients
+        stages += [_info("last", step, self._version), _info("information", step, self._version, rows=self.edge_rows)]
+        self._check_rounds(len(stages) + 2)
+        permuted = self._enter(step, stages)
+        revealed = self._stage(stages[0], permuted)
+        for stage in stages[1:-1]:
+            revealed = self._stage(stage)
+        return self._gradient(revealed)
+
+    def refine(self, step: int) -> Gradient:
+        """Refine the reciprocals once more: three rounds, one of the dealer alone."""
+        self._check_rounds(4)
+        self._version += 1
+        stages = [
+            _info("refine", step, self._version, self._source, NEWTON),
+            _info("last", step, self._version),
+            _info("information", step, self._version, rows=self.edge_rows),
+        ]
+        self._source = f"{step}.{self._version}/reciprocal"
+        request = EnterRequest(self.plan, step, [], stages, False)
+        corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
+        self._stage(stages[0], corrections=corrections[self.plan.helper].sealed)
+        return self._gradient(self._stage(stages[1]))
+
+    def information(self, step: int, final: bool) -> Vector:
+        """Return the information matrix: one round; the last time with the baseline hazard."""
+        rows = self.edge_rows if final else []
+        revealed = self._stage(_info("information", step, self._version, rows=rows))
+        if "baseline" in revealed:
+            self.hazard = revealed["baseline"].ravel()
+        return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
+
+    def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
+        residual = self.events - float(revealed["residual"].ravel()[0])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual)
+
+    def _check_rounds(self, needed: int) -> None:
+        if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
+            raise ConvergenceError("no convergence within max_rounds; raise max_rounds, the tolerance or the penalty")
+
+    def _enter(self, step: int, stages: list[StageInfo]) -> dict[int, bytes]:
+        """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone."""
+        plan, start = self.plan, 0
+        requests: dict[int, EnterRequest] = {plan.helper: EnterRequest(plan, step, [], stages, True)}
+        for member, width in zip(plan.holders, plan.widths, strict=True):
+            own = [float(value) for value in self._coefficients[start : start + width]]
+            start += width
+            if width:
+                requests[member] = EnterRequest(plan, step, own if step else [], [], True)
+        entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
+        inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
+        request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed)
+        owner = plan.holders[-1]
+        return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].sealed
+
+    def _stage(
+        self, stage: StageInfo, permuted: dict[int, bytes] | None = None, corrections: bytes = b""
+    ) -> dict[str, Vector]:
+        """One round at the share holders; return what its shares reveal together."""
+        plan = self.plan
+        requests = {
+            member: StageRequest(
+                plan,
+                stage,
+                self._previous,
+                {peer: sealed[member] for peer, sealed in self._openings.items() if peer != member},
+                (permuted or {}).get(member, b""),
+                corrections if member == plan.holders[-1] else b"",
+            )
+            for member in plan.holders
+        }
+        replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
+        self._openings = {member: reply.sealed for member, reply in replies.items() if reply.sealed}
+        self._previous = f"{stage.kind}|{stage.step}.{stage.version}" if self._openings else ""
+        return _added(list(replies.values()))
+
+
+def _info(
+    kind: str,
+    step: int,
+    version: int = 0,
+    source: str = "",
+    pair: tuple[int, int] = (0, 0),
+    rows: Sequence[int] = (),
+) -> StageInfo:
+    return StageInfo(kind, step, version, source, pair[0], pair[1], list(rows))
+
+
+def _added(replies: list[StageReply]) -> dict[str, Vector]:
+    """Return the sums of the shares, as real numbers."""
+    revealed: dict[str, Vector] = {}
+    for name, bits in replies[0].frac_bits.items():
+        total = Wide.from_words(replies[0].revealed[name])
+        for reply in replies[1:]:
+            total = total + Wide.from_words(reply.revealed[name])
+        revealed[name] = total.decode(bits)
+    return revealed
+
+
+__all__ = ["FederatedSurface", "Plan"]

@@ -1,0 +1,137 @@
+"""The pooled Cox model against lifelines and statsmodels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from v6_verticox import model, survival
+
+
+def prepared(paper_data, name):
+    frame = paper_data(name)
+    if name == "lung":
+        frame = frame.drop(columns=["inst"]).dropna()
+    frame = pd.get_dummies(frame, drop_first=True, dtype=float)
+    if name == "seer_breast":
+        frame = frame[[column for column in frame if not column.startswith("6th")]]
+    return frame, [column for column in frame if column not in ("time", "event")]
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+@pytest.mark.parametrize("name", ["rossi", "lung", "gbsg2", "veteran", "seer_breast"])
+def test_parity_with_statsmodels(paper_data, name, ties):
+    from statsmodels.duration.hazard_regression import PHReg
+
+    frame, features = prepared(paper_data, name)
+    values = frame[features].to_numpy(dtype=float)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)
+    found = model.fit(risk, values, features)
+    centred = values - values.mean(axis=0)
+    oracle = PHReg(frame["time"], centred, status=frame["event"], ties=ties).fit(start_params=found.coefficients, disp=0)
+    np.testing.assert_allclose(found.coefficients, oracle.params, atol=1e-6)
+    assert found.log_likelihood == pytest.approx(oracle.llf, abs=1e-6)
+    table = model.coefficient_table(features, found.coefficients, found.information)
+    np.testing.assert_allclose([row["standard_error"] for row in table], oracle.bse, rtol=1e-5)
+    np.testing.assert_allclose([row["p"] for row in table], oracle.pvalues, atol=1e-6)
+
+
+def test_parity_with_lifelines(paper_data):
+    from lifelines import CoxPHFitter
+    from lifelines.utils import concordance_index
+
+    frame, features = prepared(paper_data, "rossi")
+    oracle = CoxPHFitter().fit(frame, "time", "event", fit_options={"precision": 1e-12})
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
+    values = frame[features].to_numpy(dtype=float)
+    found = model.fit(risk, values, features)
+    np.testing.assert_allclose(found.coefficients, oracle.params_[features], atol=1e-6)
+    predictor = values @ found.coefficients
+    index = survival.concordance(frame["time"].to_numpy(), frame["event"].to_numpy(), predictor)
+    assert index == pytest.approx(concordance_index(frame["time"], -predictor, frame["event"]), abs=1e-12)
+    breslow = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    times, hazard = model.baseline_hazard(breslow, frame["time"].to_numpy(), predictor - predictor.mean())
+    expected = oracle.baseline_cumulative_hazard_["baseline cumulative hazard"].loc[times]
+    np.testing.assert_allclose(hazard, expected, rtol=1e-4)
+
+
+def test_strata(paper_data):
+    from lifelines import CoxPHFitter
+
+    frame, _ = prepared(paper_data, "rossi")
+    features = ["fin", "age", "mar", "paro", "prio"]
+    oracle = CoxPHFitter().fit(frame[[*features, "race", "time", "event"]], "time", "event", strata=["race"], fit_options={"precision": 1e-12})
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), frame["race"].to_numpy(), "efron")
+    found = model.fit(risk, frame[features].to_numpy(dtype=float), features)
+    np.testing.assert_allclose(found.coefficients, oracle.params_[features], atol=1e-6)
+
+
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_derivatives_by_differences(ties):
+    rng = np.random.default_rng(1)
+    x, time, event = rng.normal(size=(40, 3)), rng.integers(1, 9, 40).astype(float), rng.integers(0, 2, 40)
+    risk, beta, step = model.RiskSets.of(time, event, ties=ties), np.array([0.3, -0.2, 0.5]), 1e-5
+    here = model.evaluate(risk, x, beta)
+    for column in range(3):
+        shift = step * np.eye(3)[column]
+        above, below = model.evaluate(risk, x, beta + shift), model.evaluate(risk, x, beta - shift)
+        assert here.gradient[column] == pytest.approx((above.log_likelihood - below.log_likelihood) / (2 * step), rel=1e-5)
+        np.testing.assert_allclose(-here.information[column], (above.gradient - below.gradient) / (2 * step), atol=1e-5)
+    np.testing.assert_allclose(x.T @ model.martingale_residuals(risk, x @ beta), here.gradient, atol=1e-9)
+
+
+def test_collinear_features_are_named(paper_data):
+    frame = pd.get_dummies(paper_data("seer_breast"), drop_first=True, dtype=float)
+    features = [column for column in frame if column.startswith(("6th", "T Stage", "N Stage", "Age"))]
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    with pytest.raises(ArgumentError, match="6th Stage") as refusal:
+        model.fit(risk, frame[features].to_numpy(), features)
+    assert "Age" not in str(refusal.value)
+    penalised = model.fit(risk, frame[features].to_numpy(), features, penalty=1.0)
+    assert np.all(np.isfinite(penalised.coefficients))
+
+
+def test_separation_is_named():
+    time, event = np.arange(1.0, 41.0), np.ones(40, dtype=int)
+    separating = (np.arange(40) < 20).astype(float)
+    risk = model.RiskSets.of(time, event)
+    with pytest.raises(ConvergenceError, match="early"):
+        model.fit(risk, separating[:, None], ["early"], max_steps=200)
+
+
+def test_constant_column_is_named():
+    risk = model.RiskSets.of(np.arange(1.0, 9.0), np.ones(8, dtype=int))
+    with pytest.raises(ArgumentError, match="flat"):
+        model.fit(risk, np.ones((8, 1)), ["flat"])
+
+
+def slow_concordance(time, event, risk):
+    pairs = agreeing = 0.0
+    for i in range(len(time)):
+        for j in range(len(time)):
+            if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j])):
+                pairs += 1
+                agreeing += 1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0
+    return agreeing / pairs
+
+
+def test_concordance_against_the_slow_definition():
+    rng = np.random.default_rng(2)
+    time, event, risk = rng.integers(1, 8, 60).astype(float), rng.integers(0, 2, 60), rng.integers(0, 5, 60).astype(float)
+    assert survival.concordance(time, event, risk) == pytest.approx(slow_concordance(time, event, risk), abs=1e-12)
+    with pytest.raises(ValueError, match="compared"):
+        survival.concordance(time, np.zeros(60), risk)
+
+
+def test_brier_without_censoring_is_the_mean_square():
+    time, event = np.array([1.0, 2.0, 3.0, 4.0]), np.ones(4, dtype=int)
+    predicted = np.full((4, 1), 0.5)
+    np.testing.assert_allclose(survival.brier_scores(time, event, predicted, np.array([2.5])), [0.25])
+    assert survival.integrated_brier(time, event, np.full((4, 2), 0.5), np.array([1.5, 3.5])) == pytest.approx(0.25)
+
+
+def test_calibration_groups_cover_everybody():
+    rng = np.random.default_rng(3)
+    time, event = rng.exponential(size=100), np.ones(100, dtype=int)
+    groups = survival.calibration(time, event, rng.uniform(size=100), 0.7, 5)
+    assert sum(group["records"] for group in groups) == 100
+    assert all(group["predicted"] <= later["predicted"] for group, later in zip(groups, groups[1:], strict=False))
