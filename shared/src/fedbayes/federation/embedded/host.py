@@ -21,6 +21,10 @@ PRELOAD = (
     "vantage6.algorithm.tools.decorators",
     "fedbayes.federation",
     "fedbayes.federation.channel",
+    "fedbayes.dp.shares",
+    "cryptography.hazmat.backends.openssl.backend",
+    "cryptography.hazmat.primitives.ciphers.aead",
+    "cryptography.hazmat.primitives.kdf.hkdf",
 )
 
 

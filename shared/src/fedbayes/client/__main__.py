@@ -1,0 +1,5 @@
+"""``python -m fedbayes.client``: the command."""
+
+from .cli import main
+
+main()

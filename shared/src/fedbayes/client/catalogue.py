@@ -1,0 +1,79 @@
+"""Which algorithms are installed, and what can be asked of them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from dataclasses import dataclass
+from typing import Any
+
+PREFIX = "v6_"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One remote function: its name, its arguments as text, the first line of its documentation."""
+
+    name: str
+    arguments: tuple[str, ...]
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """One installed algorithm; `problem` tells why it cannot be imported."""
+
+    name: str
+    summary: str
+    functions: tuple[Function, ...]
+    problem: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        functions = [
+            {"name": function.name, "arguments": list(function.arguments), "summary": function.summary}
+            for function in self.functions
+        ]
+        return {"name": self.name, "summary": self.summary, "functions": functions, "problem": self.problem}
+
+
+def installed() -> list[Algorithm]:
+    """Return every installed algorithm, by name."""
+    names = sorted({module.name for module in pkgutil.iter_modules() if module.name.startswith(PREFIX)})
+    return [_describe(name) for name in names]
+
+
+def _describe(module_name: str) -> Algorithm:
+    name = module_name.removeprefix(PREFIX)
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as problem:
+        return Algorithm(name, "", (), f"cannot be imported ({type(problem).__name__})")
+    exported = [(entry, getattr(module, entry)) for entry in getattr(module, "__all__", ())]
+    callable_by_researcher = [
+        (entry, function)
+        for entry, function in exported
+        if getattr(function, "fedbayes_remote", None) == "central" or entry == "disclosure_settings"
+    ]
+    functions = tuple(
+        Function(entry, _arguments(function), _first_line(function)) for entry, function in callable_by_researcher
+    )
+    return Algorithm(name, _first_line(module), functions)
+
+
+def _arguments(function: Any) -> tuple[str, ...]:
+    signature = getattr(function, "fedbayes_arguments", None)
+    if signature is None:
+        return ()
+    return tuple(_argument(parameter) for parameter in list(signature.parameters.values())[1:])
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    if parameter.default is inspect.Parameter.empty:
+        return parameter.name
+    return f"{parameter.name}={parameter.default!r}"
+
+
+def _first_line(thing: Any) -> str:
+    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].strip()

@@ -1,0 +1,74 @@
+"""``fedbayes show`` and ``fedbayes algorithms``: what there is, on the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from .exits import UsageProblem
+from .files import check_output, write_text
+from .kinds import NETWORK, kind_of, read_result
+
+
+def list_algorithms(as_json: bool) -> None:
+    """Print the installed algorithms with their functions and arguments."""
+    from rich.console import Console
+
+    from .catalogue import installed
+
+    found = installed()
+    if as_json:
+        print(json.dumps([algorithm.to_dict() for algorithm in found], indent=1))
+        return
+    console = Console()
+    if not found:
+        console.print("no algorithm is installed: install a package whose name starts with v6_")
+    for algorithm in found:
+        console.print(f"[bold]{algorithm.name}[/bold]  ", end="")
+        console.print(algorithm.problem or algorithm.summary, markup=False, highlight=False)
+        for function in algorithm.functions:
+            call = f"  {function.name}({', '.join(function.arguments)})"
+            console.print(call, markup=False, highlight=False)
+            if function.summary:
+                console.print(f"      {function.summary}", style="dim", markup=False, highlight=False)
+
+
+def show_result(path: Path, report: Path | None, export: Path | None) -> None:
+    """Print a result; write its report and its network if asked.
+
+    Raises
+    ------
+    UsageProblem
+        If a file is wrong, or a network is asked of a result without one.
+    """
+    from rich.console import Console
+
+    from .terminal import print_result
+
+    for option, target in (("--report", report), ("--export", export)):
+        if target is not None:
+            check_output(option, target)
+    result = read_result(path)
+    print_result(Console(), result)
+    if report is not None:
+        from .report import render
+
+        write_text(report, render(result, path.stem))
+        print(f"report: {report}")
+    if export is not None:
+        write_text(export, _exported(result.get("model"), export))
+        print(f"network: {export}")
+
+
+def _exported(model: Any, path: Path) -> str:
+    if kind_of(model) != NETWORK:
+        raise UsageProblem("--export: the result holds no Bayesian network")
+    from ..bayes.bif import to_bif
+    from ..bayes.network import BayesianNetwork
+    from ..bayes.xdsl import to_xdsl
+
+    writers = {".bif": to_bif, ".xdsl": to_xdsl}
+    if path.suffix not in writers:
+        raise UsageProblem(f"--export: the file must end in one of: {', '.join(writers)}")
+    return writers[path.suffix](BayesianNetwork.from_dict(model))

@@ -1,0 +1,45 @@
+"""How the command ends: exit codes, and one readable line for every error."""
+
+from __future__ import annotations
+
+OK = 0
+FAILED = 1
+USAGE = 2
+REFUSED = 3
+INTERRUPTED = 130
+
+CODES = f"""Exit codes: {OK} done; {FAILED} the task failed; {USAGE} wrong usage or argument; {REFUSED} refused for privacy
+(a limit or a budget of a node); {INTERRUPTED} interrupted, the task was killed."""
+
+REFUSALS = ("PrivacyViolation", "LedgerExhausted")
+MISUSES = ("UserInputError", "UsageProblem", "SchemaError")
+
+
+class UsageProblem(Exception):
+    """The command was called wrongly; the message names the option or file and the remedy."""
+
+
+class TaskFailed(Exception):
+    """The task ended without a result, or the server did not do as asked."""
+
+
+def code_of(error: BaseException) -> int:
+    """Return the exit code of an error.
+
+    Kinds are compared by the names of their classes, so that nothing heavy is imported to say that an option is missing.
+    """
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if isinstance(error, KeyboardInterrupt) or "Abort" in names:
+        return INTERRUPTED
+    if hasattr(error, "format_message") or names & set(MISUSES):
+        return USAGE
+    return REFUSED if names & set(REFUSALS) else FAILED
+
+
+def line_of(error: BaseException) -> str:
+    """Return what the terminal shows of an error: one line, no traceback."""
+    if code_of(error) == INTERRUPTED:
+        return "interrupted; the task was stopped"
+    told = error.format_message() if hasattr(error, "format_message") else str(error)
+    text = " ".join(str(told).split())
+    return text or type(error).__name__

@@ -1,0 +1,25 @@
+"""Figures of results with matplotlib, for reports and notebooks: every function returns a `matplotlib.figure.Figure`.
+
+::
+
+    from fedbayes.client.figures import bayesian_network
+    bayesian_network(result["model"])
+"""
+
+from .cox import forest, survival_curves
+from .naive_bayes import class_distributions, informative_features
+from .network import bayesian_network
+from .scores import calibration, score_bars
+from .tables import counts_heatmap, round_costs
+
+__all__ = [
+    "bayesian_network",
+    "calibration",
+    "class_distributions",
+    "counts_heatmap",
+    "forest",
+    "informative_features",
+    "round_costs",
+    "score_bars",
+    "survival_curves",
+]

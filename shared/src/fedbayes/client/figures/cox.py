@@ -1,0 +1,99 @@
+"""Figures of a Cox model: forest plot and survival curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..survival import baseline_of
+from .style import COLORS, INK, MUTED, clean, new_figure, shorten
+
+QUANTILES = (0.1, 0.5, 0.9)
+
+
+def forest(model: Mapping[str, Any]) -> Any:
+    """Return hazard ratios with their 95 % intervals, on a logarithmic axis."""
+    entries = model["coefficients"]
+    figure = new_figure(6.8, 0.9 + 0.34 * max(len(entries), 1))
+    axes = figure.add_subplot()
+    for row, entry in enumerate(entries):
+        low, high = _interval(entry)
+        axes.plot([low, high], [row, row], color=COLORS[0], linewidth=1.8, solid_capstyle="round")
+        axes.plot([_ratio(entry)], [row], marker="s", color=COLORS[0], markersize=5)
+        axes.annotate(
+            f"{_ratio(entry):.2f} ({low:.2f} to {high:.2f})",
+            xy=(1.01, row),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=7.5,
+            color=INK,
+        )
+    axes.axvline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(entries)), [shorten(entry.get("feature"), 30) for entry in entries])
+    axes.invert_yaxis()
+    axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
+    _plain_ticks(axes)
+    clean(axes, "x")
+    return figure
+
+
+def _plain_ticks(axes: Any) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    steps = (1.0, 2.0, 5.0) if high / low < 100 else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(base=10.0, subs=steps, numticks=12))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _ratio(entry: Mapping[str, Any]) -> float:
+    return float(np.exp(float(entry["coefficient"])))
+
+
+def _interval(entry: Mapping[str, Any]) -> tuple[float, float]:
+    """Return the 95 % interval of the hazard ratio; `lower_95` and `upper_95` belong to the coefficient."""
+    if entry.get("lower_95") is None or entry.get("upper_95") is None:
+        return _ratio(entry), _ratio(entry)
+    return float(np.exp(float(entry["lower_95"]))), float(np.exp(float(entry["upper_95"])))
+
+
+def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | None = None) -> Any:
+    """Return survival curves over time.
+
+    Parameters
+    ----------
+    model : dict
+        A Cox model with a baseline.
+    predictors : mapping of str to float, optional
+        Name of a curve -> linear predictor; the baseline alone by default.
+
+    Raises
+    ------
+    ValueError
+        If the model has no baseline.
+    """
+    baseline = baseline_of(model)
+    if baseline is None:
+        raise ValueError("the model has no baseline hazard")
+    curves = dict(predictors or {"baseline": 0.0})
+    figure = new_figure(6.4, 3.6)
+    axes = figure.add_subplot()
+    times = np.concatenate([[0.0], baseline.times])
+    cumulative = np.concatenate([[0.0], baseline.cumulative])
+    for position, (name, value) in enumerate(curves.items()):
+        survival = np.exp(-cumulative * np.exp(value))
+        axes.step(
+            times, survival, where="post", color=COLORS[position % len(COLORS)], linewidth=1.8, label=shorten(name, 34)
+        )
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("time", fontsize=8, color=INK)
+    axes.set_ylabel("probability of survival", fontsize=8, color=INK)
+    if len(curves) > 1:
+        axes.legend(frameon=False, fontsize=8)
+    clean(axes, "y")
+    return figure

@@ -1,0 +1,104 @@
+"""Figures of a naive Bayes model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...bayes.features import Gaussian, Histogram
+from ...bayes.naive_bayes import NaiveBayes
+from .style import COLORS, INK, clean, new_figure, shorten
+
+Floats = npt.NDArray[np.float64]
+GRID_POINTS = 64
+MOST_CATEGORIES = 12
+
+
+def _tables(model: NaiveBayes, name: str) -> tuple[Floats, Floats]:
+    """Return (positions or edges, P(bin | class)) of a feature; a Gaussian is read on a grid of equal bins."""
+    feature: Any = model.features[name]
+    if isinstance(feature, Gaussian):
+        edges = np.linspace(feature.bounds[0], feature.bounds[1], GRID_POINTS + 1)
+        mean, variance = feature.moments()
+        centers = (edges[1:] + edges[:-1]) / 2
+        log_density = -0.5 * ((centers - mean[:, None]) ** 2 / variance[:, None] + np.log(variance[:, None]))
+        density = np.exp(log_density - log_density.max(axis=1, keepdims=True))
+        return edges, density / density.sum(axis=1, keepdims=True)
+    probabilities = np.asarray(feature.probabilities(model.positive_counts))
+    if isinstance(feature, Histogram):
+        return feature.edges, probabilities
+    return np.arange(probabilities.shape[1], dtype=np.float64), probabilities
+
+
+def information(model: NaiveBayes) -> dict[str, float]:
+    """Return the mutual information of each feature with the class under the model, in bits, most informative first."""
+    prior = np.exp(model.log_prior)
+    values: dict[str, float] = {}
+    for name in model.features:
+        _, probabilities = _tables(model, name)
+        mixture = prior @ probabilities
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.where(probabilities > 0, probabilities * np.log2(probabilities / mixture), 0.0)
+        values[name] = float(prior @ terms.sum(axis=1))
+    return dict(sorted(values.items(), key=lambda item: -item[1]))
+
+
+def informative_features(model: Mapping[str, Any], most: int = 20) -> Any:
+    """Return bars of the mutual information of features with the class."""
+    values = list(information(NaiveBayes.from_dict(model)).items())[:most]
+    figure = new_figure(6.4, 0.9 + 0.26 * max(len(values), 1))
+    axes = figure.add_subplot()
+    names = [shorten(name, 34) for name, _ in values]
+    axes.barh(names, [value for _, value in values], color=COLORS[0], height=0.7)
+    axes.invert_yaxis()
+    axes.set_xlabel("mutual information with the class (bits)", fontsize=8, color=INK)
+    clean(axes, "x")
+    return figure
+
+
+def class_distributions(model: Mapping[str, Any], most: int = 12) -> Any:
+    """Return small multiples: P(value | class) of the most informative features."""
+    classifier = NaiveBayes.from_dict(model)
+    names = list(information(classifier))[:most]
+    columns = min(3, max(len(names), 1))
+    rows = -(-max(len(names), 1) // columns)
+    figure = new_figure(3.1 * columns, 2.1 * rows + 0.4)
+    for position, name in enumerate(names):
+        axes = figure.add_subplot(rows, columns, position + 1)
+        _draw(axes, classifier, name)
+        axes.set_title(shorten(name, 34), fontsize=9, color=INK, loc="left")
+        axes.set_yticks([])
+        clean(axes)
+        axes.spines["left"].set_visible(False)
+    _legend(figure, [str(name) for name in classifier.classes])
+    return figure
+
+
+def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
+    places, probabilities = _tables(model, name)
+    classes = len(probabilities)
+    categories = model.schema[name].categories
+    if categories is None:
+        widths = np.diff(places)
+        for k, row in enumerate(probabilities):
+            axes.stairs(row / widths, places, color=COLORS[k % len(COLORS)], linewidth=1.6)
+            axes.stairs(row / widths, places, color=COLORS[k % len(COLORS)], fill=True, alpha=0.15)
+        return
+    shown = probabilities[:, :MOST_CATEGORIES]
+    for k, row in enumerate(shown):
+        offset = (k - (classes - 1) / 2) * 0.8 / classes
+        axes.bar(np.arange(len(row)) + offset, row, width=0.8 / classes, color=COLORS[k % len(COLORS)])
+    labels = [shorten(category, 10) for category in categories[:MOST_CATEGORIES]]
+    axes.set_xticks(
+        range(len(labels)), labels, rotation=45 if len(labels) > 4 else 0, ha="right" if len(labels) > 4 else "center"
+    )
+
+
+def _legend(figure: Any, classes: list[str]) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=COLORS[k % len(COLORS)], label=shorten(name)) for k, name in enumerate(classes[:16])]
+    figure.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), 6), frameon=False, fontsize=8)

@@ -1,0 +1,64 @@
+"""Figures of tables: counts, and the cost of rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .style import COLORS, INK, clean, new_figure, shorten
+
+
+def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]]) -> Any:
+    """Return a table of counts as shaded cells.
+
+    Parameters
+    ----------
+    counts : array of shape (rows, columns)
+        NaN marks a suppressed cell.
+    rows, columns : tuple of (name, values)
+        The axes.
+    """
+    table = np.asarray(counts, dtype=np.float64)
+    figure = new_figure(min(2.4 + 0.75 * table.shape[1], 12.0), min(1.4 + 0.4 * table.shape[0], 12.0))
+    axes = figure.add_subplot()
+    axes.imshow(np.nan_to_num(table), cmap="Blues", aspect="auto", vmin=0)
+    axes.set_xticks(range(table.shape[1]), [shorten(value, 14) for value in columns[1]], rotation=45, ha="right")
+    axes.set_yticks(range(table.shape[0]), [shorten(value, 18) for value in rows[1]])
+    axes.set_xlabel(columns[0], fontsize=8, color=INK)
+    axes.set_ylabel(rows[0], fontsize=8, color=INK)
+    if table.size <= 400:
+        _write_cells(axes, table)
+    axes.tick_params(labelsize=8, length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return figure
+
+
+def _write_cells(axes: Any, table: npt.NDArray[np.float64]) -> None:
+    largest = max(float(np.nanmax(np.nan_to_num(table))), 1.0)
+    for (row, column), value in np.ndenumerate(table):
+        text = "–" if np.isnan(value) else f"{value:,.0f}"
+        color = "white" if np.nan_to_num(value) > 0.6 * largest else INK
+        axes.text(column, row, text, ha="center", va="center", fontsize=7.5, color=color)
+
+
+def round_costs(per_round: Sequence[Mapping[str, Any]]) -> Any:
+    """Return seconds and bytes of every round as two rows of bars."""
+    numbers = [int(entry["round"]) for entry in per_round]
+    figure = new_figure(min(max(4.5, 0.3 * len(numbers) + 2.0), 10.0), 3.0)
+    parts = (
+        ("seconds", [float(entry["seconds"]) for entry in per_round]),
+        ("KB", [float(entry["bytes"]) / 1000 for entry in per_round]),
+    )
+    for position, (name, values) in enumerate(parts):
+        axes = figure.add_subplot(2, 1, position + 1)
+        axes.bar(numbers, values, color=COLORS[position], width=0.7)
+        axes.set_ylabel(name, fontsize=8, color=INK)
+        if len(numbers) <= 20:
+            axes.set_xticks(numbers)
+        clean(axes, "y")
+    axes.set_xlabel("round", fontsize=8, color=INK)
+    return figure

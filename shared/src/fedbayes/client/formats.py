@@ -1,0 +1,62 @@
+"""Numbers and names as people read them, in the terminal and in reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """Return a number with `digits` significant digits, grouped thousands for whole numbers, a dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "–"
+        return f"{value:,.0f}" if value == int(value) and abs(value) >= 1000 else f"{value:.{digits}g}"
+    return str(value)
+
+
+def size(count: Any) -> str:
+    """Return a number of bytes with its unit."""
+    amount = float(count or 0)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} GB"
+
+
+def title(name: str) -> str:
+    """Return a field's name as words."""
+    text = name.replace("_", " ")
+    return text[:1].upper() + text[1:]
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value fits one cell of a table."""
+    return value is None or isinstance(value, bool | int | float | str)
+
+
+def plain_items(mapping: Mapping[str, Any]) -> dict[str, str]:
+    """Return those entries of a mapping that fit one cell, as text."""
+    return {title(name): number(value) for name, value in mapping.items() if is_plain(value)}
+
+
+def promise(privacy: Mapping[str, Any] | None) -> str:
+    """Return the privacy statement of a result in one sentence."""
+    if not privacy:
+        return "The result makes no privacy statement."
+    if not privacy.get("differentially_private"):
+        return f"Not differentially private: {privacy.get('reason') or 'no reason given'}."
+    delta = privacy.get("delta") or 0
+    parameters = f"epsilon = {number(privacy.get('epsilon'))}" + (f", delta = {number(delta)}" if delta else "")
+    relation = {"add_remove": "adding or removing", "replace_one": "replacing"}.get(
+        str(privacy.get("neighbors")), "changing"
+    )
+    return f"Differentially private with {parameters}, for {relation} one {privacy.get('unit') or 'row'}."

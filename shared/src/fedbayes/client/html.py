@@ -1,0 +1,93 @@
+"""Small pieces of accessible HTML; every text is escaped here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+STYLE = """
+:root{--ink:#1f2937;--muted:#5b6472;--line:#e5e7eb;--soft:#f6f7f9;--accent:#0072b2;--good:#00664a;--bad:#9a3412}
+*{box-sizing:border-box}body{margin:0;color:var(--ink);background:#fff;font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main,header{max-width:64rem;margin:0 auto;padding:0 1.25rem}header{padding-top:2rem}h1{font-size:1.7rem;margin:0 0 .25rem}
+h2{font-size:1.2rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}h3{font-size:1rem;margin:1.4rem 0 .4rem}
+p{margin:.4rem 0 .8rem;max-width:46rem}.lead{color:var(--muted)}.cards{display:flex;flex-wrap:wrap;gap:.75rem;margin:1rem 0;padding:0;list-style:none}
+.cards li{background:var(--soft);border-radius:.5rem;padding:.6rem .9rem;min-width:7.5rem}.cards strong{display:block;font-size:1.25rem}
+.cards span{color:var(--muted);font-size:.85rem}.statement{border-left:.3rem solid var(--accent);background:var(--soft);padding:.7rem 1rem;border-radius:.25rem}
+.statement.good{border-color:var(--good)}.statement.bad{border-color:var(--bad)}.scroll{overflow-x:auto}
+table{border-collapse:collapse;font-size:.9rem;margin:.4rem 0 1rem}caption{text-align:left;color:var(--muted);padding-bottom:.3rem}
+th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+thead th{border-bottom:2px solid var(--line)}figure{margin:1rem 0}figure img{max-width:100%;height:auto}figcaption{color:var(--muted);font-size:.9rem}
+details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}pre{background:var(--soft);padding:.8rem;border-radius:.4rem;overflow:auto;font-size:.8rem;
+max-height:30rem}
+footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}@media print{details{display:none}}
+"""
+
+
+def page(title: str, lead: str, body: Iterable[str], footer: str) -> str:
+    """Return a whole page; `body` holds pieces made by this module."""
+    head = (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head>"
+    )
+    top = f'<header><h1>{escape(title)}</h1><p class="lead">{escape(lead)}</p></header>'
+    return f"{head}\n<body>{top}\n<main>{''.join(body)}</main>\n<footer>{escape(footer)}</footer></body></html>\n"
+
+
+def section(heading: str, *pieces: str) -> str:
+    """Return a section with a heading; nothing if there are no pieces."""
+    content = "".join(pieces)
+    return f"<section><h2>{escape(heading)}</h2>{content}</section>\n" if content else ""
+
+
+def subheading(text: str) -> str:
+    """Return a heading inside a section."""
+    return f"<h3>{escape(text)}</h3>"
+
+
+def paragraph(text: str) -> str:
+    """Return a paragraph."""
+    return f"<p>{escape(text)}</p>"
+
+
+def statement(text: str, mood: str = "") -> str:
+    """Return a marked paragraph; `mood` is "good", "bad" or nothing."""
+    return f'<p class="statement {escape(mood)}">{escape(text)}</p>'
+
+
+def bullets(texts: Sequence[str]) -> str:
+    """Return a list."""
+    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>" if texts else ""
+
+
+def cards(entries: Sequence[tuple[str, str]]) -> str:
+    """Return (name, value) pairs as cards."""
+    items = "".join(f"<li><strong>{escape(value)}</strong><span>{escape(name)}</span></li>" for name, value in entries)
+    return f'<ul class="cards">{items}</ul>' if entries else ""
+
+
+def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[int] = ()) -> str:
+    """Return a table; columns whose position is in `numeric` are aligned to the right."""
+    marks = [' class="n"' if position in numeric else "" for position in range(len(headers))]
+    head = "".join(f'<th scope="col"{mark}>{escape(name)}</th>' for name, mark in zip(headers, marks, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td{mark}>{escape(str(cell))}</td>" for cell, mark in zip(row, marks, strict=True)) + "</tr>"
+        for row in rows
+    )
+    told = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f'<div class="scroll"><table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def picture(uri: str, description: str, caption: str = "") -> str:
+    """Return a figure with a text for those who do not see it."""
+    return f'<figure><img src="{escape(uri)}" alt="{escape(description)}"><figcaption>{escape(caption or description)}</figcaption></figure>'
+
+
+def fold(summary: str, *pieces: str) -> str:
+    """Return pieces that open on a click."""
+    return f"<details><summary>{escape(summary)}</summary>{''.join(pieces)}</details>"
+
+
+def code(text: str) -> str:
+    """Return preformatted text."""
+    return f"<pre>{escape(text)}</pre>"

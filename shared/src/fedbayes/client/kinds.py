@@ -1,0 +1,71 @@
+"""What kind of result a JSON file is: decided by its content, so that results of any version of an algorithm can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .exits import UsageProblem
+from .files import read_json
+
+NAIVE_BAYES = "naive Bayes"
+NETWORK = "Bayesian network"
+ENSEMBLE = "ensemble"
+COX = "Cox regression"
+COUNTS = "counts"
+OTHER = "other"
+
+STANDARD = ("model", "privacy", "federation", "diagnostics", "warnings", "versions")
+
+
+def kind_of(model: Any) -> str:
+    """Return the kind of a result's `model`."""
+    if not isinstance(model, Mapping):
+        return OTHER
+    if str(model.get("format", "")).startswith("fedbayes.naive_bayes/"):
+        return NAIVE_BAYES
+    if {"nodes", "edges", "tables"} <= set(model) and isinstance(model["nodes"], Mapping):
+        return NETWORK
+    if isinstance(model.get("members"), list | Mapping):
+        return ENSEMBLE
+    if isinstance(model.get("coefficients"), list):
+        return COX
+    if "counts" in model and "axes" in model:
+        return COUNTS
+    return OTHER
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Return the result in a file.
+
+    Raises
+    ------
+    UsageProblem
+        If the file holds no result.
+    """
+    result = read_json(path, "the result")
+    if not isinstance(result, dict):
+        raise UsageProblem(f"{path} holds no result: a JSON object was expected")
+    return result
+
+
+def extras_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a result beyond the standard ones, such as ``accuracy`` or ``count``."""
+    return {name: value for name, value in result.items() if name not in STANDARD}
+
+
+def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return member -> network for the members of an ensemble that are told (secret models are not)."""
+    members = model["members"]
+    entries = members.items() if isinstance(members, Mapping) else enumerate(members, 1)
+    found: dict[str, Mapping[str, Any]] = {}
+    for position, entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
+        name = str(entry.get("name") or entry.get("organization") or position)
+        candidates = [entry, *(entry.get(key) for key in ("network", "model"))]
+        network = next((value for value in candidates if kind_of(value) == NETWORK), None)
+        if network is not None:
+            found[name] = network
+    return found

@@ -1,0 +1,82 @@
+"""Progress on the terminal: one line a round, on stderr."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+ROUND = re.compile(r"^round (\d+):(\w+)$")
+
+
+@dataclass
+class _Round:
+    number: int
+    function: str
+    began: float
+    started: set[tuple[int, str]] = field(default_factory=set)
+    ended: set[tuple[int, str]] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+
+
+class Progress:
+    """Draws rounds as they happen: a spinner on a terminal, plain lines elsewhere.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+        Where to draw; stderr, so that results on stdout stay clean.
+    quiet : bool
+        Draw nothing.
+    """
+
+    def __init__(self, console: Any, quiet: bool = False) -> None:
+        self._console = console
+        self._quiet = quiet
+        self._round: _Round | None = None
+        self._status = None if quiet or not console.is_terminal else console.status("starting")
+        if self._status is not None:
+            self._status.start()
+
+    def __call__(self, event: dict[str, Any]) -> None:
+        """Take one event: ``{"event": "start"|"end", "task", "name", "organization", "status"}``."""
+        found = ROUND.match(str(event.get("name", "")))
+        if found is None:
+            return
+        number, function = int(found.group(1)), found.group(2)
+        if self._round is None or self._round.number != number:
+            self._close_round()
+            self._round = _Round(number, function, time.monotonic())
+        key = (int(event["task"]), str(event["organization"]))
+        self._round.started.add(key)
+        if event["event"] == "end":
+            self._round.ended.add(key)
+            if event.get("status") not in ("completed", None):
+                self._round.failed.add(str(event["organization"]))
+        if self._status is not None:
+            done, asked = len(self._round.ended), len(self._round.started)
+            self._status.update(f"round {number}  {function}  {done} of {asked} answered")
+
+    def note(self, text: str) -> None:
+        """Show a line."""
+        if not self._quiet:
+            self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _close_round(self) -> None:
+        finished, self._round = self._round, None
+        if finished is None:
+            return
+        seconds = time.monotonic() - finished.began
+        failed = f"  failed at {', '.join(sorted(finished.failed))}" if finished.failed else ""
+        stations = len(finished.started)
+        self.note(
+            f"round {finished.number:>2}  {finished.function:<24} {stations:>3} organization{'s' if stations != 1 else ' '} {seconds:7.2f} s{failed}"
+        )
+
+    def finish(self) -> None:
+        """Close the last round and remove the spinner."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+        self._close_round()

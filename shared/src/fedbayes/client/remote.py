@@ -1,0 +1,284 @@
+"""Run a task on a vantage6 server, through vantage6's own `UserClient`.
+
+vantage6's ``wait_for_results`` waits ever longer between its looks; here the status is asked at a constant interval, the sub-tasks' names tell the
+rounds, an error is read from the log of the run, and an interruption kills the task on every node.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from .exits import TaskFailed, UsageProblem
+from .local import Job
+
+POLL_SECONDS = 0.5
+RETRIES = 20
+FINISHED = (
+    "completed",
+    "failed",
+    "crashed",
+    "killed by user",
+    "not allowed",
+    "unknown error",
+    "start failed",
+    "non-existing Docker image",
+)
+
+
+@dataclass(frozen=True)
+class Access:
+    """Server, user and key. `server` is a URL with an optional path (``/api`` by default)."""
+
+    server: str
+    username: str
+    password: str
+    mfa_code: str | None = None
+    key: Path | None = None
+
+
+@dataclass(frozen=True)
+class RemotePlace:
+    """Where to run on the server.
+
+    Attributes
+    ----------
+    collaboration : int
+        Its id.
+    image : str
+        Image of the algorithm, as the nodes know it.
+    organization : int or str, optional
+        Where the function runs (id or name); the user's own by default.
+    databases : sequence of str
+        Labels of the nodes' databases.
+    timeout : float
+        Seconds after which the task is killed.
+    """
+
+    collaboration: int
+    image: str
+    organization: int | str | None = None
+    databases: Sequence[str] = ("default",)
+    timeout: float = 3600.0
+
+
+def connect(access: Access) -> Any:
+    """Return an authenticated `UserClient`.
+
+    Raises
+    ------
+    UsageProblem
+        If the address, user or key is wrong; the organization's public key at the server is never replaced.
+    """
+    import requests
+    from vantage6.client import UserClient
+
+    parts = urlsplit(access.server)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageProblem("--server must be an address like https://server.example:443/api")
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    client = UserClient(
+        f"{parts.scheme}://{parts.hostname}", port, parts.path.rstrip("/") or "/api", log_level="critical"
+    )
+    _quiet(client)
+    try:
+        client.authenticate(access.username, access.password, access.mfa_code)
+    except requests.exceptions.RequestException:
+        raise TaskFailed(f"the server {access.server} does not answer; check the address and the network") from None
+    except Exception as problem:
+        if type(problem).__name__ != "AuthenticationException":
+            raise TaskFailed(f"the server {access.server} did not let the user in; is it a vantage6 server?") from None
+        raise UsageProblem("the server refused this username and password; check them") from None
+    if getattr(client, "whoami", None) is None:
+        raise UsageProblem("the server asks for two-factor authentication or is not found; see --mfa-code and --server")
+    _set_up_key(client, access.key)
+    return client
+
+
+def _quiet(client: Any) -> None:
+    """Take back what `UserClient` does to the root logger: it prints to stdout, where results belong."""
+    root = logging.getLogger()
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+    client.log = logging.getLogger("fedbayes.client.vantage6")
+    client.log.addHandler(logging.NullHandler())
+    client.log.propagate = False
+
+
+def _set_up_key(client: Any, key: Path | None) -> None:
+    """Use the organization's private key; refuse one that the server does not know as its own.
+
+    vantage6's ``setup_encryption`` would upload the public key of a wrong file, after which nobody can read the organization's results.
+    """
+    if key is None:
+        client.setup_encryption(None)
+        return
+    from vantage6.common.encryption import RSACryptor
+
+    try:
+        cryptor = RSACryptor(key)
+    except (OSError, ValueError, TypeError):
+        raise UsageProblem(f"--key: {key} is not a readable private key (PEM, no password); check the path") from None
+    known = client.request(f"organization/{client.whoami.organization_id}").get("public_key")
+    if known and not cryptor.verify_public_key(known):
+        raise UsageProblem("--key is not the key of your organization at this server; nothing was changed")
+    client.setup_encryption(str(key))
+
+
+def run(client: Any, job: Job, place: RemotePlace, on_progress: Callable[[dict[str, Any]], None] | None = None) -> Any:
+    """Submit a job, wait for it and return its result.
+
+    Raises
+    ------
+    UsageProblem
+        If the collaboration, organization or image is refused before anything runs.
+    AlgorithmError
+        What the function raised, by its class, read from the run's log.
+    TaskFailed
+        If it ended in another way.
+    KeyboardInterrupt
+        After the task was killed.
+    """
+    names = _organizations(client, place.collaboration)
+    organization = _resolve(place.organization, names, client.whoami.organization_id)
+    task = _create(client, job, place, organization)
+    watch = _Watch(task, names, on_progress)
+    try:
+        status = _wait(client, task, watch, time.monotonic() + place.timeout)
+    except BaseException:
+        client.task.kill(task)
+        raise
+    runs = _listed(client, "run", {"task_id": task})
+    if status != "completed":
+        raise _failure(status, runs)
+    return _result(client, task)
+
+
+def _organizations(client: Any, collaboration: int) -> dict[int, str]:
+    entries = _listed(client, "organization", {"collaboration_id": collaboration, "per_page": 100})
+    if not entries:
+        raise UsageProblem("--collaboration: the server shows no such collaboration to this user; check its id")
+    names = {int(entry["id"]): str(entry.get("name") or entry["id"]) for entry in entries}
+    details = client.request(f"collaboration/{collaboration}", attempts_on_timeout=RETRIES)
+    encrypted = bool(details.get("encrypted"))
+    if encrypted != (type(client.cryptor).__name__ == "RSACryptor"):
+        told = "is encrypted: give --key" if encrypted else "is not encrypted: leave --key out"
+        raise UsageProblem(f"the collaboration {told}")
+    return names
+
+
+def _resolve(wanted: int | str | None, names: dict[int, str], own: int) -> int:
+    if wanted is None:
+        wanted = own
+    found = [key for key, name in names.items() if wanted in (key, name)]
+    if len(found) != 1:
+        known = ", ".join(f"{key} ({name})" for key, name in sorted(names.items()))
+        raise UsageProblem(f"--organization must be one of the collaboration's: {known}")
+    return found[0]
+
+
+def _create(client: Any, job: Job, place: RemotePlace, organization: int) -> int:
+    task = client.task.create(
+        collaboration=place.collaboration,
+        organizations=[organization],
+        name=f"{job.algorithm} {job.function}",
+        description="submitted by fedbayes",
+        image=place.image,
+        input_={"method": job.function, "kwargs": dict(job.arguments)},
+        databases=[{"label": label} for label in place.databases],
+    )
+    if not isinstance(task, dict) or "id" not in task:
+        told = task.get("msg", "") if isinstance(task, dict) else ""
+        raise UsageProblem(f"the server did not accept the task: {str(told)[:300] or 'no reason given'}")
+    return int(task["id"])
+
+
+def _wait(client: Any, task: int, watch: _Watch, deadline: float) -> str:
+    while True:
+        answer = client.request(f"task/{task}/status", attempts_on_timeout=RETRIES)
+        status = answer.get("status")
+        if status is None:
+            raise TaskFailed(f"the server stopped telling of task {task}: {str(answer.get('msg', ''))[:200]}")
+        watch.look(client)
+        if status in FINISHED:
+            return str(status)
+        if time.monotonic() > deadline:
+            raise TaskFailed(f"task {task} did not end in time and was killed; are all nodes online?")
+        time.sleep(POLL_SECONDS)
+
+
+class _Watch:
+    """Turns what the server tells of sub-tasks into events, each once."""
+
+    def __init__(self, task: int, names: dict[int, str], on_progress: Callable[[dict[str, Any]], None] | None) -> None:
+        self._task, self._names, self._tell = task, names, on_progress
+        self._seen: dict[tuple[int, int], str] = {}
+        self._done: set[int] = set()
+
+    def look(self, client: Any) -> None:
+        """Ask once and tell what is new; the server lists the newest sub-tasks first."""
+        if self._tell is None:
+            return
+        subtasks = _listed(client, "task", {"parent_id": self._task, "per_page": 100})
+        for subtask in sorted(subtasks, key=lambda entry: int(entry["id"])):
+            if int(subtask["id"]) not in self._done:
+                self._look_at(client, subtask)
+
+    def _look_at(self, client: Any, subtask: dict[str, Any]) -> None:
+        number = int(subtask["id"])
+        for run in _listed(client, "run", {"task_id": number}):
+            organization, status = int(run["organization"]["id"]), str(run["status"])
+            known = self._seen.get((number, organization))
+            event = {
+                "task": number,
+                "name": subtask.get("name"),
+                "organization": self._names.get(organization, str(organization)),
+                "status": status,
+            }
+            if known is None and self._tell is not None:
+                self._tell({**event, "event": "start"})
+            if status in FINISHED and known not in FINISHED and self._tell is not None:
+                self._tell({**event, "event": "end"})
+            self._seen[(number, organization)] = status
+        if subtask.get("status") in FINISHED:
+            self._done.add(number)
+
+
+def _listed(client: Any, endpoint: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = client.request(endpoint, params=parameters, attempts_on_timeout=RETRIES)
+    entries = answer.get("data", []) if isinstance(answer, dict) else []
+    return [entry for entry in entries if isinstance(entry, dict)]
+
+
+def _failure(status: str, runs: list[dict[str, Any]]) -> Exception:
+    from ..federation.errors import from_log
+
+    for run in runs:
+        told: Exception | None = from_log(str(run.get("log") or ""))
+        if told is not None:
+            return told
+    states = sorted({str(run.get("status")) for run in runs} - {"completed"}) or [status]
+    reasons = {
+        "not allowed": "the node's administrator does not allow this image or user",
+        "non-existing Docker image": "the node does not find the image; check --image",
+        "killed by user": "somebody killed it",
+        "start failed": "the node could not start the container",
+    }
+    return TaskFailed(f"the task ended as '{states[0]}': {reasons.get(states[0], 'see its log at the server')}")
+
+
+def _result(client: Any, task: int) -> Any:
+    for entry in client.result.from_task(task).get("data", []):
+        text = entry.get("result")
+        if text:
+            try:
+                return json.loads(text)
+            except (TypeError, ValueError):
+                break
+    raise TaskFailed("the result cannot be read; in an encrypted collaboration give your organization's --key")

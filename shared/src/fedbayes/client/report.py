@@ -1,0 +1,136 @@
+"""A result as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import html
+from .figures.style import to_svg
+from .formats import is_plain, number, plain_items, promise, size, title
+from .kinds import extras_of
+from .views import view
+
+LONGEST_JSON = 200_000
+SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
+
+
+def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] = ()) -> str:
+    """Return the report of a result.
+
+    Parameters
+    ----------
+    result : dict
+        What a task returned; parts that are missing are left out.
+    heading : str
+        Title of the page.
+    introduction : sequence of str
+        Pieces of `fedbayes.client.html` that go first, such as a comparison.
+
+    Returns
+    -------
+    str
+        HTML without any outside reference: styles and figures are inside.
+    """
+    privacy = result.get("privacy") if isinstance(result.get("privacy"), Mapping) else {}
+    pieces = [
+        html.cards(_cards(result)),
+        html.section("Privacy", *_privacy(privacy or {})),
+        html.section("Warnings", html.bullets([str(text) for text in result.get("warnings") or []])),
+        *introduction,
+        html.section("Scores", *_scores(result)),
+        html.section("Model", *view(result.get("model"))),
+        html.section("Answer", *_extras(result)),
+        html.section("Diagnostics", *_mapping(result.get("diagnostics") or {})),
+        html.section("Rounds", *_rounds(result.get("federation") or {})),
+        html.section("The whole result", html.fold("JSON", html.code(_json(result)))),
+    ]
+    versions = result.get("versions") or {}
+    footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
+    return html.page(heading, promise(privacy), pieces, footer)
+
+
+def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:
+    federation = result.get("federation") or {}
+    entries = [(title(name), number(result[name])) for name in SCORES if is_plain(result.get(name)) and name in result]
+    if federation:
+        entries += [
+            ("organizations", str(len(federation.get("organizations") or []))),
+            ("rounds", number(federation.get("rounds"))),
+            ("sent", size(federation.get("bytes"))),
+            ("seconds", number(federation.get("seconds"))),
+        ]
+    return entries
+
+
+def _privacy(privacy: Mapping[str, Any]) -> list[str]:
+    if not privacy:
+        return []
+    private = bool(privacy.get("differentially_private"))
+    names = ("unit", "neighbors", "epsilon", "delta", "mechanism", "composition", "sensitivity")
+    rows = [(title(name), number(privacy[name])) for name in names if privacy.get(name) is not None]
+    pieces = [html.statement(promise(privacy), "good" if private else "bad")]
+    if private and rows:
+        pieces.append(html.table("", ("Part", "Value"), rows))
+    reveals = privacy.get("reveals") or {}
+    if reveals:
+        pieces.append(html.table("Who learns what, beyond its own input", ("Role", "Learns"), list(reveals.items())))
+    return pieces
+
+
+def _scores(result: Mapping[str, Any]) -> list[str]:
+    from .figures import calibration
+
+    table = result.get("calibration")
+    if not isinstance(table, Mapping) or not {"confidence", "accuracy"} <= set(table):
+        return []
+    caption = f"Calibration; expected error {number(table.get('error'))}"
+    return [
+        html.picture(
+            to_svg(calibration(table)), "Observed share by predicted probability; the dashed line is perfect.", caption
+        )
+    ]
+
+
+def _extras(result: Mapping[str, Any]) -> list[str]:
+    extras = {name: value for name, value in extras_of(result).items() if name not in (*SCORES, "calibration")}
+    return [*(view(extras) if {"axes", "counts"} <= set(extras) else []), *_mapping(extras)]
+
+
+def _mapping(mapping: Mapping[str, Any]) -> list[str]:
+    rows = list(plain_items(mapping).items())
+    nested = {name: value for name, value in mapping.items() if not is_plain(value)}
+    pieces = [html.table("", ("Name", "Value"), rows)] if rows else []
+    return pieces + [html.fold(title(name), html.code(_json(value))) for name, value in nested.items()]
+
+
+def _rounds(federation: Mapping[str, Any]) -> list[str]:
+    from .figures import round_costs
+
+    per_round = federation.get("per_round") or []
+    if not per_round:
+        return []
+    rows = [
+        (
+            entry.get("round"),
+            entry.get("function"),
+            len(entry.get("organizations", [])),
+            number(entry.get("seconds")),
+            size(entry.get("bytes")),
+        )
+        for entry in per_round
+    ]
+    organizations = ", ".join(str(name) for name in federation.get("organizations") or [])
+    return [
+        html.paragraph(
+            f"Organizations: {organizations}. Central ran at {federation.get('aggregator', 'one of them')}."
+        ),
+        html.table("", ("Round", "Function", "Organizations", "Seconds", "Bytes"), rows, numeric=(0, 2, 3, 4)),
+        html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
+    ]
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return text if len(text) <= LONGEST_JSON else text[:LONGEST_JSON] + "\n... cut here; see the result file"

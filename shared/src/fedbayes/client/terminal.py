@@ -1,0 +1,99 @@
+"""A result on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .formats import is_plain, number, plain_items, promise, size, title
+from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, extras_of, kind_of, networks_of
+
+MOST_LINES = 40
+
+
+def print_result(console: Any, result: Mapping[str, Any]) -> None:
+    """Print privacy, cost, warnings, scores and a summary of the model."""
+    console.print(promise(result.get("privacy")), highlight=False, markup=False, style="bold")
+    federation = result.get("federation") or {}
+    if federation:
+        organizations = ", ".join(str(name) for name in federation.get("organizations", []))
+        cost = (
+            f"{federation.get('rounds')} rounds, {size(federation.get('bytes'))}, {number(federation.get('seconds'))} s"
+        )
+        console.print(f"{cost}; organizations: {organizations}", highlight=False, markup=False)
+    for warning in result.get("warnings") or []:
+        console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
+    for name, value in extras_of(result).items():
+        if is_plain(value):
+            console.print(f"{title(name)}: {number(value)}", highlight=False, markup=False)
+    for heading, rows in (("Model", model_lines(result.get("model"))), ("Diagnostics", _diagnostics(result))):
+        if rows:
+            _print_rows(console, heading, rows)
+
+
+def _diagnostics(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    return [*plain_items(result.get("diagnostics") or {}).items()]
+
+
+def _print_rows(console: Any, heading: str, rows: list[tuple[str, ...]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=heading, show_header=False, title_justify="left")
+    for row in rows[:MOST_LINES]:
+        table.add_row(*(escape(cell) for cell in row))
+    console.print(table)
+    if len(rows) > MOST_LINES:
+        console.print(f"... and {len(rows) - MOST_LINES} more")
+
+
+def model_lines(model: Any) -> list[tuple[str, ...]]:
+    """Return rows of text that summarise a model, by its kind."""
+    writers: dict[str, Callable[[Any], list[tuple[str, ...]]]] = {
+        NAIVE_BAYES: _naive_bayes,
+        NETWORK: _network,
+        ENSEMBLE: _ensemble,
+        COX: _cox,
+        COUNTS: _counts,
+    }
+    kind = kind_of(model)
+    if kind in writers:
+        return [("kind", kind), *writers[kind](model)]
+    return list(plain_items(model).items()) if isinstance(model, Mapping) else []
+
+
+def _naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    classes = model["domain"][model["label"]].get("categories", [])
+    counts = [f"{name}: {number(float(count))}" for name, count in zip(classes, model["class_counts"], strict=False)]
+    features = [(name, str(feature.get("kind"))) for name, feature in model["features"].items()]
+    return [("label", str(model["label"])), ("rows by class", "; ".join(counts)), *features]
+
+
+def _network(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("nodes, edges", f"{len(model['nodes'])}, {len(model['edges'])}")]
+    for node, table in model["tables"].items():
+        parents = ", ".join(table.get("parents", [])) or "–"
+        rows.append((str(node), f"parents: {parents}"))
+    return rows
+
+
+def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    networks = networks_of(model)
+    rows: list[tuple[str, ...]] = [("members", str(len(model["members"])))]
+    return rows + [
+        (name, f"{len(network['nodes'])} nodes, {len(network['edges'])} edges") for name, network in networks.items()
+    ]
+
+
+def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    names = ("feature", "coefficient", "hazard_ratio", "lower_95", "upper_95", "p")
+    rows: list[tuple[str, ...]] = [names]
+    return rows + [tuple(number(entry.get(name)) for name in names) for entry in model["coefficients"]]
+
+
+def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    axes = model["axes"]
+    names = (
+        [str(axis) for axis in axes] if isinstance(axes, Mapping) else [str(axis.get("column", axis)) for axis in axes]
+    )
+    return [("axes", ", ".join(names))]
