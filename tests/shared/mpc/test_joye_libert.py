@@ -243,6 +243,15 @@ def test_ciphertexts_look_uniform():
     assert counts.min() > 0.8 * counts.mean()
 
 
+@given(size=st.integers(1, 500), parties=st.integers(1, 1000), bound=st.integers(1, 2**30))
+def test_the_fitting_packing_holds_the_bound_in_the_fewest_ciphertexts(size, parties, bound):
+    packing = Packing.fitting(size, parties, moduli.published_modulus(2048), bound)
+    narrow = Packing(size, parties, packing.modulus, (bound * parties).bit_length() + 1)
+    assert packing.limit >= bound
+    assert packing.blocks == narrow.blocks
+    assert packing.slot_bits >= narrow.slot_bits
+
+
 def test_what_does_not_fit_a_slot_is_refused():
     packing = Packing(2, 3, modulus())
     with pytest.raises(ValueError, match="slot"):

@@ -53,11 +53,14 @@ def _fast_arithmetic() -> Any:
 
 
 def power(base: int, exponent: int, modulus: int) -> int:
-    """Return base^exponent modulo an odd modulus; a negative exponent takes the inverse."""
+    """Return base^exponent modulo an odd modulus; a negative exponent takes the inverse.
+
+    Not of constant time: every exponent here is used in one computation and then dropped.
+    """
     fast = _fast_arithmetic()
     if fast is None or exponent == 0:
         return pow(base, exponent, modulus)
-    raised = int(fast.powmod_sec(base, abs(exponent), modulus))
+    raised = int(fast.powmod(base, abs(exponent), modulus))
     return raised if exponent > 0 else int(fast.invert(raised, modulus))
 
 
@@ -86,12 +89,15 @@ def hash_to_group(modulus: Modulus, label: str, square: bool = False) -> int:
     return drawn % modulus.value**2
 
 
-def _exponent_bytes(modulus: Modulus) -> int:
-    """Return the length of a secret exponent: the order N phi(N) of the group and a statistical margin."""
-    return (2 * modulus.bits + STATISTICAL_BITS + 7) // 8
+def _exponent_bytes(modulus: Modulus, products: bool) -> int:
+    """Return the length of a secret exponent: that of the group's order, and a statistical margin.
+
+    The order is N phi(N) modulo N^2 (sums), and phi(N) / 4 for the squares modulo N (products).
+    """
+    return ((1 if products else 2) * modulus.bits + STATISTICAL_BITS + 7) // 8
 
 
-def secret_key(own: int, keys: Mapping[int, bytes], name: str, modulus: Modulus) -> int:
+def secret_key(own: int, keys: Mapping[int, bytes], name: str, modulus: Modulus, products: bool = False) -> int:
     """Derive this participant's secret exponent from its pairwise keys, without a dealer.
 
     Parameters
@@ -104,6 +110,8 @@ def secret_key(own: int, keys: Mapping[int, bytes], name: str, modulus: Modulus)
         Session and membership epoch; another name gives independent keys.
     modulus : Modulus
         N.
+    products : bool
+        Whether the key is for `encrypt_factor` (half as long) rather than for `encrypt`.
 
     Returns
     -------
@@ -123,15 +131,15 @@ def secret_key(own: int, keys: Mapping[int, bytes], name: str, modulus: Modulus)
     """
     if not keys or own in keys:
         raise ValueError("a secret exponent needs the keys of one or more others, and not one's own")
-    bound = f"exponent|{','.join(str(party) for party in sorted([own, *keys]))}|{name}"
+    bound = f"{'factor' if products else 'exponent'}|{','.join(str(party) for party in sorted([own, *keys]))}|{name}"
     total = 0
     for peer, key in keys.items():
-        drawn = int.from_bytes(expand(key, bound, _exponent_bytes(modulus), "u1").tobytes(), "big")
+        drawn = int.from_bytes(expand(key, bound, _exponent_bytes(modulus, products), "u1").tobytes(), "big")
         total += drawn if own < peer else -drawn
     return total
 
 
-def deal_keys(participants: Iterable[int], modulus: Modulus) -> dict[int, int]:
+def deal_keys(participants: Iterable[int], modulus: Modulus, products: bool = False) -> dict[int, int]:
     """Draw secret exponents that add up to zero, as a dealer.
 
     Parameters
@@ -140,6 +148,8 @@ def deal_keys(participants: Iterable[int], modulus: Modulus) -> dict[int, int]:
         The stations' numbers and `AGGREGATOR`.
     modulus : Modulus
         N.
+    products : bool
+        As in `secret_key`.
 
     Returns
     -------
@@ -154,7 +164,8 @@ def deal_keys(participants: Iterable[int], modulus: Modulus) -> dict[int, int]:
     numbers = sorted(set(participants))
     if len(numbers) < 2:
         raise ValueError("keys are dealt to at least two participants")
-    dealt = {number: int.from_bytes(secret_bytes(_exponent_bytes(modulus)), "big") for number in numbers[1:]}
+    length = _exponent_bytes(modulus, products)
+    dealt = {number: int.from_bytes(secret_bytes(length), "big") for number in numbers[1:]}
     return {numbers[0]: -sum(dealt.values()), **dealt}
 
 

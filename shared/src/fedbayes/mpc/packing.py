@@ -15,6 +15,7 @@ from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_sum, encrypt
 from fedbayes.mpc.moduli import Modulus
 
 SLOT_BITS = 40
+MOST_SLOT_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +40,26 @@ class Packing:
     slot_bits: int = SLOT_BITS
 
     def __post_init__(self) -> None:
-        if self.size < 1 or self.parties < 1 or not 2 <= self.slot_bits <= 62:
+        if self.size < 1 or self.parties < 1 or not 2 <= self.slot_bits <= MOST_SLOT_BITS:
             raise ValueError("a packing needs counts, parties and slots of 2 to 62 bits")
         if self.slots < 1 or self.limit < 1:
             raise ValueError("the modulus or the slots are too small for this number of parties")
+
+    @classmethod
+    def fitting(cls, size: int, parties: int, modulus: Modulus, bound: int) -> "Packing":
+        """Return the packing with the fewest ciphertexts for counts of a public bound, its slots as wide as they can be.
+
+        Parameters
+        ----------
+        size, parties, modulus
+            As in the class.
+        bound : int
+            Largest absolute value of one party's count; public, never computed from data.
+        """
+        least = min((bound * parties).bit_length() + 1, MOST_SLOT_BITS)
+        blocks = cls(size, parties, modulus, least).blocks
+        widest = (modulus.bits - 2) // -(-size // blocks)
+        return cls(size, parties, modulus, max(least, min(widest, MOST_SLOT_BITS)))
 
     @property
     def slots(self) -> int:

@@ -1,0 +1,33 @@
+"""Naive Bayes from encrypted noisy counts (Huai et al.), repaired: the remotely callable functions."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.horizontal import partial_schema
+
+from .central import classify, evaluate, fit, join, leave
+from .partial import (
+    partial_confirm,
+    partial_counts,
+    partial_deal,
+    partial_evaluate,
+    partial_factors,
+    partial_features,
+    partial_tables,
+)
+
+__all__ = [
+    "classify",
+    "disclosure_settings",
+    "evaluate",
+    "fit",
+    "join",
+    "leave",
+    "partial_confirm",
+    "partial_counts",
+    "partial_deal",
+    "partial_evaluate",
+    "partial_factors",
+    "partial_features",
+    "partial_open_channel",
+    "partial_schema",
+    "partial_tables",
+]

@@ -1,0 +1,226 @@
+"""Secret exponents of one computation: derived by everyone without a dealer, or dealt by a helper.
+
+The aggregator makes a fresh key pair for every computation and takes part as party 0. So every fit, every
+classification and every change of membership has exponents of its own, and a repeat of a round by a restarted
+central never meets an old mask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from fedbayes.federation import Federation, Parties, Station, arguments
+from fedbayes.federation.channel import own_keys
+from fedbayes.federation.codec import encode
+from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
+from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys, secret_key
+from fedbayes.mpc.moduli import Modulus, generate_modulus, import_modulus, published_modulus
+from fedbayes.mpc.relay import KeyPair, pairwise_key
+
+from .messages import DealReply, DealRequest, Keying
+
+KEYS = ("dealerless", "dealer")
+DEALT = "exponent"
+
+
+def check_keys(keys: Any, modulus_bits: Any) -> tuple[str, int]:
+    """Return the checked arguments `keys` and `modulus_bits`.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    chosen = arguments.check_choice("keys", keys, KEYS)
+    bits: int = arguments.check_number("modulus_bits", modulus_bits, low=2048, high=8192, integer=True)
+    if chosen == "dealerless" and bits not in (2048, 3072):
+        raise ArgumentError('modulus_bits must be 2048 or 3072, or give keys="dealer" and a helper organization')
+    if bits % 8:
+        raise ArgumentError("modulus_bits must be a multiple of 8")
+    return chosen, bits
+
+
+def _context(session: str, organization: int, epoch: int) -> bytes:
+    """Return what the key between a station and the aggregator is bound to."""
+    return f"{session}|{organization}|{epoch}|joye-libert aggregator".encode()
+
+
+def _purpose(participants: tuple[int, ...], aggregator_key: bytes, epoch: int) -> str:
+    """Return what the exponents of one computation are bound to."""
+    return f"joye-libert|{epoch}|{aggregator_key.hex()}|{','.join(str(member) for member in sorted(participants))}"
+
+
+def label(round_name: str, *content: Any) -> str:
+    """Return the label of one encryption: the round, and a digest of everything that the quantity depends on."""
+    digest = hashlib.sha256(json.dumps(encode(list(content)), sort_keys=True).encode()).hexdigest()
+    return f"{round_name}|{digest}"
+
+
+def station_exponent(station: Station, keying: Keying, products: bool = False) -> tuple[Modulus, int]:
+    """Return the modulus and this station's secret exponent.
+
+    Parameters
+    ----------
+    station : Station
+        Whose participants are the members of the sum.
+    keying : Keying
+        From the request.
+    products : bool
+        Whether factors rather than terms are encrypted.
+
+    Returns
+    -------
+    tuple of Modulus and int
+
+    Raises
+    ------
+    ThresholdError
+        When fewer organizations take part than this node demands.
+    PlacementError
+        When the dealer has another role as well.
+    MessageError
+        When the modulus is not a published one or was changed after the dealer sealed it.
+
+    Notes
+    -----
+    **Reveals** nothing.
+    **Assumes** that the directory of channel keys is authentic (administrators can pin keys).
+    """
+    if len(station.participants) < station.policy.minimum_organizations:
+        raise ThresholdError("too few organizations for an encrypted sum at this node; include more of them")
+    if keying.dealer:
+        return _dealt(station, keying)
+    value = _hexadecimal(keying.modulus)
+    try:
+        modulus = published_modulus(value.bit_length())
+    except ValueError:
+        modulus = None
+    if modulus is None or modulus.value != value:
+        raise MessageError("without a dealer the modulus must be a published challenge; the job stops")
+    purpose = _purpose(station.participants, keying.aggregator_key, keying.epoch)
+    keys = {peer: station.channel.key(peer, purpose) for peer in station.participants if peer != station.organization}
+    context = _context(station.session, station.organization, keying.epoch)
+    keys[AGGREGATOR] = pairwise_key(own_keys(station.folder), keying.aggregator_key, context)
+    return modulus, secret_key(station.organization, keys, purpose, modulus, products)
+
+
+def _dealt(station: Station, keying: Keying) -> tuple[Modulus, int]:
+    """Open what the dealer sealed: the modulus and this station's exponent."""
+    if keying.dealer in (station.aggregator, *station.participants):
+        raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
+    opened = station.channel.unseal(keying.dealer, keying.sealed, DEALT).decode().split("|")
+    if len(opened) != 2 or opened[0] != keying.modulus:
+        raise MessageError("the modulus is not the one that the dealer sealed; the job stops")
+    value = _hexadecimal(opened[0])
+    return _imported(value, value.bit_length()), int(opened[1])
+
+
+def _hexadecimal(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise MessageError("the modulus is not a hexadecimal number") from None
+
+
+def _imported(value: int, bits: int) -> Modulus:
+    try:
+        return import_modulus(value, bits)
+    except ValueError as problem:
+        raise MessageError(str(problem)) from None
+
+
+def deal(station: Station, request: DealRequest) -> DealReply:
+    """Make a modulus, forget its factors, and deal exponents that add up to zero.
+
+    Notes
+    -----
+    **Reveals** to each station its own exponent, to the aggregator its own; the dealer knows all of them.
+    **Assumes** that the dealer sees no ciphertext and colludes with nobody: it must not run central or hold
+    data.
+    """
+    if station.has_data or station.organization in (station.aggregator, *request.stations):
+        raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
+    modulus = generate_modulus(request.bits)
+    dealt = deal_keys((AGGREGATOR, *request.stations), modulus, request.products)
+    text = f"{modulus.value:x}"
+    sealed = {
+        member: station.channel.seal(member, f"{text}|{dealt[member]}".encode(), DEALT) for member in request.stations
+    }
+    return DealReply(text, sealed, str(dealt[AGGREGATOR]))
+
+
+@dataclass(frozen=True)
+class Keyring:
+    """The aggregator's side of one computation: its key pair, the modulus, and what the dealer sent.
+
+    Attributes
+    ----------
+    modulus : Modulus
+        N.
+    stations : tuple of int
+        Members of the sum.
+    products : bool
+        Whether factors rather than terms are encrypted.
+    epoch : int
+        Of the membership.
+    dealer : DealReply or None
+        What the dealer sent, if there is one.
+    dealer_id : int
+        Its organization, or 0.
+    pair : KeyPair
+        Fresh for this computation.
+    """
+
+    modulus: Modulus
+    stations: tuple[int, ...]
+    products: bool = False
+    epoch: int = 0
+    dealer: DealReply | None = None
+    dealer_id: int = 0
+    pair: KeyPair = field(default_factory=KeyPair.generate, repr=False)
+
+    def keying(self, member: int) -> Keying:
+        """Return one station's part of the request."""
+        sealed = self.dealer.sealed[member] if self.dealer else b""
+        return Keying(f"{self.modulus.value:x}", self.pair.public_bytes, self.epoch, self.dealer_id, sealed)
+
+    def exponent(self, session: str, public_keys: dict[int, bytes]) -> int:
+        """Return the aggregator's secret exponent, from the stations' public channel keys."""
+        if self.dealer is not None:
+            return int(self.dealer.aggregator)
+        keys = {
+            member: pairwise_key(self.pair, public, _context(session, member, self.epoch))
+            for member, public in public_keys.items()
+        }
+        purpose = _purpose(self.stations, self.pair.public_bytes, self.epoch)
+        return secret_key(AGGREGATOR, keys, purpose, self.modulus, self.products)
+
+
+def open_keyring(
+    federation: Federation, parties: Parties, keys: str, bits: int, epoch: int = 0, products: bool = False
+) -> Keyring:
+    """Prepare one computation; asks the helper (one round) only with ``keys="dealer"``.
+
+    Raises
+    ------
+    ArgumentError
+        When a dealer is wanted and there is not exactly one organization for it.
+    PlacementError
+        When the helper runs central.
+    """
+    if keys == "dealerless":
+        return Keyring(published_modulus(bits), parties.stations, products, epoch)
+    helpers = parties.helpers
+    if len(helpers) != 1:
+        raise ArgumentError('keys="dealer" needs exactly one organization without data among organizations')
+    if helpers[0] == federation.organization:
+        raise PlacementError(
+            f"{federation.name(helpers[0])} deals the keys, so it must not run central; start the task elsewhere"
+        )
+    request = DealRequest(bits, parties.stations, products)
+    reply = federation.round("partial_deal", request, helpers, DealReply)[helpers[0]]
+    modulus = _imported(_hexadecimal(reply.modulus), bits)
+    return Keyring(modulus, parties.stations, products, epoch, reply, helpers[0])

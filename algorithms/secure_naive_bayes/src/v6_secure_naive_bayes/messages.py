@@ -1,0 +1,234 @@
+"""Requests and replies of every round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Message
+from fedbayes.federation.horizontal import Columns
+
+KINDS = ("polya", "diluted_geometric", "as_published", "none")
+UNITS = ("record", "party")
+MOST_QUERIES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Noise(Message):
+    """How the stations' noise shares are drawn; `model` explains the fields.
+
+    Attributes
+    ----------
+    kind : str
+        ``polya``, ``diluted_geometric``, ``as_published`` or ``none``.
+    epsilon, delta : float
+        Budget of the whole release (of each family of counts with ``as_published``).
+    honest_fraction : float
+        Part of the stations whose noise alone must suffice.
+    unit : str
+        ``record`` or ``party``: what a neighbouring table has more or less.
+    maximum_records : int
+        Public bound of a party's records with ``unit="party"``; 0 with ``record``.
+    """
+
+    kind: str
+    epsilon: float
+    delta: float
+    honest_fraction: float
+    unit: str
+    maximum_records: int
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.unit not in UNITS:
+            raise ValueError("kind or unit is unknown")
+        if self.kind != "none" and not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ValueError("epsilon must be positive")
+        if not 0 <= self.delta < 1 or not 0 < self.honest_fraction <= 1:
+            raise ValueError("delta must be in [0, 1) and honest_fraction in (0, 1]")
+        if (self.unit == "party") != (self.maximum_records > 0):
+            raise ValueError("maximum_records belongs to unit party")
+
+
+@dataclass(frozen=True, slots=True)
+class Keying(Message):
+    """What a station needs to derive or open its secret exponent.
+
+    Attributes
+    ----------
+    modulus : str
+        N, hexadecimal.
+    aggregator_key : bytes
+        The aggregator's public key for this computation, fresh every time.
+    epoch : int
+        Epoch of the membership.
+    dealer : int
+        The organization that dealt the exponents; 0 when they are derived without a dealer.
+    sealed : bytes
+        The station's exponent, sealed by the dealer; empty without one.
+    """
+
+    modulus: str
+    aggregator_key: bytes
+    epoch: int
+    dealer: int = 0
+    sealed: bytes = b""
+
+    def __post_init__(self) -> None:
+        if len(self.aggregator_key) != 32 or self.epoch < 0 or not 256 <= len(self.modulus) <= 4096:
+            raise ValueError("the keying material is malformed")
+
+
+@dataclass(frozen=True, slots=True)
+class DealRequest(Message):
+    """Ask a helper for a modulus whose factors it forgets, and exponents that add up to zero."""
+
+    bits: int
+    stations: tuple[int, ...]
+    products: bool
+
+    def __post_init__(self) -> None:
+        if not 1024 <= self.bits <= 8192 or len(self.stations) < 2:
+            raise ValueError("bits or stations are out of range")
+
+
+@dataclass(frozen=True, slots=True)
+class DealReply(Message):
+    """The modulus (hexadecimal), every station's exponent sealed for it, and the aggregator's (signed decimal)."""
+
+    modulus: str
+    sealed: dict[int, bytes]
+    aggregator: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRequest(Message):
+    """Ask for the encrypted noisy tables of every feature by class.
+
+    Attributes
+    ----------
+    columns : Columns
+        Label, features and their domain.
+    bins : dict
+        Column -> bins of every numeric feature.
+    noise : Noise
+        The stations' noise.
+    keying : Keying
+        Of this station.
+    uses : int
+        u_k: the number of parties by which this station sizes its noise.
+    """
+
+    columns: Columns
+    bins: dict[str, Any]
+    noise: Noise
+    keying: Keying
+    uses: int
+
+    def __post_init__(self) -> None:
+        if self.uses < 1:
+            raise ValueError("uses must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmRequest(Message):
+    """Ask a station to derive its exponent of a new epoch and to prove it by an encrypted zero."""
+
+    keying: Keying
+    uses: int
+
+
+@dataclass(frozen=True, slots=True)
+class CipherReply(Message):
+    """Ciphertexts side by side, and the public channel key that the exponent was derived with."""
+
+    ciphertexts: bytes
+    public_key: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.public_key) != 32:
+            raise ValueError("public_key must have 32 bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesRequest(Message):
+    """Ask which of these columns a station holds."""
+
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class FeaturesReply(Message):
+    """Which of the columns asked for the station holds."""
+
+    names: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class TablesRequest(Message):
+    """Ask a station of vertically split records for noisy tables of its own features.
+
+    Attributes
+    ----------
+    columns : Columns
+        Label and this station's features.
+    bins : dict
+        As in `CountsRequest`.
+    epsilon : float
+        Budget of one table; 0 for exact tables.
+    classes : bool
+        Whether this station also releases the class counts.
+    release : bool
+        Whether the tables leave the station; otherwise it keeps them for later rounds of the job.
+    """
+
+    columns: Columns
+    bins: dict[str, Any]
+    epsilon: float
+    classes: bool
+    release: bool
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+            raise ValueError("epsilon must be a finite number, at least 0")
+        if self.epsilon == 0 and not self.release:
+            raise ValueError("tables whose products are revealed need noise")
+
+
+@dataclass(frozen=True, slots=True)
+class TablesReply(Message):
+    """Noisy class counts (classes,) and the released tables side by side, int64; empty where not asked for."""
+
+    classes: np.ndarray[Any, Any]
+    tables: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        if any(part.dtype != np.int64 or part.ndim != 1 for part in (self.classes, self.tables)):
+            raise ValueError("classes and tables must be one-dimensional int64 arrays")
+
+
+@dataclass(frozen=True, slots=True)
+class FactorsRequest(Message):
+    """Ask for the encrypted count products of records that are to be classified.
+
+    Attributes
+    ----------
+    keying : Keying
+        Of this station.
+    codes : ndarray (records, features) of int32
+        The records' values of this station's features, -1 for missing.
+    classes : int
+        Number of classes.
+    """
+
+    keying: Keying
+    codes: np.ndarray[Any, Any]
+    classes: int
+
+    def __post_init__(self) -> None:
+        if self.codes.dtype != np.int32 or self.codes.ndim != 2 or not 1 <= len(self.codes) <= MOST_QUERIES:
+            raise ValueError(f"codes must be int32 of shape (records, features), at most {MOST_QUERIES} records")
+        if self.classes < 2:
+            raise ValueError("there must be two classes")

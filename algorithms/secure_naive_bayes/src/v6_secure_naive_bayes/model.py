@@ -1,0 +1,171 @@
+"""Noise shares and their accounting, usable without a federation.
+
+A release has F families of counts, one table per feature; class counts are margins of the tables and cost
+nothing. One record is in exactly one cell of each table, so with ``unit="record"`` a table has sensitivity 1,
+and F tables at epsilon / F each compose to epsilon. With ``unit="party"`` everything that one party holds may
+change: a table then has the sensitivity ``maximum_records``, a public bound (a party that has more uses a
+random subset).
+
+- ``polya``: the honest parties' shares add up to one discrete Laplace variable; epsilon, no delta.
+- ``diluted_geometric``: every party adds a full discrete Laplace variable with probability
+  beta = min(1, ln(1/delta) / (gamma n)); the mean number of honest terms is ln(1/delta), not one. The
+  probability that a cell has none is delta, so delta is divided over the cells that one neighbouring step may
+  change.
+- ``as_published``: diluted shares with the whole epsilon and delta for each of F + 1 families, class counts
+  counted separately. It really spends F + 1 times epsilon. For reproduction only.
+
+References
+----------
+.. [1] M. Huai et al., "Privacy-Preserving Naive Bayes Classification", KSEM 2015, definitions 2 and 3,
+   section 5.
+.. [2] E. Shi et al., "Privacy-Preserving Aggregation of Time-Series Data", NDSS 2011, theorem 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.dp import shares
+
+from .messages import Noise
+
+MOST_ROWS = 1 << 22
+
+
+def families(noise: Noise, features: int) -> int:
+    """Return the number of families of counts that the budget is split over: 1 as published."""
+    return 1 if noise.kind == "as_published" else features
+
+
+def sensitivity(noise: Noise) -> int:
+    """Return what one neighbouring step changes in one table, in the L1 norm."""
+    return noise.maximum_records if noise.unit == "party" else 1
+
+
+def scale(noise: Noise, features: int) -> float:
+    """Return the scale of the full noise of one cell: families * sensitivity / epsilon."""
+    return families(noise, features) * sensitivity(noise) / noise.epsilon
+
+
+def cell_delta(noise: Noise, features: int, cells: int) -> float:
+    """Return the delta of one cell of the diluted shares.
+
+    Parameters
+    ----------
+    noise : Noise
+        Budget and unit.
+    features : int
+        Number of tables.
+    cells : int
+        Cells of all tables together.
+    """
+    if noise.kind == "as_published":
+        return noise.delta
+    changed = features if noise.unit == "record" else min(cells, features * noise.maximum_records)
+    return noise.delta / changed
+
+
+def charge(noise: Noise, features: int) -> tuple[float, float]:
+    """Return the (epsilon, delta) that a release really spends."""
+    if noise.kind == "none":
+        return 0.0, 0.0
+    if noise.kind == "as_published":
+        return (features + 1) * noise.epsilon, min(1.0, (features + 1) * noise.delta)
+    return noise.epsilon, noise.delta if noise.kind == "diluted_geometric" else 0.0
+
+
+def largest_count(noise: Noise, features: int) -> int:
+    """Return the public bound of one station's noisy count that a slot of a ciphertext has room for.
+
+    Four million rows, and 256 scales of noise, which no run of any length exceeds.
+    """
+    return MOST_ROWS + (0 if noise.kind == "none" else math.ceil(256 * scale(noise, features)))
+
+
+def draw(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.int64]:
+    """Return one station's noise shares for all cells.
+
+    Parameters
+    ----------
+    noise : Noise
+        Kind and budget.
+    uses : int
+        u_k, the number of parties by which this station sizes its share.
+    features, cells : int
+        Number of tables, and of their cells.
+
+    Returns
+    -------
+    ndarray (cells,) of int64
+
+    Notes
+    -----
+    **Reveals** nothing: the shares are added before encryption.
+    **Assumes** u_k at most the number of participants; a greater one would make the sum too quiet.
+    """
+    if noise.kind == "none":
+        return np.zeros(cells, dtype=np.int64)
+    wide = scale(noise, features)
+    if noise.kind == "polya":
+        return shares.polya(cells, wide, uses, noise.honest_fraction)
+    return shares.diluted_geometric(cells, wide, uses, noise.honest_fraction, cell_delta(noise, features, cells))
+
+
+def deviation(noise: Noise, uses: Iterable[int], features: int, cells: int) -> float:
+    """Return the standard deviation of the noise in one cell of the sum over all stations.
+
+    Parameters
+    ----------
+    noise : Noise
+        Kind and budget.
+    uses : iterable of int
+        u_k of every station.
+    features, cells : int
+        Number of tables, and of their cells.
+    """
+    if noise.kind == "none":
+        return 0.0
+    quiet = math.exp(-1.0 / scale(noise, features))
+    variance = 2.0 * quiet / (1.0 - quiet) ** 2
+    if noise.kind == "polya":
+        terms = sum(1.0 / shares.honest_parties(used, noise.honest_fraction) for used in uses)
+    else:
+        delta = cell_delta(noise, features, cells)
+        terms = sum(shares.dilution(used, noise.honest_fraction, delta) for used in uses)
+    return math.sqrt(terms * variance)
+
+
+def class_scores(
+    class_counts: npt.NDArray[np.float64], products: list[list[int]], present: npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    """Return the posterior of every record from the decrypted products of counts.
+
+    Parameters
+    ----------
+    class_counts : ndarray (classes,) of float64
+        n_j, at least 1.
+    products : list of lists of int
+        Records by classes: the product of n_ij over the features present.
+    present : ndarray (records,) of int64
+        Number of features present in each record.
+
+    Returns
+    -------
+    ndarray (records, classes) of float64
+        Rows sum to 1.
+
+    References
+    ----------
+    .. [1] Huai et al. 2015, section 5.4: NB(x) = argmax_j n_j / N prod_i n_ij / n_j.
+    """
+    logs = np.array([[math.log(product) for product in record] for record in products]).reshape(
+        len(products), len(class_counts)
+    )
+    counts = np.log(class_counts)
+    scores = logs + counts[None] - present[:, None] * counts[None]
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))

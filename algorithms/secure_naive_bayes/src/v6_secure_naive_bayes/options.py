@@ -1,0 +1,83 @@
+"""Checks of the arguments of the tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.federation import Federation, arguments
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import HONEST_FRACTION
+
+from .membership import Membership
+from .messages import KINDS, UNITS, Noise
+
+
+def check_noise(kind: Any, epsilon: Any, delta: Any, honest_fraction: Any, unit: Any, maximum_records: Any) -> Noise:
+    """Return the checked noise arguments of `fit`.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    chosen = arguments.check_choice("noise", kind, KINDS)
+    measure = arguments.check_choice("unit", unit, UNITS)
+    fraction = HONEST_FRACTION if honest_fraction is None else honest_fraction
+    honest = arguments.check_number("honest_fraction", fraction, above=0, high=1)
+    bound = arguments.check_number("maximum_records", maximum_records, low=1, high=2**31, integer=True, optional=True)
+    if (measure == "party") != (bound is not None):
+        raise ArgumentError('maximum_records is a public bound of one party\'s records; it belongs to unit="party"')
+    small = arguments.check_number("delta", delta, low=0, below=1)
+    if chosen in ("diluted_geometric", "as_published") and small == 0:
+        raise ArgumentError(f'noise="{chosen}" needs a delta greater than 0; noise="polya" needs none')
+    if chosen == "none":
+        if epsilon is not None:
+            raise ArgumentError('epsilon has no meaning with noise="none"; leave one of them out')
+        return Noise("none", 0.0, 0.0, honest, measure, bound or 0)
+    return Noise(chosen, check_budget(epsilon), small, honest, measure, bound or 0)
+
+
+def check_budget(epsilon: Any) -> float:
+    """Return the checked `epsilon`, which must be given."""
+    if epsilon is None:
+        raise ArgumentError("epsilon is needed: give a number greater than 0")
+    budget: float = arguments.check_number("epsilon", epsilon, above=0)
+    return budget
+
+
+def check_membership(federation: Federation, data: Any, stations: tuple[int, ...] | None = None) -> Membership:
+    """Return the checked `membership`, or the initial one of `stations` when none was given.
+
+    Raises
+    ------
+    ArgumentError
+        When it is malformed, or its organizations are not those of this task.
+    """
+    if data is None and stations is not None:
+        return Membership.create(stations)
+    try:
+        state = Membership.from_dict(data)
+    except ValueError as problem:
+        raise ArgumentError(f"membership is not usable: {problem}") from None
+    strangers = [member for member in state.uses if member not in federation.names]
+    if strangers or (stations is not None and tuple(sorted(state.uses)) != stations):
+        raise ArgumentError(
+            "membership names other organizations than those that take part with data; use `join` and `leave`, "
+            "or give the same organizations"
+        )
+    return state
+
+
+def resolve_member(federation: Federation, state: Membership, organization: Any, joins: bool) -> Membership:
+    """Return the membership after a join or a leave of `organization`.
+
+    Raises
+    ------
+    ArgumentError
+        When it takes part already (join), or does not or is the last one (leave).
+    """
+    member = federation.resolve([organization], "organization")[0]
+    try:
+        return state.joined(member) if joins else state.left(member)
+    except ValueError as problem:
+        raise ArgumentError(f"organization: {problem}") from None

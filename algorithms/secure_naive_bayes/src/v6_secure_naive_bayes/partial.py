@@ -1,0 +1,231 @@
+"""What one station, or the helper that deals keys, does in a round."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation import Station, partial
+from fedbayes.federation.channel import own_keys
+from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, table_queries, tally_station
+from fedbayes.mpc.joye_libert import encrypt_factor
+from fedbayes.mpc.packing import Packing
+from fedbayes.randomness import uniform_bits
+
+from . import model
+from .keying import deal, label, station_exponent
+from .messages import (
+    CipherReply,
+    ConfirmRequest,
+    CountsRequest,
+    DealReply,
+    DealRequest,
+    FactorsRequest,
+    FeaturesReply,
+    FeaturesRequest,
+    Noise,
+    TablesReply,
+    TablesRequest,
+)
+
+KEPT = "noisy tables"
+
+
+@partial
+def partial_deal(station: Station, request: DealRequest) -> DealReply:
+    """Deal a modulus and exponents; only at an organization without data."""
+    return deal(station, request)
+
+
+@partial
+def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
+    """Count, add this station's noise shares, encrypt (DataPert and DataEnc of the paper).
+
+    Notes
+    -----
+    **Reveals** to central the noisy sums over all participants, and nothing of one station.
+    **Assumes** that two participants do not collude with central, and that the honest fraction adds its
+    noise.
+    """
+    private = request.noise.kind not in ("none", "as_published")
+    station.require_private(private)
+    _check_uses(station, request.uses)
+    modulus, exponent = station_exponent(station, request.keying)
+    encoded = request.columns.read(station)
+    if request.noise.unit == "party":
+        encoded = at_most(encoded, request.noise.maximum_records)
+    counts = cell_counts(request, encoded)
+    if request.noise.kind != "none":
+        epsilon, delta = model.charge(request.noise, len(request.columns.features))
+        station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
+        counts = counts + noise_shares(request.noise, request.uses, len(request.columns.features), len(counts))
+    bound = model.largest_count(request.noise, len(request.columns.features))
+    packing = Packing.fitting(len(counts), len(station.participants), modulus, bound)
+    place = label(station.round_name, request.columns, request.bins, request.noise)
+    try:
+        sent = packing.encrypt(exponent, counts, place)
+    except ValueError:
+        raise ArgumentError(
+            "a count does not fit its slot of a ciphertext: epsilon is too small, or the station's table is too large "
+            "for this method; use dp_naive_bayes"
+        ) from None
+    return CipherReply(sent, own_keys(station.folder).public_bytes)
+
+
+def cell_counts(request: CountsRequest, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:
+    """Return all tables side by side, and with `as_published` the class counts behind them."""
+    tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
+    parts = [table.ravel() for table in tables]
+    if request.noise.kind == "as_published":
+        parts.append(tables[0].sum(axis=1))
+    return np.concatenate(parts)
+
+
+def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
+    """Return a random subset of at most `records` rows, drawn from the operating system's entropy."""
+    rows = len(next(iter(encoded.values())))
+    if rows <= records:
+        return encoded
+    chosen = np.argsort(uniform_bits(rows), kind="stable")[:records]
+    return {name: values[chosen] for name, values in encoded.items()}
+
+
+def noise_shares(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.int64]:
+    """Return `model.draw`, or an error that the researcher can act on."""
+    try:
+        return model.draw(noise, uses, features, cells)
+    except (ValueError, OverflowError):
+        raise ArgumentError("epsilon or delta is too small for the noise to be sampled; give a larger one") from None
+
+
+def _check_uses(station: Station, uses: int) -> None:
+    """Refuse a u_k that would make the sum of the noise too quiet or needlessly loud."""
+    count = len(station.participants)
+    if not 2 * uses > count >= uses:
+        raise MessageError("the number for sizing noise does not fit the participants; renew the membership")
+
+
+@partial
+def partial_confirm(station: Station, request: ConfirmRequest) -> CipherReply:
+    """Derive the exponent of a new epoch and encrypt a zero: the sum decrypts only if everyone's keys fit.
+
+    Notes
+    -----
+    **Reveals** nothing about any table.
+    **Assumes** nothing further.
+    """
+    _check_uses(station, request.uses)
+    modulus, exponent = station_exponent(station, request.keying)
+    packing = Packing(1, len(station.participants), modulus)
+    sent = packing.encrypt(exponent, np.zeros(1, dtype=np.int64), label(station.round_name))
+    return CipherReply(sent, own_keys(station.folder).public_bytes)
+
+
+@partial
+def partial_features(station: Station, request: FeaturesRequest) -> FeaturesReply:
+    """Tell which of the public columns this station holds and lets the task see."""
+    held = set(station.columns)
+    return FeaturesReply([name for name in request.names if name in held])
+
+
+@partial
+def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
+    """Make noisy tables of this station's own features; keep them, or release them.
+
+    Notes
+    -----
+    **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central.
+    **Assumes** nothing about other parties: every table carries its whole noise.
+    """
+    station.require_private(request.epsilon > 0)
+    encoded = request.columns.read(station)
+    tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
+    classes = tables[0].sum(axis=1) if request.classes else np.zeros(0, dtype=np.int64)
+    released = np.concatenate([classes, *(table.ravel() for table in tables)])
+    if request.epsilon > 0:
+        count = len(tables) + request.classes
+        station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records")
+        released = _full_noise(released, 1.0 / request.epsilon)
+    station.keep(KEPT, released=released, shapes=np.array([table.shape for table in tables], dtype=np.int64))
+    released = station.kept(KEPT)["released"]
+    leaving = released[len(classes) :] if request.release else np.zeros(0, dtype=np.int64)
+    return TablesReply(released[: len(classes)], leaving)
+
+
+def _full_noise(values: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
+    from fedbayes.dp.mechanisms import discrete_laplace
+
+    try:
+        return discrete_laplace(values, scale)
+    except (ValueError, OverflowError):
+        raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one") from None
+
+
+@partial
+def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
+    """Encrypt, for every record and class, the product of this station's noisy counts, clipped to at least 1.
+
+    Notes
+    -----
+    **Reveals** to central, per record and class, the product over all stations. Two records that differ in
+    one value give the ratio of two noisy counts, so enough records give the noisy tables up to a factor; the
+    noise protects the data.
+    **Assumes** that two participants do not collude with central, for anything beyond that.
+    """
+    modulus, exponent = station_exponent(station, request.keying, products=True)
+    factors = record_factors(station.kept(KEPT), request.codes, request.classes)
+    width = (modulus.bits + 7) // 8
+    parties = len(station.participants)
+    sent: list[bytes] = []
+    try:
+        for record, row in enumerate(factors):
+            for group, factor in enumerate(row):
+                place = f"{station.round_name}|{record}|{group}"
+                sent.append(encrypt_factor(modulus, exponent, factor, place, parties).to_bytes(width, "big"))
+    except ValueError:
+        raise ArgumentError("the product of counts does not fit in the modulus; raise modulus_bits") from None
+    return CipherReply(b"".join(sent), own_keys(station.folder).public_bytes)
+
+
+def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int32], classes: int) -> list[list[int]]:
+    """Return, records by classes, the product of the clipped noisy counts of the values that are present.
+
+    Parameters
+    ----------
+    kept : dict
+        ``released``: class counts (perhaps) and tables, int64; ``shapes``: their shapes, (features, 2).
+    codes : ndarray (records, features) of int32
+        Values, -1 for missing.
+    classes : int
+        Number of classes.
+
+    Raises
+    ------
+    MessageError
+        When the codes do not fit the tables.
+    """
+    shapes = kept["shapes"]
+    sizes = shapes.prod(axis=1)
+    flat = kept["released"][len(kept["released"]) - int(sizes.sum()) :]
+    if codes.shape[1] != len(shapes) or bool((codes >= shapes[:, 1] - 1).any()) or bool((codes < -1).any()):
+        raise MessageError("the records do not fit this station's tables")
+    parts = np.split(flat, np.cumsum(sizes)[:-1])
+    tables = [np.maximum(part.reshape(classes, -1), 1) for part in parts]
+    return [
+        [
+            math.prod(int(table[group, code]) for table, code in zip(tables, record, strict=True) if code >= 0)
+            for group in range(classes)
+        ]
+        for record in codes
+    ]
+
+
+@partial
+def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+    """Score a model on this station's rows; see `fedbayes.federation.horizontal`."""
+    return tally_station(station, request, NaiveBayes.from_dict)

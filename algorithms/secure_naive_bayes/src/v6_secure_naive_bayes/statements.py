@@ -1,0 +1,81 @@
+"""What the results say about privacy, and about who learns what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fedbayes.federation import results
+
+from . import model
+from .keying import Keyring
+from .messages import Noise
+
+UNITS = {"record": "row", "party": "party"}
+NO_DEALER = "nobody; the exponents come from pairwise keys"
+
+
+def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
+    roles = {
+        "researcher": central,
+        "central": central,
+        "stations": "the request; nothing about other stations' data",
+    }
+    if keyring is not None:
+        dealt = keyring.dealer is not None
+        roles["dealer"] = "every secret exponent, but no ciphertext" if dealt else NO_DEALER
+        roles["who factors the modulus"] = f"what it intercepts ({keyring.modulus.source})"
+    return roles
+
+
+def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
+    """Return the privacy statement of a fit on horizontally split records."""
+    reveals = _roles("the (noisy) sums of counts over all stations, not those of one", keyring)
+    if noise.kind == "none":
+        return results.not_private('the sums are exact; give noise="polya" and an epsilon for noisy ones', reveals)
+    epsilon, delta = model.charge(noise, features)
+    published = noise.kind == "as_published"
+    return results.privacy(
+        not published,
+        reason=(
+            f"as published the budget is spent once for each of the {features + 1} families of counts; "
+            f"what it really spends is told here, not the epsilon asked for"
+        )
+        if published
+        else None,
+        unit=UNITS[noise.unit],
+        neighbors="add_remove",
+        epsilon=epsilon,
+        delta=delta,
+        mechanism=f"discrete Laplace in {'Polya' if noise.kind == 'polya' else 'diluted'} shares inside the encrypted sum",
+        composition=f"{features} tables at an even split; class counts are margins of the tables"
+        if not published
+        else f"{features + 1} families at the whole budget each",
+        sensitivity=f"{model.sensitivity(noise)} a table: "
+        + ("one record is in one cell" if noise.unit == "record" else "the public bound of one party's records"),
+        reveals=reveals,
+    )
+
+
+def vertical(epsilon: float, features: int, keyring: Keyring | None) -> dict[str, Any]:
+    """Return the privacy statement of vertically split records; without keyring the tables are released."""
+    central = (
+        "the noisy tables of every feature"
+        if keyring is None
+        else "the products of noisy counts of the records asked for; records that differ in one value give the ratio of "
+        "two noisy counts"
+    )
+    reveals = _roles(central + ", and which station holds which column", keyring)
+    if epsilon == 0:
+        return results.not_private('the tables are exact; give noise="polya" and an epsilon for noisy ones', reveals)
+    return results.privacy(
+        True,
+        unit="row",
+        neighbors="add_remove",
+        epsilon=epsilon,
+        delta=0.0,
+        mechanism="discrete Laplace at each station",
+        composition=f"{features} tables and the class counts at an even split over all stations, which hold parts of the "
+        "same rows",
+        sensitivity="1 a table: one record is in one cell",
+        reveals=reveals,
+    )

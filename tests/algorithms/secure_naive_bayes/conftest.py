@@ -1,0 +1,61 @@
+"""Small tables with a known law, split horizontally and vertically, and one embedded federation of each kind."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+DOMAIN = {
+    "color": {"categories": ["red", "green", "blue"]},
+    "size": {"bounds": [0, 10]},
+    "shape": {"categories": ["round", "square"]},
+    "kind": {"categories": ["a", "b"]},
+}
+
+
+@pytest.fixture(scope="session")
+def table() -> pd.DataFrame:
+    """900 rows whose columns depend on the label; some values are missing."""
+    generator = np.random.default_rng(11)
+    kind = generator.integers(0, 2, 900)
+    frame = pd.DataFrame(
+        {
+            "color": np.array(["red", "green", "blue"])[(kind + generator.integers(0, 2, 900)) % 3],
+            "size": np.clip(generator.normal(3 + 4 * kind, 1.5), 0, 10).round(3),
+            "shape": np.where(generator.random(900) < 0.2 + 0.6 * kind, "round", "square"),
+            "kind": np.array(["a", "b"])[kind],
+        }
+    )
+    frame.loc[::97, "color"] = None
+    return frame
+
+
+@pytest.fixture(scope="session")
+def horizontal(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedFederation]:
+    """Four stations with 225 rows each, and a helper; the first station has a ledger."""
+    folder = tmp_path_factory.mktemp("horizontal")
+    parties: dict[str, dict[str, Path]] = {}
+    for number, name in enumerate("pqrs"):
+        table.iloc[number::4].to_csv(folder / f"{name}.csv", index=False)
+        parties[name] = {"default": folder / f"{name}.csv"}
+    (folder / "ledger").mkdir()
+    parties["p"]["ledger"] = folder / "ledger"
+    policies = {"p": {"ledger": "ledger", "budget_epsilon": 1e9}}
+    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
+        yield federation
+
+
+@pytest.fixture(scope="session")
+def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedFederation]:
+    """Three stations, each with one feature of the same rows and the label."""
+    folder = tmp_path_factory.mktemp("vertical")
+    parties = {}
+    for name in ("color", "size", "shape"):
+        table[[name, "kind"]].to_csv(folder / f"{name}.csv", index=False)
+        parties[f"has {name}"] = {"default": folder / f"{name}.csv"}
+    with EmbeddedFederation(parties=parties, helpers=["dealer"]) as federation:
+        yield federation

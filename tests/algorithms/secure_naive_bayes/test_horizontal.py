@@ -1,0 +1,163 @@
+"""HDPNB through the embedded federation: parity with pooled, privacy, membership, refusals."""
+
+import numpy as np
+import pytest
+
+from fedbayes.bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import Schema
+from fedbayes.federation.errors import ArgumentError, BudgetError
+from fedbayes.mpc.moduli import CSAIL_2019
+
+from .conftest import DOMAIN
+
+STATIONS = ["p", "q", "r", "s"]
+TASK = {"label": "kind", "domain": DOMAIN, "bins": 5, "modulus_bits": 2048, "organizations": STATIONS}
+
+
+def pooled(table):
+    schema = Schema.from_domain({name: DOMAIN[name] for name in ("color", "size", "shape", "kind")})
+    return fit_model(schema, "kind", schema.encode(table), bins=5)
+
+
+@pytest.fixture(scope="module")
+def exact(horizontal):
+    return horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": "none"})
+
+
+def test_exact_federated_equals_pooled(exact, table):
+    fitted, reference = NaiveBayes.from_dict(exact["model"]), pooled(table)
+    assert fitted.class_counts.tolist() == reference.class_counts.tolist()
+    for name, feature in reference.features.items():
+        assert np.array_equal(fitted.features[name].counts, feature.counts)
+        assert np.array_equal(fitted.features[name].missing, feature.missing)
+    assert exact["privacy"]["differentially_private"] is False
+    assert exact["federation"]["rounds"] == 2
+
+
+def test_the_cost_is_told_beside_that_of_pairwise_masks(exact):
+    told = exact["diagnostics"]["encryption"]
+    assert told["ciphertexts_per_station"] == 1
+    assert told["bytes_per_station"] == 512
+    assert told["bytes_per_station_with_pairwise_masks"] == 8 * told["counts"] == 8 * 2 * (4 + 6 + 3)
+    assert told["modulus"] == "RSA-2048 challenge"
+
+
+@pytest.mark.parametrize(("noise", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-6), ("as_published", 1e-6)])
+def test_noisy_counts_are_near_the_pooled_ones(horizontal, table, noise, delta):
+    result = horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": noise, "epsilon": 1.0, "delta": delta})
+    fitted, reference = NaiveBayes.from_dict(result["model"]), pooled(table)
+    differences = [
+        np.abs(fitted.features[name].counts - feature.counts) for name, feature in reference.features.items()
+    ]
+    assert max(part.max() for part in differences) < 150
+    assert max(part.max() for part in differences) > 0
+    private = noise != "as_published"
+    assert result["privacy"]["differentially_private"] is private
+    assert result["privacy"]["epsilon"] == (1.0 if private else 4.0)
+    assert result["privacy"]["neighbors"] == "add_remove"
+    assert (result["privacy"]["reason"] is None) is private
+
+
+def test_a_dealer_deals_modulus_and_exponents(horizontal, table):
+    task = {**TASK, "noise": "none", "keys": "dealer", "organizations": None}
+    result = horizontal.run("secure_naive_bayes", "fit", task)
+    assert NaiveBayes.from_dict(result["model"]).class_counts.tolist() == pooled(table).class_counts.tolist()
+    assert result["diagnostics"]["encryption"]["keys"] == "dealer"
+    assert result["federation"]["rounds"] == 3
+
+
+def test_evaluation_of_the_fitted_model(horizontal, exact):
+    result = horizontal.run("secure_naive_bayes", "evaluate", {"model": exact["model"], "organizations": STATIONS})
+    assert result["accuracy"] > 0.85
+    assert result["n"] == 900
+
+
+def test_a_party_as_unit_uses_a_bounded_number_of_its_records(horizontal):
+    task = {**TASK, "epsilon": 1e6, "unit": "party", "maximum_records": 50}
+    result = horizontal.run("secure_naive_bayes", "fit", task)
+    assert sum(result["model"]["class_counts"]) == pytest.approx(200, abs=1)
+    assert result["privacy"]["unit"] == "party"
+
+
+def test_membership_through_join_fit_and_leave(horizontal):
+    start = horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": "none", "organizations": STATIONS[:3]})
+    numbers = {"membership": start["membership"], "modulus_bits": 2048}
+    joined = horizontal.run("secure_naive_bayes", "join", {**numbers, "organization": "s"})
+    assert joined["membership"]["epoch"] == 1
+    assert sorted(joined["membership"]["uses"].values()) == [3, 3, 4, 4]
+    assert len(joined["diagnostics"]["changed"]) == 2
+    again = horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 50.0, "membership": joined["membership"]})
+    assert again["membership"] == joined["membership"]
+    assert sum(again["model"]["class_counts"]) == pytest.approx(900, abs=60)
+    numbers["membership"] = joined["membership"]
+    left = horizontal.run("secure_naive_bayes", "leave", {**numbers, "organization": "p"})
+    assert sorted(left["membership"]["uses"].values()) == [2, 3, 3]
+    with pytest.raises(ArgumentError, match="membership"):
+        horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, "membership": left["membership"]})
+
+
+BAD = [
+    ({"epsilon": None}, "epsilon"),
+    ({"epsilon": 0}, "epsilon"),
+    ({"epsilon": float("nan")}, "epsilon"),
+    ({"epsilon": True}, "epsilon"),
+    ({"noise": "diluted_geometric"}, "delta"),
+    ({"noise": "gaussian"}, "noise"),
+    ({"noise": "none"}, "epsilon"),
+    ({"honest_fraction": 0}, "honest_fraction"),
+    ({"unit": "party"}, "maximum_records"),
+    ({"maximum_records": 5}, "maximum_records"),
+    ({"modulus_bits": 1024}, "modulus_bits"),
+    ({"modulus_bits": 4096}, "modulus_bits"),
+    ({"keys": "paper"}, "keys"),
+    ({"partitioning": "diagonal"}, "partitioning"),
+    ({"label": 5}, "label"),
+    ({"bins": 0}, "bins"),
+    ({"membership": {"uses": 3}}, "membership"),
+]
+
+
+@pytest.fixture(scope="module")
+def called():
+    """Call central's checks without a federation's processes."""
+    from v6_secure_naive_bayes import options
+    from v6_secure_naive_bayes.keying import check_keys
+
+    def call(changes):
+        task = {"noise": "polya", "epsilon": 1.0, "delta": 0.0, "honest_fraction": None, "unit": "record"}
+        task = {**task, "maximum_records": None, **changes}
+        names = ("noise", "epsilon", "delta", "honest_fraction", "unit", "maximum_records")
+        options.check_noise(*(task[name] for name in names))
+        check_keys(task.get("keys", "dealerless"), task.get("modulus_bits", 3072))
+
+    return call
+
+
+@pytest.mark.parametrize(("changes", "named"), BAD[:13])
+def test_bad_arguments_are_refused_by_name(called, changes, named):
+    with pytest.raises(ArgumentError, match=named):
+        called(changes)
+
+
+@pytest.mark.parametrize(("changes", "named"), BAD[13:])
+def test_bad_arguments_are_refused_by_name_in_a_run(horizontal, changes, named):
+    with pytest.raises(ArgumentError, match=named):
+        horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, **changes})
+
+
+def test_a_dealer_must_be_there(horizontal):
+    with pytest.raises(ArgumentError, match="dealer"):
+        horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, "keys": "dealer"})
+
+
+def test_the_ledger_counts_what_is_released(horizontal):
+    with pytest.raises(BudgetError, match="is left"):
+        horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 5e9})
+
+
+def test_published_modulus_of_the_default_length_is_used():
+    from v6_secure_naive_bayes.keying import check_keys
+
+    assert check_keys("dealerless", 3072) == ("dealerless", 3072)
+    assert CSAIL_2019.bit_length() == 3072

@@ -1,0 +1,94 @@
+"""VDPNB through the embedded federation: parity with pooled, missing values, refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.counting import fit_model
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import Schema
+from fedbayes.federation.errors import ArgumentError
+
+from .conftest import DOMAIN
+
+STATIONS = ["has color", "has size", "has shape"]
+TASK = {"label": "kind", "domain": DOMAIN, "bins": 5, "organizations": STATIONS}
+RECORDS = [
+    {"color": "red", "size": 2.0, "shape": "square"},
+    {"color": "blue", "size": 9.0, "shape": "round"},
+    {"size": 9.0},
+    {},
+]
+
+
+def pooled(table):
+    schema = Schema.from_domain({name: DOMAIN[name] for name in ("color", "size", "shape", "kind")})
+    return fit_model(schema, "kind", schema.encode(table), bins=5)
+
+
+def test_fit_releases_tables_of_every_station(vertical, table):
+    result = vertical.run("secure_naive_bayes", "fit", {**TASK, "partitioning": "vertical", "epsilon": 1e6})
+    fitted, reference = NaiveBayes.from_dict(result["model"]), pooled(table)
+    for name, feature in reference.features.items():
+        assert np.array_equal(fitted.features[name].counts, feature.counts)
+    assert fitted.predict(table).tolist() == reference.predict(table).tolist()
+    assert result["privacy"]["differentially_private"] is True
+    assert result["federation"]["rounds"] == 3
+
+
+def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, table):
+    task = {**TASK, "records": RECORDS, "epsilon": 1e6, "modulus_bits": 2048}
+    result = vertical.run("secure_naive_bayes", "classify", task)
+    reference = pooled(table)
+    counts = reference.class_counts
+    codes = Schema.from_domain(DOMAIN).select(["color", "shape"])
+    for record, found in zip(RECORDS, result["probabilities"], strict=True):
+        scores = counts.copy()
+        frame = pd.DataFrame([{name: record.get(name) for name in ("color", "shape")}])
+        for name, code in codes.encode(frame).items():
+            if code[0] >= 0:
+                scores *= np.maximum(reference.features[name].counts[:, code[0]], 1) / counts
+        if "size" in record:
+            scores *= np.maximum(reference.features["size"].counts[:, int(record["size"] // 2)], 1) / counts
+        assert found == pytest.approx(scores / scores.sum(), rel=1e-6)
+    assert result["predictions"][:2] == ["a", "b"]
+    assert result["federation"]["rounds"] == 4
+    assert result["privacy"]["epsilon"] == 1e6
+
+
+def test_a_dealer_works_for_products_too(vertical):
+    task = {**TASK, "records": RECORDS[:1], "epsilon": 50.0, "modulus_bits": 2048}
+    result = vertical.run("secure_naive_bayes", "classify", {**task, "keys": "dealer", "organizations": None})
+    assert result["predictions"] == ["a"]
+    assert result["federation"]["rounds"] == 5
+    assert result["diagnostics"]["encryption"]["modulus"] == "made by the helper, factors erased"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"records": []}, "records"),
+        ({"records": [{"color": "violet"}]}, "color"),
+        ({"records": [{"kind": "a"}]}, "records"),
+        ({"features": ["color", "weight"]}, "weight"),
+        ({"epsilon": None}, "epsilon"),
+        ({"organizations": ["has color", "nobody"]}, "organizations"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(vertical, changes, named):
+    task = {**TASK, "records": RECORDS, "epsilon": 1.0, "modulus_bits": 2048, **changes}
+    with pytest.raises(ArgumentError, match=named) as refused:
+        vertical.run("secure_naive_bayes", "classify", task)
+    assert "violet" not in str(refused.value)
+
+
+def test_shares_have_no_meaning_for_released_tables(vertical):
+    task = {**TASK, "partitioning": "vertical", "epsilon": 1.0, "noise": "diluted_geometric", "delta": 1e-6}
+    with pytest.raises(ArgumentError, match="polya"):
+        vertical.run("secure_naive_bayes", "fit", task)
+
+
+def test_a_feature_at_two_stations_is_refused(horizontal):
+    task = {**TASK, "organizations": ["p", "q", "r"], "partitioning": "vertical", "epsilon": 1.0}
+    with pytest.raises(ArgumentError, match="more than one station"):
+        horizontal.run("secure_naive_bayes", "fit", task)
