@@ -3,16 +3,21 @@
 from fedbayes.federation import disclosure_settings, partial_open_channel
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
-from .central import fit
-from .partial import partial_counts
+from .central import classify, evaluate, fit, sample
+from .partial import partial_counts, partial_scores, partial_tally
 
 __all__ = [
+    "classify",
     "disclosure_settings",
+    "evaluate",
     "fit",
     "partial_counts",
     "partial_extend",
     "partial_match",
     "partial_open_channel",
+    "partial_scores",
     "partial_submit",
     "partial_tables",
+    "partial_tally",
+    "sample",
 ]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.federation import Federation, central
+from fedbayes.federation import Federation, arguments, central
+from fedbayes.federation import results as statements
 
 from . import results
+from .evaluation import by_counts, chosen_method
 from .merging import fine_rules, merged_by_class
 from .model import learn
 from .options import Options
+from .prediction import Model
+from .scoring import RecordScores
 from .sources import Question, open_source
 from .validation import validate
 
@@ -55,3 +59,71 @@ def fit(
     learned = learn(options, list(source.variables.values()), source)
     scores = validate(options, learned, source.by_fold)
     return results.fitted(federation, options, learned, source, scores)
+
+
+@central
+def evaluate(
+    federation: Federation,
+    model: dict[str, Any],
+    id_column: str | None = None,
+    label: str | None = None,
+    method: str | None = None,
+    epsilon: float | None = None,
+    split: str = "vertical",
+    helper: int | str | None = None,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Score a network on records of the stations.
+
+    ``method="counts"`` (the default where the label's Markov blanket allows) asks one table over the blanket and the
+    label, and the families; ``"records"`` scores every record in shares and shows the scores to the label's station.
+    """
+    read = Model.read(model)
+    target = read.target(label)
+    if chosen_method(read, target, method, split) == "counts":
+        epsilon = arguments.check_number("epsilon", epsilon, above=0, optional=True)
+        question = Question(read.network.nodes, id_column, read.domain, read.bins, split, epsilon, helper)
+        source = open_source(federation, question, organizations)
+        scores = by_counts(read, target, source)
+        return federation.result(scores, results.privacy(epsilon, 1, source), {"records": source.records})
+    identifier = arguments.check_name("id_column", id_column)
+    records = RecordScores(federation, read, target, identifier, helper, organizations, with_label=True)
+    scores = records.tallies()
+    reveals = {**records.tables.reveals(), **results.TALLIED}
+    return federation.result(scores, statements.not_private(results.SUMS, reveals), {"records": records.rows})
+
+
+@central
+def classify(
+    federation: Federation,
+    model: dict[str, Any],
+    id_column: str,
+    label: str | None = None,
+    identify: int | str | None = None,
+    helper: int | str | None = None,
+    organizations: list[int | str] | None = None,
+) -> dict[str, Any]:
+    """Return class probabilities of records whose columns lie at several stations; every node must allow predictions.
+
+    Records with missing values are scored approximately: see the README.
+    """
+    read = Model.read(model)
+    target = read.target(label)
+    identifier = arguments.check_name("id_column", id_column)
+    records = RecordScores(federation, read, target, identifier, helper, organizations, with_label=False)
+    identifiers, probabilities = records.predictions(records.identifying(identify))
+    states = list(read.network.states[target])
+    predicted = [states[code] for code in probabilities.argmax(axis=1)]
+    content = {"label": target, "states": states, "identifiers": identifiers, "predicted": predicted}
+    content["probabilities"] = probabilities.round(6)
+    reveals = {**records.tables.reveals(), **results.PREDICTED}
+    return federation.result(content, statements.not_private(results.PREDICTIONS, reveals), {"records": records.rows})
+
+
+@central
+def sample(federation: Federation, model: dict[str, Any], rows: int = 1000) -> dict[str, Any]:
+    """Return synthetic records drawn from a network; no station is asked."""
+    read = Model.read(model)
+    rows = arguments.check_number("rows", rows, 1, 1_000_000, integer=True)
+    drawn = read.network.decode(read.network.sample(rows))
+    return federation.result({"records": drawn}, statements.not_private(results.SYNTHETIC))

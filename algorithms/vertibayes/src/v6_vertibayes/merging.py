@@ -1,4 +1,6 @@
-"""Bins by minimum description length: fine bins are counted with the label, then merged wherever they are counted again."""
+"""Bins by minimum description length: fine bins are counted with the label, then merged wherever they are counted
+again.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Message
+from fedbayes.federation.vertical.messages import Delivery, Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +39,63 @@ class CountsReply(Message):
         """Check dtype and shape."""
         if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
             raise ValueError("masked must be a vector of the ring")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresRequest(Message):
+    """Asks for shares of every record's log-scores: sums over factors of (joint indicator) times (weights).
+
+    `weights` has one int64 matrix (states, classes) a factor, in fixed point. With a `holder` the shares are sealed for
+    that station, else they go to central under masks. `identify` is the station whose identifiers name the records.
+    """
+
+    delivery: Delivery
+    names: list[str]
+    weights: list[np.ndarray]
+    holder: int | None
+    identify: int | None
+
+    def __post_init__(self) -> None:
+        """Check that factors and weights belong together."""
+        if not self.names or len(self.names) != len(self.weights):
+            raise ValueError("every factor needs its weights")
+        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
+            raise ValueError("weights must be matrices of whole numbers")
+        if len({weights.shape[1] for weights in self.weights}) != 1:
+            raise ValueError("weights must have the same classes")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresReply(Message):
+    """Masked shares (rows x classes, flat) for central, or sealed ones for the holder; identifiers of the common
+    records.
+    """
+
+    masked: np.ndarray
+    sealed: bytes
+    identifiers: list[str]
+
+    def __post_init__(self) -> None:
+        """Check dtype and shape."""
+        if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
+            raise ValueError("masked must be a vector of the ring")
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRequest(Message):
+    """Asks the label's station to add up the sealed scores and to compare them with its labels."""
+
+    setup: Setup
+    sealed: dict[int, bytes]
+    label: str
+    prior: np.ndarray
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class TallyReply(Message):
+    """Sums over records: see `fedbayes.bayes.metrics.Tallies`."""
+
+    counts: np.ndarray
+    loss: float
+    unlabelled: int

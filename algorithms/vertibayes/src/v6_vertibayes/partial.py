@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.randomness import uniform_bits
 
-from .messages import CountsReply, CountsRequest
+from .messages import CountsReply, CountsRequest, ScoresReply, ScoresRequest, TallyReply, TallyRequest
+from .prediction import log_posteriors
+
+RING_BITS = 32
 
 
 @partial
@@ -18,15 +27,15 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
 
     Notes
     -----
-    **Reveals** the sums of the tables over all participants to central, with noise where an epsilon is given, and nothing of
-    one station. **Assumes** that two participants do not collude with central.
+    **Reveals** the sums of the tables over all participants to central, with noise where an epsilon is given, and
+    nothing of one station. **Assumes** that two participants do not collude with central.
     """
     station.require_private(request.epsilon is not None)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
     frame = station.data(columns=columns)
     codes, shape = {}, {}
     for column in columns:
-        states, found = resolve(column, frame[column], request.domain.get(column), request.bins, True)
+        states, found = resolve(column, frame[column], request.domain.get(column), request.bins, True, True)
         codes[column], shape[column] = found, states.cardinality
     station.charge(epsilon=request.epsilon or 0.0, note="tables", queries=len(request.tables))
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
@@ -42,3 +51,78 @@ def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.
 
     scale = len(request.tables) / (request.epsilon or 1.0)
     return np.asarray(polya(shape, scale, parties, request.honest_fraction), dtype=np.int64)
+
+
+@partial
+def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
+    """Return this station's share of the log-score of every common record and class.
+
+    Notes
+    -----
+    **Reveals** the sums of all shares, which are the records' class probabilities, to central or to the label's
+    station, nothing else: every share is masked. From the probabilities of a record one can infer values of the columns
+    in the label's Markov blanket, so every node must allow predictions. The identifying station shows identifiers to
+    central. **Assumes** that the helper colludes with no one.
+    """
+    workspace = Workspace(station, request.delivery.setup)
+    workspace.receive(request.delivery)
+    classes = request.weights[0].shape[1]
+    share = np.zeros((request.delivery.rows, classes), dtype=np.uint32)
+    if not workspace.is_helper:
+        station.require_predictions()
+        station.require_private(False)
+        station.charge(epsilon=0.0, note="predictions", queries=request.delivery.rows)
+        side = workspace.data_side(request.delivery, request.names, RING_BITS)
+        for name, weights in zip(request.names, request.weights, strict=True):
+            rows = side.row_share(name)
+            if rows is not None:
+                share += rows @ weights.astype(np.uint32)
+    wide = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
+    masked = station.channel.mask(wide, station.participants)
+    identifiers = _identifiers(station, workspace) if request.identify == station.organization else []
+    if request.holder is None:
+        return ScoresReply(masked, b"", identifiers)
+    if request.holder == station.organization:
+        station.keep("scores", masked=masked)
+        return ScoresReply(masked[:0], b"", [])
+    return ScoresReply(masked[:0], station.channel.seal(request.holder, masked.astype("<u8").tobytes(), "scores"), [])
+
+
+def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:
+    return np.asarray(workspace.own_rows(total)[workspace.order_of(workspace.own)], dtype=np.int64)
+
+
+def _identifiers(station: Station, workspace: Workspace) -> list[str]:
+    column = workspace.setup.id_column
+    values = station.data(columns=[column])[column].tolist()
+    return [canonical_text(values[row]) or "" for row in _common_rows(workspace, len(values))]
+
+
+@partial
+def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
+    """Add up the sealed scores and compare them with this station's labels.
+
+    Notes
+    -----
+    **Reveals** to this station the class probabilities of the common records; to central sums over records only.
+    """
+    station.require_predictions()
+    station.require_private(False)
+    workspace = Workspace(station, request.setup)
+    total = station.kept("scores")["masked"]
+    for sender, sealed in request.sealed.items():
+        received = np.frombuffer(station.channel.unseal(sender, sealed, "scores"), dtype="<u8").astype(np.uint64)
+        if received.shape != total.shape:
+            raise MessageError("the scores of a station do not have the records of this job; the job stops")
+        total = total + received
+    logs = log_posteriors(total, request.prior, request.rows)
+    truth = _labels(station, workspace, request.setup, request.label)
+    known = truth < len(request.prior)
+    counts, loss = tally(truth[known], logs[known]).flat()
+    return TallyReply(counts, loss, int((~known).sum()))
+
+
+def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> npt.NDArray[np.int64]:
+    values = station.data(columns=[label])[label]
+    _, codes = resolve(label, values, setup.domain.get(label), setup.bins, True, True)
+    return np.asarray(codes[_common_rows(workspace, len(codes))], dtype=np.int64)

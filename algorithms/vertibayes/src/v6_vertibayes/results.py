@@ -16,6 +16,17 @@ from .options import Options
 from .sources import Source
 
 EXACT = "exact counts are learned by central and stand behind the published probabilities"
+SUMS = "exact sums over records are released"
+PREDICTIONS = "probabilities of single records are released"
+SYNTHETIC = "the records are synthetic, but drawn from a network whose own promise decides; see its privacy statement"
+TALLIED = {
+    "central": "sums over records: confusion, histograms of scores, log-loss; the number of records",
+    "the label's "
+    "station": "the class probabilities of the common records, from which values of other stations may be inferred",
+}
+PREDICTED = {
+    "central": "the class probabilities of the common records, from which values may be inferred, and their identifiers",
+}
 
 
 def fitted(

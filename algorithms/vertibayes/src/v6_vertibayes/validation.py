@@ -44,8 +44,8 @@ def assess(network: BayesianNetwork, rows: Codes, label: str, weights: Array | N
     Returns
     -------
     dict
-        auc (one against the rest, weighted by class size, labelled rows), accuracy, log_loss, confusion (rows: truth), calibration,
-        rows, and auc_as_published (rows without label as negatives of every class, weighted by all rows).
+        auc (one against the rest, weighted by class size, labelled rows), accuracy, log_loss, confusion (rows: truth),
+        calibration, rows, and auc_as_published (rows without label as negatives of every class, weighted by all rows).
     """
     weight = np.ones(len(rows)) if weights is None else weights
     truth = rows[:, network.nodes.index(label)]

@@ -211,6 +211,13 @@ class DataSide:
             return mask
         return self._openings[name] if mask is None else self._openings[name] + mask
 
+    def row_share(self, name: str) -> RingArray | None:
+        """Return this party's additive share of a factor's rows, (rows, states), or None where it is zero.
+
+        **Reveals** nothing while it stays here; a linear function of it may leave under a further mask only.
+        """
+        return self._with_own(name, self._leads(name))
+
     def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
         """Return this party's padded shares of all tables, flat, in order (C order within a table).
 

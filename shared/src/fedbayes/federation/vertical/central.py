@@ -197,6 +197,21 @@ class SecureTables:
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
         ]
 
+    def joint(self, groups: Sequence[Sequence[str]]) -> list[tuple[Columns, str]]:
+        """Open the joint states of every group of columns as one factor; one round for each level that is not open yet.
+
+        Returns
+        -------
+        list of (columns, name)
+            The factor of each group, and its columns in the order of its states (the last one fastest).
+        """
+        for group in groups:
+            self._check_question(group)
+        asked = [tuple(group) for group in groups]
+        for level in self._planner.joint(asked):
+            self._open(level)
+        return [(self._planner.axes(group), self._planner.name(group)) for group in asked]
+
     def _check_question(self, question: Sequence[str]) -> None:
         unknown = [column for column in question if column not in self.columns]
         if unknown or not question or len(set(question)) != len(question):

@@ -49,12 +49,21 @@ class Planner:
             for part in parts:
                 self._require(part, depths, steps)
             answered.append(parts)
-        levels: list[list[Step]] = [[] for _ in range(max((depths[key] for key in steps), default=0))]
-        for key, step in steps.items():
-            levels[depths[key] - 1].append(step)
         targets = {key: step[0] for key, step in steps.items()}
         ordered = [tuple(self._order(part, targets) for part in parts) for parts in answered]
-        return Plan([level for level in levels if level], ordered)
+        return Plan(_levels(depths, steps), ordered)
+
+    def joint(self, groups: Sequence[Columns]) -> list[list[Step]]:
+        """Return what to open so that the joint states of every group are one open factor."""
+        depths: dict[frozenset[str], int] = {}
+        steps: dict[frozenset[str], Step] = {}
+        for group in groups:
+            self._require(group, depths, steps)
+        return _levels(depths, steps)
+
+    def axes(self, columns: Columns) -> Columns:
+        """Return the columns of an open factor in the order of its states."""
+        return self._open[frozenset(columns)][0]
 
     def _order(self, columns: Columns, targets: Mapping[frozenset[str], Columns]) -> Columns:
         """Return the columns in the order of the factor's states."""
@@ -109,3 +118,11 @@ class Planner:
         targets = {entry: step[0] for entry, step in steps.items()}
         ordered = self._order(left, targets) + self._order(right, targets)
         steps[key] = (ordered, left, right)
+
+
+def _levels(depths: Mapping[frozenset[str], int], steps: Mapping[frozenset[str], Step]) -> list[list[Step]]:
+    """Return the steps by depth, the shallowest first."""
+    levels: list[list[Step]] = [[] for _ in range(max((depths[key] for key in steps), default=0))]
+    for key, step in steps.items():
+        levels[depths[key] - 1].append(step)
+    return [level for level in levels if level]
