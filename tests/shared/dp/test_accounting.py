@@ -58,7 +58,7 @@ def test_gaussian_needs_delta_and_losses_one_parameter():
         accounting.compose([PrivacyLoss(rho=0.1)])
     assert accounting.compose([PrivacyLoss(rho=0.1), PrivacyLoss(epsilon=0.1)], 1e-6)[0] > 0.1
     for wrong in ({}, {"epsilon": 1.0, "rho": 1.0}, {"epsilon": -1.0}, {"rho": math.nan}):
-        with pytest.raises(ValueError, match="epsilon|rho"):
+        with pytest.raises(ValueError, match=r"epsilon|rho"):
             PrivacyLoss(**wrong)
 
 

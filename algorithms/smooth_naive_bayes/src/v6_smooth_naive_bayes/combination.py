@@ -36,8 +36,9 @@ def combine_moments(
     -----
     First the public limits are enforced: means within the bounds, standard deviations between 1/200 of the range and half of it, so one
     heavy-tailed draw cannot carry the average away. A station's mean has the variance v/n + (factor w/n)^2 with v the (noisy) variance and w
-    the range; its variance has 2 v^2/n + (factor w^2/n)^2. The spread of the means between stations counts as far as it is not noise. As epsilon grows all
-    weights become the numbers of rows, and the answer the pooled one.
+    the range; its variance has 2 v^2/n + (factor w^2/n)^2. The spread of the means between stations counts as far as it is not noise.
+    A variance is believed down to the noise left in it, and the noise left in the mean is added to it: a feature whose parameters drown in noise becomes
+    uninformative instead of misleading. As epsilon grows all weights become the numbers of rows, and the answer the pooled one.
     """
     low, high = bounds
     width = high - low
@@ -48,8 +49,17 @@ def combine_moments(
     sampling, added = typical / count, (factor * width / count) ** 2
     weights = 1.0 / (sampling + added)
     mean = (weights * means).sum(axis=0) / weights.sum(axis=0)
-    variance_weights = 1.0 / (2.0 * typical**2 / count + (factor * width**2 / count) ** 2)
+    variance_added = (factor * width**2 / count) ** 2
+    variance_weights = 1.0 / (2.0 * typical**2 / count + variance_added)
     within = (variance_weights * variances).sum(axis=0) / variance_weights.sum(axis=0)
     believed = weights * sampling / (sampling + added)
     between = (believed * (means - mean) ** 2).sum(axis=0) / weights.sum(axis=0)
-    return np.maximum(rows, 0.0).sum(axis=0), mean, np.clip(within + between, least, most)
+    doubt = np.minimum(_left_over(weights, added), width) ** 2
+    floor = np.maximum(least, np.minimum(_left_over(variance_weights, variance_added), most))
+    variance = np.minimum(np.maximum(within + between, floor) + doubt, most)
+    return np.maximum(rows, 0.0).sum(axis=0), mean, variance
+
+
+def _left_over(weights: Floats, added: Floats) -> Floats:
+    """Return the scale of the noise that is left in a weighted mean, shape (classes,)."""
+    return np.asarray(np.sqrt((weights**2 * added).sum(axis=0)) / weights.sum(axis=0))

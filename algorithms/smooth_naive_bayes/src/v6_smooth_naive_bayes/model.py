@@ -186,7 +186,7 @@ def _gaussian(
     bounds = schema[name].bounds or (0.0, 1.0)
     epsilon = query_epsilon(schema, label, settings)
     if settings.sensitivity == "as_published":
-        second, factor = np.maximum(second, 0.0) ** 2, math.sqrt(2.0) / epsilon
+        second, factor = np.maximum(second, 0.0) ** 2, 0.0  # as printed: no weight for the noise
     else:
         beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
         factor = heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)

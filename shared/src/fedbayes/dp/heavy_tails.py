@@ -61,11 +61,15 @@ def multiplier(epsilon: float, beta: float, noise: str = "cauchy", degrees_of_fr
         return (nu + 1.0) / (2.0 * math.sqrt(nu)) / (epsilon - nu * beta) * (1.0 + _MARGIN)
     if epsilon <= beta:
         raise ValueError("beta: give less than epsilon")
-    # cosh e - cosh b = 2 sinh((e+b)/2) sinh((e-b)/2), without cancellation
-    squares = [
-        math.exp(-b) / (4.0 * math.sinh((epsilon + b) / 2.0) * math.sinh((epsilon - b) / 2.0)) for b in (0.0, beta)
+    # cosh e - cosh b = 2 sinh((e+b)/2) sinh((e-b)/2): no cancellation, and in logarithms no overflow
+    logs = [
+        -b - 2.0 * math.log(2.0) - _log_sinh((epsilon + b) / 2.0) - _log_sinh((epsilon - b) / 2.0) for b in (0.0, beta)
     ]
-    return math.sqrt(max(squares)) * (1.0 + _MARGIN)
+    return math.exp(max(logs) / 2.0) * (1.0 + _MARGIN)
+
+
+def _log_sinh(x: float) -> float:
+    return x + math.log(-math.expm1(-2.0 * x)) - math.log(2.0)
 
 
 def perturb(

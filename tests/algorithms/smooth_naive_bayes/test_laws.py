@@ -1,0 +1,149 @@
+"""Laws of the statistics, of their combination and of the printed bounds."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbayes.bayes.schema import Schema
+from fedbayes.federation.codec import decode, encode
+from v6_smooth_naive_bayes import combination, model, published
+from v6_smooth_naive_bayes.messages import ReleaseReply, Settings
+
+SENSITIVITIES = ("smooth", "global", "as_published")
+
+
+def encoded(table, domain):
+    schema = Schema.from_domain(domain)
+    return schema, schema.encode(table)
+
+
+def test_moments_are_those_of_numpy(tables, domain):
+    schema, columns = encoded(tables["east"], domain)
+    summary = model.summarise(schema, "class", columns, Settings(1.0))
+    groups = tables["east"].groupby("class")[["age", "pressure"]]
+    order = list(domain["class"]["categories"])
+    assert np.allclose(summary.first, groups.mean().loc[order].T)
+    assert np.allclose(summary.second, groups.var(ddof=0).loc[order].T)
+    assert (summary.first_scale > 0).all()
+    assert summary.counts.sum() == tables["east"]["class"].notna().sum()
+
+
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+def test_queries_spend_exactly_the_budget(domain, sensitivity, neighbors):
+    schema, settings = Schema.from_domain(domain), Settings(0.7, sensitivity, neighbors=neighbors)
+    queries = {"smooth": 1 + 4, "global": 3 + 4, "as_published": 1 + 4 + 1}[sensitivity]
+    rows = 2 if neighbors == "replace_one" and sensitivity != "as_published" else 1
+    assert model.query_epsilon(schema, "class", settings) * queries * rows == pytest.approx(0.7)
+
+
+def test_class_counts_are_a_query_only_without_categorical_features(domain):
+    numeric = Schema.from_domain({name: domain[name] for name in ("age", "pressure", "class")})
+    assert model.asks_class_counts(numeric, "class", Settings(1.0))
+    assert not model.asks_class_counts(Schema.from_domain(domain), "class", Settings(1.0))
+    assert model.query_epsilon(numeric, "class", Settings(1.0)) == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
+def test_combination_does_not_depend_on_the_order_of_stations(tables, domain, sensitivity):
+    settings = Settings(5.0, sensitivity)
+    schema = Schema.from_domain(domain)
+    replies = [
+        model.perturb(model.summarise(schema, "class", schema.encode(table), settings), schema, "class", settings)
+        for table in tables.values()
+    ]
+    expected = model.combine(schema, "class", settings, replies).predict_proba(tables["west"])
+    for order in itertools.permutations(replies):
+        found = model.combine(schema, "class", settings, order).predict_proba(tables["west"])
+        assert np.allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("sensitivity", SENSITIVITIES)
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 1e6])
+def test_any_budget_gives_finite_probabilities(tables, domain, sensitivity, epsilon):
+    schema, settings = Schema.from_domain(domain), Settings(epsilon, sensitivity)
+    summary = model.summarise(schema, "class", schema.encode(tables["west"]), settings)
+    fitted = model.combine(schema, "class", settings, [model.perturb(summary, schema, "class", settings)])
+    probabilities = fitted.predict_proba(tables["east"])
+    assert np.isfinite(probabilities).all()
+    assert np.allclose(probabilities.sum(axis=1), 1.0)
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12), st.floats(-1e6, 1e6)), min_size=1, max_size=5),
+    st.floats(0.0, 1e6),
+)
+def test_whatever_noise_does_the_moments_stay_in_public_limits(stations, factor):
+    means, variances, rows = (np.array(part)[:, None] for part in zip(*stations, strict=True))
+    count, mean, variance = combination.combine_moments(means, variances, rows, (10.0, 30.0), factor)
+    assert count[0] >= 0
+    assert 10.0 - 1e-9 <= mean[0] <= 30.0 + 1e-9
+    assert (20.0 / 200) ** 2 * (1 - 1e-9) <= variance[0] <= 100.0 * (1 + 1e-9)
+
+
+def test_without_noise_the_weights_are_the_rows():
+    random = np.random.default_rng(5)
+    parts = [random.normal(5 + shift, 1 + shift / 3, 200 + 100 * shift) for shift in range(3)]
+    stacked = [np.array([[f(part)] for part in parts]) for f in (np.mean, np.var, len)]
+    count, mean, variance = combination.combine_moments(*stacked, (-50.0, 50.0), 0.0)
+    everything = np.concatenate(parts)
+    assert count[0] == everything.size
+    assert mean[0] == pytest.approx(everything.mean(), rel=0.02)
+    assert variance[0] == pytest.approx(everything.var(), rel=0.05)
+
+
+def test_one_wild_station_cannot_carry_the_mean_away():
+    means, variances = np.array([[50.0], [51.0], [1e9]]), np.array([[100.0], [101.0], [-1e9]])
+    rows = np.array([[5000.0], [5000.0], [10.0]])
+    _, mean, _ = combination.combine_moments(means, variances, rows, (0.0, 100.0), 20.0)
+    assert abs(mean[0] - 50.5) < 1.0
+
+
+def test_printed_bound_of_the_mean_is_the_largest_total_change():
+    data, epsilon = np.array([0.0, 0.25, 0.25, 1.0]), 0.4
+    grid, best = np.linspace(0, 1, 5), 0.0
+    for changed in itertools.product(grid, repeat=4):
+        distance = int(np.sum(np.array(changed) != data))
+        best = max(best, math.exp(-epsilon * distance) * abs(np.mean(changed) - data.mean()) * (distance > 0))
+    assert published.mean_sensitivity(data, 1.0, epsilon) == pytest.approx(best)
+
+
+def test_printed_bound_of_the_variance_is_near_the_largest_total_change():
+    data, epsilon = np.array([0.0, 0.25, 0.5, 1.0]), 0.4
+    grid, best = np.linspace(0, 1, 9), 0.0
+    for changed in itertools.product(grid, repeat=4):
+        distance = int(np.sum(np.array(changed) != data))
+        best = max(best, math.exp(-epsilon * distance) * abs(np.var(changed) - data.var()) * (distance > 0))
+    assert 0.7 * best <= published.variance_sensitivity(data, 1.0, epsilon) <= best * (1 + 1e-9)
+
+
+def test_a_reply_survives_the_codec_and_is_checked():
+    reply = ReleaseReply(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    again = decode(ReleaseReply, encode(reply))
+    assert all(np.array_equal(getattr(again, name), getattr(reply, name)) for name in ("counts", "first", "second"))
+    for wrong in (
+        (np.ones(4), np.ones((2, 3)), np.ones((2, 3))),
+        (np.arange(4), np.ones((2, 3)), np.ones((3, 2))),
+        (np.arange(4), np.full((2, 3), np.nan), np.ones((2, 3))),
+    ):
+        with pytest.raises(ValueError, match=r"counts|first"):
+            ReleaseReply(*wrong)
+
+
+def test_a_reply_of_another_shape_is_refused(domain):
+    reply = ReleaseReply(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="shape"):
+        model.combine(Schema.from_domain(domain), "class", Settings(1.0), [reply])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"epsilon": 0.0}, {"epsilon": math.nan}, {"sensitivity": "local"}, {"noise": "gauss"}, {"neighbors": "swap"}, {"degrees_of_freedom": 0.5}],
+)  # fmt: skip
+def test_settings_are_checked(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Settings(**{"epsilon": 1.0, **wrong})

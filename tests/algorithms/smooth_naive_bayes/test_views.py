@@ -1,0 +1,67 @@
+"""What each role receives: declared rounds only, noisy statistics only, and nothing whose size depends on the data."""
+
+import numpy as np
+import pandas as pd
+
+from fedbayes.bayes.schema import Schema
+from fedbayes.federation.codec import encode
+from fedbayes.federation.embedded import EmbeddedFederation
+from v6_smooth_naive_bayes.messages import ReleaseReply, Settings
+from v6_smooth_naive_bayes.model import perturb, summarise
+
+
+def sent(parties, domain) -> list[dict]:
+    with EmbeddedFederation(parties, helpers=["helper"], record=True) as federation:
+        federation.run("smooth_naive_bayes", "fit", {"label": "class", "domain": domain, "epsilon": 1.0})
+        return list(federation.transcript)
+
+
+def test_only_declared_rounds_are_sent_and_replies_have_one_size(parties, domain, tables):
+    first = sent(parties, domain)
+    for name, files in parties.items():
+        pd.DataFrame(tables[name]).assign(age=3.0, smoker="no").to_csv(files["default"], index=False)
+    second = sent(parties, domain)
+    for transcript in (first, second):
+        functions = [entry["function"] for entry in transcript if entry["function"].startswith("partial")]
+        assert sorted(set(functions)) == ["partial_open_channel", "partial_release"]
+        assert functions.count("partial_release") == 3
+    sizes = [
+        [len(entry["result"]["sealed"]) for entry in transcript if entry["function"] == "partial_release"]
+        for transcript in (first, second)
+    ]
+    assert sizes[0] == sizes[1]
+    assert len(set(sizes[0])) == 1
+
+
+def test_the_request_says_the_same_to_everyone_and_holds_no_data(parties, domain):
+    asked = [
+        entry["input"]["kwargs"]["message"]["body"]
+        for entry in sent(parties, domain)
+        if entry["function"] == "partial_release"
+    ]
+    assert asked
+    assert all(body == asked[0] for body in asked)
+    assert set(asked[0]) == {"columns", "settings"}
+
+
+def test_a_reply_holds_noisy_statistics_and_no_scales(tables, domain):
+    schema, settings = Schema.from_domain(domain), Settings(1.0)
+    summary = summarise(schema, "class", schema.encode(tables["east"]), settings)
+    reply = perturb(summary, schema, "class", settings)
+    assert set(encode(reply)) == {"counts", "first", "second"}
+    assert not np.array_equal(reply.counts, summary.counts)
+    assert not np.isin(reply.first, summary.first).any()
+    for scale in (summary.first_scale, summary.second_scale):
+        assert not np.isin(reply.first, scale).any()
+        assert not np.isin(reply.second, scale).any()
+    grid = 2.0 ** (np.floor(np.log2([[100.0], [200.0]])) - 24)
+    assert np.array_equal(np.rint(reply.first / grid) * grid, reply.first)
+
+
+def test_two_draws_differ_everywhere(tables, domain):
+    schema, settings = Schema.from_domain(domain), Settings(0.1)
+    summary = summarise(schema, "class", schema.encode(tables["east"]), settings)
+    one, two = (perturb(summary, schema, "class", settings) for _ in range(2))
+    assert isinstance(one, ReleaseReply)
+    assert (one.first != two.first).all()
+    assert (one.second != two.second).all()
