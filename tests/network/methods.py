@@ -67,7 +67,7 @@ CASES: dict[str, tuple[Case, ...]] = {
                 "features": ["smoker", "exercise"],
                 "domain": PEOPLE,
                 "epsilon": 1.0,
-                "modulus_bits": 1024,
+                "modulus_bits": 2048,
             },
             private=True,
         ),

@@ -34,6 +34,14 @@ def test_fit_releases_tables_of_every_station(vertical, table):
     assert fitted.predict(table).tolist() == reference.predict(table).tolist()
     assert result["privacy"]["differentially_private"] is True
     assert result["federation"]["rounds"] == 3
+    task = {"model": result["model"], "partitioning": "vertical", "organizations": STATIONS}
+    scores = vertical.run("secure_naive_bayes", "evaluate", task)
+    assert scores["accuracy"] == pytest.approx(np.mean(reference.predict(table) == table["kind"]))
+    assert scores["n"] == 900
+    assert scores["federation"]["rounds"] == 4
+    narrow = {**result["model"], "features": {"color": result["model"]["features"]["color"]}}
+    with pytest.raises(ArgumentError, match="three stations"):
+        vertical.run("secure_naive_bayes", "evaluate", {**task, "model": narrow})
 
 
 def test_classification_by_encrypted_products_follows_the_papers_rule(vertical, table):

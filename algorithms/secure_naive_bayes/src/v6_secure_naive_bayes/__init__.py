@@ -11,6 +11,8 @@ from .partial import (
     partial_evaluate,
     partial_factors,
     partial_features,
+    partial_grades,
+    partial_scores,
     partial_tables,
 )
 
@@ -27,7 +29,9 @@ __all__ = [
     "partial_evaluate",
     "partial_factors",
     "partial_features",
+    "partial_grades",
     "partial_open_channel",
     "partial_schema",
+    "partial_scores",
     "partial_tables",
 ]

@@ -8,7 +8,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, arguments, central
 from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns
 
-from . import horizontal, statements, vertical
+from . import grading, horizontal, statements, vertical
 from .keying import check_keys, open_keyring
 from .options import check_budget, check_membership, check_noise, resolve_member
 from .vertical import check_records
@@ -98,9 +98,13 @@ def evaluate(
     noise: str | None = None,
     neighbors: str = "add_remove",
     honest_fraction: float | None = None,
+    partitioning: str = "horizontal",
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Score a fitted model on the tables of stations that hold all its columns."""
+    """Score a fitted model on the stations' tables, horizontally or vertically split."""
+    arguments.check_choice("partitioning", partitioning, ("horizontal", "vertical"))
+    if partitioning == "vertical":
+        return grading.evaluate(federation, model, label, epsilon, organizations)
     return evaluate_model(
         federation,
         model,

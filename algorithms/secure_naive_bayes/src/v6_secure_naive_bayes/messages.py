@@ -232,3 +232,63 @@ class FactorsRequest(Message):
             raise ValueError(f"codes must be int32 of shape (records, features), at most {MOST_QUERIES} records")
         if self.classes < 2:
             raise ValueError("there must be two classes")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresRequest(Message):
+    """Ask for the masked scores of a station's rows by its own features, sealed for the grader.
+
+    Attributes
+    ----------
+    model : dict
+        A result's model.
+    features : list of str
+        This station's features.
+    prior : bool
+        Whether this station adds the log prior.
+    grader : int
+        The station that adds the masked scores.
+    """
+
+    model: dict[str, Any]
+    features: list[str]
+    prior: bool
+    grader: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresReply(Message):
+    """Masked scores (rows, classes) of uint64, sealed for the grader."""
+
+    sealed: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GradesRequest(Message):
+    """Ask the grader to add everyone's masked scores and to compare them with its label.
+
+    Attributes
+    ----------
+    model : dict
+        A result's model.
+    label : str
+        The column of true classes.
+    sealed : dict of int to bytes
+        What every station sealed for the grader.
+    """
+
+    model: dict[str, Any]
+    label: str
+    sealed: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class GradesReply(Message):
+    """Exact tallies of the predictions, one flat float64 vector, and the summed loss."""
+
+    tallies: np.ndarray[Any, Any]
+    loss: float
+
+    def __post_init__(self) -> None:
+        if self.tallies.dtype != np.float64 or self.tallies.ndim != 1:
+            raise ValueError("tallies must be a one-dimensional float64 array")

@@ -17,7 +17,7 @@ from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
 
-from . import model
+from . import grading, model
 from .keying import deal, label, station_exponent
 from .messages import (
     CipherReply,
@@ -28,7 +28,11 @@ from .messages import (
     FactorsRequest,
     FeaturesReply,
     FeaturesRequest,
+    GradesReply,
+    GradesRequest,
     Noise,
+    ScoresReply,
+    ScoresRequest,
     TablesReply,
     TablesRequest,
 )
@@ -223,6 +227,18 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
         ]
         for record in codes
     ]
+
+
+@partial
+def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
+    """Score this station's rows by its own features; see `grading.score`."""
+    return grading.score(station, request)
+
+
+@partial
+def partial_grades(station: Station, request: GradesRequest) -> GradesReply:
+    """Add the masked scores and compare them with the label; see `grading.grade`."""
+    return grading.grade(station, request)
 
 
 @partial
