@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from fedbayes.federation import Message
+from fedbayes.federation.vertical.messages import Parcel
 
 STAGES = ("features", "relative_risk", "combine", "weigh", "refine", "last", "information")
 
@@ -50,7 +51,7 @@ class PrepareRequest(Message):
 
     question: Question
     rows: int
-    order: bytes
+    order: list[Parcel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +196,47 @@ class FinishReply(Message):
     """Masked sum of coefficient times mean over the station's columns, 40 fractional bits."""
 
     masked: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictRequest(Message):
+    """Coefficients of this station's columns; with `columns`, also open the columns to the outcome holder."""
+
+    plan: Plan
+    step: int
+    coefficients: list[float]
+    columns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PredictReply(Message):
+    """For the outcome holder: masked linear predictor, opened columns. For central: the columns' mask key, or dealt numbers."""
+
+    predictor: bytes
+    columns: bytes
+    key: bytes
+    dealt: np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualRequest(Message):
+    """The stations' sealed predictors (and columns, once); coefficients of the outcome holder's own columns."""
+
+    plan: Plan
+    step: int
+    ties: str
+    predictors: dict[int, bytes]
+    columns: dict[int, bytes]
+    coefficients: list[float]
+    rows: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualReply(Message):
+    """Masked residuals (rows, vectors), shares of the others' products with them, own products, likelihood, baseline."""
+
+    masked: np.ndarray[Any, Any]
+    shares: np.ndarray[Any, Any]
+    own: np.ndarray[Any, Any]
+    log_likelihood: float
+    hazard: list[float]

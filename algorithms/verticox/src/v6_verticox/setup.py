@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbayes.federation import Federation, Parties
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
-from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Setup, SubmitReply, SubmitRequest
+from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
 from .messages import Outcome, Plan, PrepareReply, PrepareRequest, Question
 from .options import FitOptions
@@ -74,14 +74,14 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         options.id_column,
     )
     rows, orders = _aligned(federation, question)
-    requests = {member: PrepareRequest(question, rows, orders.get(member, b"")) for member in parties.stations}
+    requests = {member: PrepareRequest(question, rows, [order for order in orders if order.stage == member]) for member in parties.stations}
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     return _planned(federation, question, replies)
 
 
-def _aligned(federation: Federation, question: Question) -> tuple[int, dict[int, bytes]]:
+def _aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
     if question.id_column is None:
-        return 0, {}
+        return 0, []
     setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
     submitted = federation.round(
         "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply

@@ -111,7 +111,7 @@ class Engine:
         self.dealt: list[list[str]] = []
         self._parcels: list[Parcel] = []
         self._delivered: set[tuple[int, int, int]] = set()
-        self._ordered: set[int] = set()
+        self._ordered: set[tuple[int, int]] = set()
         self._stage = 0
 
     @property
@@ -171,12 +171,13 @@ class Engine:
         if matched is None:
             raise StationError("records have not been matched")
         station = member in self.setup.stations
-        fresh = station and member not in self._ordered
-        pending = [
-            Parcel(parcel.sender, parcel.stage, parcel.names, parcel.content, {member: parcel.keys[member]})
-            for parcel in self._parcels
-            if station and parcel.sender != member and (member, parcel.sender, parcel.stage) not in self._delivered
-        ]
+        first = station and (member, member) not in self._ordered
+        pending = self._pending(member, names) if station else []
+        senders = {member, *(parcel.sender for parcel in pending if parcel.stage == 0)}
+        orders = [order for order in matched.orders if order.stage in senders and member in order.keys]
+        fresh = [_addressed(order, member) for order in orders if (member, order.stage) not in self._ordered]
+        self._ordered |= {(member, order.stage) for order in fresh}
+        self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in pending}
         kept = [
             info for info in self.factors.values() if info.name in names or self._travels_with(info, names, pending)
         ]
@@ -184,11 +185,21 @@ class Engine:
             setup=self.setup,
             rows=self.rows,
             factors=kept,
-            order=matched.orders[member] if fresh else b"",
-            corrections=matched.corrections.get(member, b"") if fresh else b"",
+            orders=fresh,
+            corrections=matched.corrections.get(member, b"") if first else b"",
             dealt=self.dealt,
             parcels=pending,
         )
+
+    def _pending(self, member: int, names: set[str]) -> list[Parcel]:
+        """Return the parcels of others that hold one of the factors and have not been delivered."""
+        return [
+            _addressed(parcel, member)
+            for parcel in self._parcels
+            if parcel.sender != member
+            and names.intersection(parcel.names)
+            and (member, parcel.sender, parcel.stage) not in self._delivered
+        ]
 
     def _travels_with(self, info: FactorInfo, names: set[str], pending: Sequence[Parcel]) -> bool:
         """Whether a station needs a factor's width: to read a parcel that holds it, or one kept earlier."""
@@ -196,11 +207,6 @@ class Engine:
             return True
         places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
         return any((sender, info.stage) in places for sender in info.contributors)
-
-    def _mark_delivered(self) -> None:
-        for member in self.setup.stations:
-            self._ordered.add(member)
-            self._delivered |= {(member, parcel.sender, parcel.stage) for parcel in self._parcels}
 
     @property
     def _everyone(self) -> list[int]:
@@ -220,12 +226,11 @@ class Engine:
         made = [self._product(name, left, right, bits) for name, (left, right) in pairs.items()]
         names = {name for product in made for name in (product.left, product.right)}
         ring = bits or self._bits(names)
-        requests: dict[int, Message] = {
-            member: ExtendRequest(self.delivery(member, names), self._stage, ring, made, list(wanted))
-            for member in self._everyone
-        }
+        requests: dict[int, Message] = {}
+        for member in self._everyone:
+            own = {n for p in made if member in p.factor.contributors for n in (p.left, p.right)}
+            requests[member] = ExtendRequest(self.delivery(member, own), self._stage, ring, made, list(wanted))
         replies = self.federation.round("partial_extend", requests, self._everyone, ExtendReply)
-        self._mark_delivered()
         for product in made:
             self.factors[product.factor.name] = product.factor
         for reply in replies.values():
@@ -276,9 +281,13 @@ class Engine:
             for member in self._everyone
         }
         replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)
-        self._mark_delivered()
         shares = [np.asarray(reply.shares) for reply in replies.values()]
         if any(share.shape != (cells,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
             raise StationError("a station's shares do not fit the tables asked for; the job stops")
         known = {name: factor(self.factors[name]) for name in names}
         return products.split_answers(reconstruct(shares), [tuple(table) for table in tables], known)
+
+
+def _addressed(parcel: Parcel, member: int) -> Parcel:
+    """Return a parcel with one receiver's key only."""
+    return Parcel(parcel.sender, parcel.stage, parcel.names, parcel.content, {member: parcel.keys[member]})

@@ -128,10 +128,10 @@ class MatchRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class MatchReply(Message):
-    """Number of common rows; for every station its sealed orders and corrections."""
+    """Number of common rows; every station's order (`stage` is the station), and its sealed corrections."""
 
     rows: int
-    orders: dict[int, bytes]
+    orders: list[Parcel]
     corrections: dict[int, bytes]
 
 
@@ -142,7 +142,7 @@ class Delivery(Message):
     setup: Setup
     rows: int
     factors: list[FactorInfo]
-    order: bytes
+    orders: list[Parcel]
     corrections: bytes
     dealt: list[list[str]]
     parcels: list[Parcel]

@@ -14,6 +14,7 @@ from .messages import (
     ExtendRequest,
     MatchReply,
     MatchRequest,
+    Parcel,
     SubmitReply,
     SubmitRequest,
     TablesReply,
@@ -74,29 +75,21 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     workspace = Workspace(station, request.setup)
     if not workspace.is_helper:
         raise MessageError("only the helper matches hashes")
-    stations, union = request.setup.stations, request.setup.union
+    stations = request.setup.stations
     lists = _unsealed_lists(station, request)
-    if union:
-        own, rows = alignment.unite(stations, lists, workspace.derived("union"))
-        plain = {party: own[party].astype("<i4").tobytes() for party in stations}
+    if request.setup.union:
+        places, rows = alignment.unite(stations, lists, workspace.derived("union"))
     else:
         places = alignment.intersect(stations, lists)
         rows = len(places[stations[0]])
-        sizes = {
-            party: next(len(hashes) for (owner, _), hashes in lists.items() if owner == party) for party in stations
-        }
-        station.keep(
-            "orders",
-            **{f"of-{party}": places[party] for party in stations},
-            **{f"size-{party}": np.array([sizes[party]]) for party in stations},
-        )
-        table = np.concatenate([places[party] for party in stations]).astype("<i4").tobytes()
-        plain = {party: table for party in stations}
+    station.keep("sizes", **{str(owner): np.array(len(hashes)) for (owner, _), hashes in lists.items()})
+    for party in stations:
+        station.keep(f"order-{party}", places=places[party])
     if rows == 0:
         raise DataProblem("the stations have no record in common; check the identifier column")
     return MatchReply(
         rows=rows,
-        orders={party: station.channel.seal(party, content, "orders") for party, content in plain.items()},
+        orders=[_order(workspace, party, places[party]) for party in stations],
         corrections=_deal(workspace, request, rows),
     )
 
@@ -108,7 +101,7 @@ def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, 
     lists: dict[tuple[int, int], alignment.Hashes] = {}
     for party in stations:
         plain = station.channel.unseal(party, request.hashes[party], "hashes")
-        joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+        joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]
         for peer, hashes in zip(peers, np.split(joined, len(peers)), strict=True):
@@ -116,10 +109,16 @@ def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, 
     return lists
 
 
+def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Parcel:
+    """Return a station's order for all stations; its places in a union for itself alone."""
+    receivers = [party] if workspace.setup.union else workspace.setup.stations
+    return workspace.parcel("order", party, ["order"], places.astype("<i4").tobytes(), receivers)
+
+
 def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, bytes]:
     if not request.deal:
         return {}
-    delivery = Delivery(request.setup, rows, request.factors, b"", b"", request.deal, [])
+    delivery = Delivery(request.setup, rows, request.factors, [], b"", request.deal, [])
     bits = request.factors[0].bits
     side = workspace.helper_side(delivery, [name for table in request.deal for name in table], bits)
     sealed = {}
@@ -139,17 +138,15 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     """
     workspace = Workspace(station, request.delivery.setup)
     workspace.receive(request.delivery)
-    names = [name for product in request.products for name in (product.left, product.right)]
     part = OwnPart([], [], {}, {})
     openings: list[Matrix] = []
+    made = [product for product in request.products if workspace.own in product.factor.contributors]
+    names = [name for product in made for name in (product.left, product.right)]
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
-        made = [product for product in request.products if workspace.own in product.factor.contributors]
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
     else:
-        made = [product for product in request.products if workspace.own in product.factor.contributors]
-        own_names = [name for product in made for name in (product.left, product.right)]
-        data = workspace.data_side(request.delivery, own_names, request.bits)
+        data = workspace.data_side(request.delivery, names, request.bits)
         pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
         if request.wanted:
             part, openings = _own_columns(workspace, request)
@@ -166,7 +163,7 @@ def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart,
     rows = workspace.own_rows(encoder.rows)
     if setup.union:
         slots = np.empty(encoder.rows, dtype=np.int64)
-        slots[rows] = workspace.orders["own"]
+        slots[rows] = workspace.order_of(workspace.own)
         return part, open_part(workspace, part, slots, request.delivery.rows)
     return part, open_part(workspace, part, rows[workspace.order_of(workspace.own)], None)
 

@@ -77,21 +77,27 @@ class Workspace:
         joined = np.concatenate([np.asarray(matrix) for matrix in matrices], axis=1)
         plain = np.ascontiguousarray(joined, dtype=np.dtype(DTYPES[bits]).newbyteorder("<"))
         receivers = [peer for peer in self.setup.stations if peer != self.own]
-        key = self.derived(f"content|{self.station.round_name}|{stage}")
-        topic = self._topic(self.own, stage)
         if not self.is_helper:
             kept = joined.astype(DTYPES[bits])
             self.station.keep(f"parcel-{self.own}-{stage}", content=kept, names=np.array(names))
-        return Parcel(
-            self.own,
-            stage,
-            list(names),
-            _encipher(key, plain.tobytes(), topic),
-            {peer: self.station.channel.seal(peer, key, topic) for peer in receivers},
-        )
+        return self.parcel("openings", stage, names, plain.tobytes(), receivers)
 
-    def _topic(self, sender: int, stage: int) -> str:
-        return f"{self.station.session}|openings|{sender}|{stage}"
+    def parcel(self, what: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Parcel:
+        """Return one content, enciphered once, with its key sealed for each receiver."""
+        topic = self._topic(what, self.own, stage)
+        key = self.derived(f"content|{self.station.round_name}|{topic}")
+        keys = {peer: self.station.channel.seal(peer, key, topic) for peer in receivers}
+        return Parcel(self.own, stage, list(names), _encipher(key, plain, topic), keys)
+
+    def _unpack(self, what: str, parcel: Parcel) -> bytes:
+        if self.own not in parcel.keys:
+            raise MessageError("a parcel of the request is not for this station; the job stops")
+        topic = self._topic(what, parcel.sender, parcel.stage)
+        key = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
+        return _decipher(key, parcel.content, topic)
+
+    def _topic(self, what: str, sender: int, stage: int) -> str:
+        return f"{self.station.session}|{what}|{sender}|{stage}"
 
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep what came with a request.
@@ -103,12 +109,15 @@ class Workspace:
         ThresholdError
             When fewer records are common than this node demands.
         """
-        if delivery.order and not self.is_helper:
-            self._receive_order(delivery)
+        if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
+            raise ThresholdError("fewer records are common to all stations than this node demands")
+        for parcel in delivery.orders:
+            places = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
+            self.station.keep(f"order-{parcel.stage}", places=places)
+        if delivery.corrections:
+            self._receive_corrections(delivery)
         for parcel in delivery.parcels:
-            topic = self._topic(parcel.sender, parcel.stage)
-            key = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
-            plain = _decipher(key, parcel.content, topic)
+            plain = self._unpack("openings", parcel)
             infos = {info.name: info for info in delivery.factors}
             chosen = [infos[name] for name in parcel.names]
             dtype = np.dtype(DTYPES[chosen[0].bits])
@@ -116,19 +125,6 @@ class Workspace:
             content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
             name = f"parcel-{parcel.sender}-{parcel.stage}"
             self.station.keep(name, content=content, names=np.array(parcel.names))
-
-    def _receive_order(self, delivery: Delivery) -> None:
-        plain = self.station.channel.unseal(self.setup.helper, delivery.order, "orders")
-        places = np.frombuffer(plain, dtype="<i4").astype(np.int64)
-        if delivery.rows < self.station.policy.minimum_rows:
-            raise ThresholdError("fewer records are common to all stations than this node demands")
-        if self.setup.union:
-            self.station.keep("orders", own=places)
-            return
-        table = places.reshape(len(self.setup.stations), delivery.rows)
-        self.station.keep("orders", **{f"of-{party}": table[i] for i, party in enumerate(self.setup.stations)})
-        if delivery.corrections:
-            self._receive_corrections(delivery)
 
     def _receive_corrections(self, delivery: Delivery) -> None:
         plain = self.station.channel.unseal(self.setup.helper, delivery.corrections, "corrections")
@@ -138,14 +134,9 @@ class Workspace:
 
     # -- orders ----------------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def orders(self) -> dict[str, Matrix]:
-        """Orders kept from the match."""
-        return self.station.kept("orders")
-
     def order_of(self, party: int) -> Matrix:
-        """Return where the common records stand in a party's submitted rows (intersection)."""
-        return np.asarray(self.orders[f"of-{party}"], dtype=np.int64)
+        """Return where the common records stand in a party's submitted rows; of a union, the places of the own rows in it."""
+        return np.asarray(self.station.kept(f"order-{party}")["places"], dtype=np.int64)
 
     def own_rows(self, total: int) -> Matrix:
         """Return this station's secret order of its own rows."""
@@ -184,7 +175,8 @@ class Workspace:
         key = self.key(holder if self.is_helper else self.setup.helper)
         ring = DTYPES[info.bits]
         if info.stage == 0:
-            submitted = int(self.orders[f"size-{holder}"][0]) if self.is_helper else len(self._content(holder, 0)[0])
+            sizes = self.station.kept("sizes") if self.is_helper else {}
+            submitted = int(sizes[str(holder)]) if self.is_helper else len(self._content(holder, 0)[0])
             part = products.mask_part(key, factor(info), submitted, ring)[self.order_of(holder)]
         else:
             part = products.mask_part(key, factor(info), rows, ring)
