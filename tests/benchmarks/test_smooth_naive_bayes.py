@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from v6_smooth_naive_bayes.messages import Settings
-from v6_smooth_naive_bayes.model import perturb, summarise
 
 from fedbayes.bayes.schema import Schema
+from v6_smooth_naive_bayes.messages import Settings
+from v6_smooth_naive_bayes.model import perturb, summarise
 
 pytestmark = pytest.mark.benchmark
 COLUMNS = 13

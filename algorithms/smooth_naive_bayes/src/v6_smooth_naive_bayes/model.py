@@ -116,12 +116,10 @@ def smooth_moments(
     """Return (mean, variance, scale of the mean's noise, scale of the variance's noise), each noise worth `epsilon` under add_remove."""
     beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
     factor = heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
-    ordered = np.sort(values)
-    of_mean = smooth.mean(ordered, bounds, beta, "add_remove").value
-    of_variance = smooth.variance(ordered, bounds, beta, "add_remove").value
-    mean = float(ordered.mean()) if ordered.size else (bounds[0] + bounds[1]) / 2.0
-    variance = float(ordered.var()) if ordered.size else 0.0
-    return mean, variance, factor * of_mean, factor * of_variance
+    of_mean, of_variance = smooth.mean_and_variance(values, bounds, beta, "add_remove")
+    mean = float(values.mean()) if values.size else (bounds[0] + bounds[1]) / 2.0
+    variance = float(values.var()) if values.size else 0.0
+    return mean, variance, factor * of_mean.value, factor * of_variance.value
 
 
 def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) -> ReleaseReply:

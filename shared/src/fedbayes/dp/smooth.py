@@ -47,7 +47,7 @@ from .smooth_edges import (
     variance_replace,
 )
 
-__all__ = ["SmoothSensitivity", "mean", "standard_deviation", "variance"]
+__all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation", "variance"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,11 @@ def mean(values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors:
     by k removals at one end (an addition shrinks the influence of the next row by as much as it moves the mean), so it is a maximum over k of two
     closed forms: a row is added at the far bound, or the extreme row is removed.
     """
-    ordered, width = _prepare(values, bounds, beta)
+    return _mean(_prepare(values, bounds, beta), beta, neighbors)
+
+
+def _mean(ordered: Ordered, beta: float, neighbors: str) -> SmoothSensitivity:
+    width = ordered.width
     if check_neighbors(neighbors) == "replace_one":
         return _mean_replace(ordered, width, beta)
     local = max(mean_edges(side, np.zeros(1, dtype=np.int64))[0] for side in sides(ordered))
@@ -111,8 +115,19 @@ def variance(values: ArrayLike, bounds: tuple[float, float], beta: float, neighb
     With R the n - 1 rows that stay and m their mean, replacing a by b changes the variance by (n-1)/n^2 |(b-m)^2 - (a-m)^2|. k replacements push m to one
     end; a is either one of the replaced rows, put at m, or the row of x nearest to the vertex of a parabola, found by bisection.
     """
-    ordered, width = _prepare(values, bounds, beta)
-    n = ordered.n
+    return _variance(_prepare(values, bounds, beta), beta, neighbors)
+
+
+def mean_and_variance(
+    values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str
+) -> tuple[SmoothSensitivity, SmoothSensitivity]:
+    """Return `mean` and `variance` of the same values for the price of one sort."""
+    ordered = _prepare(values, bounds, beta)
+    return _mean(ordered, beta, neighbors), _variance(ordered, beta, neighbors)
+
+
+def _variance(ordered: Ordered, beta: float, neighbors: str) -> SmoothSensitivity:
+    n, width = ordered.n, ordered.width
     if check_neighbors(neighbors) == "replace_one":
         if n < 2:
             return SmoothSensitivity(0.0, 0.0, True)
@@ -142,8 +157,8 @@ def standard_deviation(
     neighbors : str
         "add_remove" or "replace_one".
     """
-    ordered, width = _prepare(values, bounds, beta)
-    n = ordered.n
+    ordered = _prepare(values, bounds, beta)
+    n, width = ordered.n, ordered.width
     if check_neighbors(neighbors) == "replace_one":
         if n < 2:
             return SmoothSensitivity(0.0, 0.0, True)
@@ -153,7 +168,7 @@ def standard_deviation(
     return _relaxed(ordered, beta, local, width / 2.0, deviation_edges)
 
 
-def _prepare(values: ArrayLike, bounds: tuple[float, float], beta: float) -> tuple[Ordered, float]:
+def _prepare(values: ArrayLike, bounds: tuple[float, float], beta: float) -> Ordered:
     low, high = float(bounds[0]), float(bounds[1])
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise ValueError("bounds: give two finite numbers, the low one first")
@@ -161,7 +176,10 @@ def _prepare(values: ArrayLike, bounds: tuple[float, float], beta: float) -> tup
     numbers = np.asarray(values, dtype=np.float64).ravel()
     if np.isnan(numbers).any():
         raise ValueError("values: remove missing values first")
-    return Ordered(np.sort(np.clip(numbers, low, high)) - low, high - low), high - low
+    numbers = np.clip(numbers, low, high)
+    numbers -= low
+    numbers.sort()
+    return Ordered(numbers, high - low)
 
 
 def _distances(largest: float, local: float, beta: float, n: int) -> Distances:
@@ -175,7 +193,7 @@ def _distances(largest: float, local: float, beta: float, n: int) -> Distances:
 def _mean_replace(ordered: Ordered, width: float, beta: float) -> SmoothSensitivity:
     if not ordered.n:
         return SmoothSensitivity(0.0, 0.0, True)
-    local = max(width - float(ordered.values[0]), float(ordered.values[-1])) / ordered.n
+    local = max(width - float(ordered.values[0]), ordered.top) / ordered.n
     return SmoothSensitivity(max(local, math.exp(-beta) * width / ordered.n), local, True)
 
 

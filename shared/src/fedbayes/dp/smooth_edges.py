@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,26 +19,42 @@ _ROUNDING = 1e-14
 
 
 class Ordered:
-    """Sorted values in units from the lower bound, with prefix sums; `mirrored` looks from the upper bound."""
+    """Sorted values in units from the lower bound, shape (n,), with prefix sums; `mirrored` looks from the upper bound downwards."""
 
     def __init__(self, values: Floats, width: float) -> None:
         self.values, self.width, self.n = values, width, values.size
-        self.sums = np.concatenate([np.zeros(1), np.cumsum(values)])
-        self.mean = float(self.sums[-1] / self.n) if self.n else width / 2.0
-        offsets = values - self.mean
-        self._first = np.concatenate([np.zeros(1), np.cumsum(offsets)])
-        self._second = np.concatenate([np.zeros(1), np.cumsum(offsets * offsets)])
-        self.spread = float(self.core(np.zeros(1, dtype=np.int64))[0])
+        self._sums = np.concatenate([np.zeros(1), np.cumsum(values)])
+        self.total = float(self._sums[-1])
+        self.mean = self.total / self.n if self.n else width / 2.0
 
-    def mirrored(self) -> Ordered:
+    @property
+    def top(self) -> float:
+        """The largest value."""
+        return float(self.values[-1])
+
+    def lowest(self, count: Distances) -> Floats:
+        """Sum of the `count` smallest values."""
+        return np.asarray(self._sums[count])
+
+    def mirrored(self) -> Mirrored:
         """Return the same values measured from the upper bound downwards."""
-        return Ordered((self.width - self.values)[::-1], self.width)
+        return Mirrored(self)
+
+    @cached_property
+    def _squares(self) -> Floats:
+        return np.concatenate([np.zeros(1), np.cumsum((self.values - self.mean) ** 2)])
+
+    @cached_property
+    def spread(self) -> float:
+        """Sum of squares about the mean."""
+        return float(self.core(np.zeros(1, dtype=np.int64))[0])
 
     def core(self, trimmed: Distances) -> Floats:
         """Sum of squares about the mean of what is left when `trimmed` values are cut from either end."""
         low = np.minimum(trimmed, self.n // 2)
         high = np.maximum(self.n - trimmed, low)
-        first, second = self._first[high] - self._first[low], self._second[high] - self._second[low]
+        first = self._sums[high] - self._sums[low] - (high - low) * self.mean
+        second = self._squares[high] - self._squares[low]
         return self.rounded(second - first * first / np.maximum(1, high - low))
 
     def rounded(self, spread: Floats) -> Floats:
@@ -45,31 +62,55 @@ class Ordered:
         return np.where(spread > _ROUNDING * self.n * self.width**2, spread, 0.0)
 
 
-def sides(ordered: Ordered) -> tuple[Ordered, Ordered]:
+class Mirrored:
+    """What the one-sided closed forms need of `Ordered`, seen from the upper bound; no sums of its own."""
+
+    def __init__(self, base: Ordered) -> None:
+        self._base, self.width, self.n = base, base.width, base.n
+
+    @property
+    def top(self) -> float:
+        """The largest value: what is farthest below the upper bound."""
+        return self.width - float(self._base.values[0])
+
+    @cached_property
+    def values(self) -> Floats:
+        """Distances from the upper bound, ascending."""
+        return np.asarray((self.width - self._base.values)[::-1])
+
+    def lowest(self, count: Distances) -> Floats:
+        """Sum of the `count` smallest values."""
+        return count * self.width - (self._base.total - self._base.lowest(self.n - count))
+
+
+Side = Ordered | Mirrored
+
+
+def sides(ordered: Ordered) -> tuple[Side, Side]:
     """Return the values as seen from the lower and from the upper bound."""
     return ordered, ordered.mirrored()
 
 
-def mean_edges(side: Ordered, removed: Distances) -> Floats:
+def mean_edges(side: Side, removed: Distances) -> Floats:
     """Largest change of the mean by one more row, after removing the `removed` largest: a row at the upper bound comes, or the largest row goes."""
     rows = side.n - removed
     at_none = side.width / 2.0
-    added = np.where(rows >= 1, (rows * side.width - side.sums[rows]) / np.maximum(1, rows * (rows + 1)), at_none)
+    added = np.where(rows >= 1, (rows * side.width - side.lowest(rows)) / np.maximum(1, rows * (rows + 1)), at_none)
     if not side.n:
         return np.asarray(added)
-    top, left = side.values[-1], np.maximum(0, rows - 1)
-    going = np.where(left >= 1, (left * top - side.sums[left]) / np.maximum(1, left * (left + 1)), 0.0)
+    top, left = side.top, np.maximum(0, rows - 1)
+    going = np.where(left >= 1, (left * top - side.lowest(left)) / np.maximum(1, left * (left + 1)), 0.0)
     going = np.where(rows == 1, abs(top - at_none), going)
     return np.asarray(np.maximum(added, going))
 
 
-def variance_replace(side: Ordered, replaced: Distances) -> Floats:
+def variance_replace(side: Side, replaced: Distances) -> Floats:
     """Largest |(b-m)^2 - (a-m)^2| when `replaced` rows may move: m is the mean of the n - 1 rows that stay, a becomes b."""
-    n, width, sums = side.n, side.width, side.sums
-    both_free = np.where(replaced >= 1, (width - sums[n - replaced] / (n - 1)) ** 2, 0.0)
+    n, width = side.n, side.width
+    both_free = np.where(replaced >= 1, (width - side.lowest(n - replaced) / (n - 1)) ** 2, 0.0)
     k = np.minimum(replaced, n - 1)
-    leaving = (side.values[-1] - sums[n - 1 - k] / (n - 1)) ** 2
-    stretch, start = 1.0 + 2.0 / (n - 1), width - 2.0 * sums[n - k] / (n - 1)
+    leaving = (side.top - side.lowest(n - 1 - k) / (n - 1)) ** 2
+    stretch, start = 1.0 + 2.0 / (n - 1), width - 2.0 * side.lowest(n - k) / (n - 1)
     position = np.searchsorted(side.values, (width * stretch - start) / (2.0 * stretch))
     coming = np.zeros(k.shape)
     for shift in (-1, 0):
@@ -109,7 +150,7 @@ def local_add_remove(ordered: Ordered, statistic: Callable[[Floats, int], Floats
 def deviation_replace_local(ordered: Ordered) -> float:
     """Local sensitivity of the standard deviation when one row is replaced: every row goes, to either bound or to the mean of the others."""
     n, values = ordered.n, ordered.values
-    others = (ordered.sums[-1] - values) / (n - 1)
+    others = (ordered.total - values) / (n - 1)
     rest = ordered.rounded(ordered.spread - n / (n - 1) * (values - ordered.mean) ** 2) / n
     factor = (n - 1) / n**2
     now = np.sqrt(rest + factor * (values - others) ** 2)
@@ -122,7 +163,7 @@ def deviation_replace_local(ordered: Ordered) -> float:
 def _farthest(ordered: Ordered, kept: Distances, rows: int) -> Floats:
     """Largest distance of the mean of `rows` rows from a bound, when only the `kept` rows nearest to the other bound stay as they are."""
     index, count = np.maximum(0, kept), max(1, rows)
-    low, high = (side.width - side.sums[index] / count for side in sides(ordered))
+    low, high = (side.width - side.lowest(index) / count for side in sides(ordered))
     return np.asarray(np.maximum(low, high))
 
 
