@@ -26,6 +26,14 @@ def network() -> Network:
     return Network(json.loads(path.read_text(encoding="utf-8")))
 
 
+@pytest.fixture(autouse=True)
+def everyone_is_online(network: Network) -> None:
+    """A test that follows a broken one fails at once instead of waiting for a node that is gone."""
+    missing = network.offline()
+    if missing:
+        pytest.fail(f"not online: {', '.join(missing)}")
+
+
 @pytest.fixture(scope="session")
 def engine() -> Callable[..., str]:
     """The docker command."""

@@ -17,7 +17,7 @@ from fedbayes.federation.errors import from_log
 ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "docker/network/state"
 POLL_SECONDS = 0.25
-LONGEST_SECONDS = 300.0
+LONGEST_SECONDS = 240.0
 OVER = ("completed", "failed", "crashed", "killed by user", "not allowed", "unknown error", "start failed")
 
 
@@ -101,6 +101,15 @@ class Network:
     def status(self, task: int) -> str:
         """Return a task's status."""
         return str(self.client.request(f"task/{task}/status")["status"])
+
+    def job(self, task: int) -> int:
+        """Return the id of a task's job: the task and its sub-tasks."""
+        return int(self.client.request(f"task/{task}")["job_id"])
+
+    def offline(self) -> list[str]:
+        """Return the nodes that the server does not hold for online."""
+        nodes = self.client.request("node", params={"per_page": 100})["data"]
+        return sorted(node["name"] for node in nodes if node["status"] != "online")
 
     def runs(self, task: int) -> list[dict[str, Any]]:
         """Return the runs of a task as the server tells them, nothing decrypted."""

@@ -33,11 +33,9 @@ def wait_for(condition: Callable[[], Any], seconds: float = 60.0, pause: float =
     return value
 
 
-def recorded(engine: Callable[..., str], organization: str, task: int) -> dict[str, str]:
-    """Return the digests of the replies that a node's job has recorded, by file."""
-    prefix = f"vantage6-fedbayes_{organization}-"
-    names = [name for name in engine("volume", "ls", "--quiet").splitlines() if name.startswith(prefix)]
-    volume = next(name for name in names if name.endswith("-tmpvol") and int(name.split("-")[-2]) == task)
+def recorded(engine: Callable[..., str], network: Network, organization: str, task: int) -> dict[str, str]:
+    """Return the digests of the replies that a node has recorded for a task's job, by file."""
+    volume = f"{network.container(organization)}-{network.job(task)}-tmpvol"
     command = "find /mnt/job -name 'reply-*' ! -name '*-[0-9]' -exec sha256sum {} +"
     listed = engine(
         "run", "--rm", "-v", f"{volume}:/mnt/job:ro", "fedbayes.invalid/platform:4.15.2", "sh", "-c", command
@@ -88,12 +86,12 @@ def test_a_killed_node_gives_the_same_release_and_one_debit(
     task = network.submit(ALGORITHM, "fit", FIT, at=network.helper)
     wait_for(lambda: len(ledger.debits()) > before, pause=0.01)
     # The node dies; the container that has just been charged goes on and writes its reply, which nobody collects.
-    engine("kill", network.container(VICTIM))
+    node_control("kill-node", VICTIM)
     wait_for(lambda: not running_at(engine, VICTIM))
-    first = recorded(engine, VICTIM, task)
+    first = recorded(engine, network, VICTIM, task)
     node_control("start-node", VICTIM)
     result = network.result(task)
-    again = recorded(engine, VICTIM, task)
+    again = recorded(engine, network, VICTIM, task)
     debits = ledger.debits()[before:]
     assert result["privacy"]["differentially_private"] is True
     assert first
@@ -108,7 +106,7 @@ def test_a_power_cut_at_the_debit_costs_one_debit(network: Network, node_control
     before = len(ledger.debits())
     task = network.submit(ALGORITHM, "fit", FIT, at=network.helper)
     wait_for(lambda: len(ledger.debits()) > before, pause=0.01)
-    node_control("kill-node", VICTIM)
+    node_control("cut-power", VICTIM)
     node_control("start-node", VICTIM)
     assert network.result(task)["model"]
     assert len(ledger.debits()) == before + 1
