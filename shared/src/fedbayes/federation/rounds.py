@@ -163,6 +163,7 @@ class Federation:
             If fewer take part than a node demands.
         """
         members = self.resolve(organizations)
+        self._directory = {}
         replies = self.round("partial_open_channel", OpenRequest(), members, OpenReply)
         self._directory = {member: reply.public_key for member, reply in replies.items()}
         parties = Parties(

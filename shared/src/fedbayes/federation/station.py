@@ -123,8 +123,21 @@ class Station:
 
     # -- privacy ---------------------------------------------------------------------------------------------------------
 
-    def charge(self, epsilon: float, delta: float = 0.0, note: str = "", queries: int = 0) -> None:
+    def charge(
+        self, epsilon: float, delta: float = 0.0, note: str = "", queries: int = 0, once: str | None = None
+    ) -> None:
         """Debit the node's ledger before anything is sampled; a repeat of the same request is debited once.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            Cost.
+        note : str
+            What for, in the ledger.
+        queries : int
+            Questions that count for `maximum_queries`.
+        once : str, optional
+            One debit of this name for the whole job, whatever the round: for a budget that the caller itself divides over its rounds.
 
         Raises
         ------
@@ -152,7 +165,8 @@ class Station:
             queries=self.policy.maximum_queries,
         )
         try:
-            ledger.charge((self._nonce(), self.round_name, self._request.digest), epsilon, delta, note, queries)
+            place = (self.round_name, self._request.digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
+            ledger.charge((self._nonce(), *place), epsilon, delta, note, queries)
         except LedgerExhausted as error:
             raise BudgetError(str(error)) from None
 

@@ -26,6 +26,8 @@ PRELOAD = (
     "cryptography.hazmat.primitives.ciphers.aead",
     "cryptography.hazmat.primitives.kdf.hkdf",
 )
+HEAVY = ("fedbayes", "gmpy2", "networkx", "opendp", "scipy")
+MODULES_FILE = "modules"
 
 
 def _child(order: dict[str, Any]) -> None:
@@ -44,7 +46,7 @@ def _child(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     from vantage6.algorithm.tools.wrap import wrap_algorithm
 
-    code = 0
+    code, known = 0, set(sys.modules)
     try:
         wrap_algorithm(log_traceback=False)
     except SystemExit as stop:
@@ -53,7 +55,23 @@ def _child(order: dict[str, Any]) -> None:
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()
+    _tell_modules(order["folder"], known)
     os._exit(code)
+
+
+def _tell_modules(folder: str, known: set[str]) -> None:
+    """Note which heavy packages the run imported late, so that the host has them for the next one."""
+    late = [name for name in sys.modules if name not in known and name.partition(".")[0] in HEAVY]
+    with open(os.path.join(folder, MODULES_FILE), "w", encoding="utf-8") as file:
+        json.dump(late, file)
+
+
+def _late_modules(folder: str) -> list[str]:
+    try:
+        with open(os.path.join(folder, MODULES_FILE), encoding="utf-8") as file:
+            return [str(name) for name in json.load(file)]
+    except (OSError, ValueError):
+        return []
 
 
 def _preload(modules: list[str]) -> None:
@@ -70,6 +88,7 @@ class Host:
 
     def __init__(self) -> None:
         self._runs: dict[int, int] = {}
+        self._folders: dict[int, str] = {}
         self._wake, wake = os.pipe()
         os.set_blocking(self._wake, False)
         os.set_blocking(wake, False)
@@ -107,6 +126,7 @@ class Host:
         if pid == 0:
             _child(order)
         self._runs[pid] = order["run"]
+        self._folders[pid] = order["folder"]
 
     @staticmethod
     def _kill(pid: int) -> None:
@@ -125,6 +145,7 @@ class Host:
             if pid == 0:
                 return
             run = self._runs.pop(pid, None)
+            _preload(_late_modules(self._folders.pop(pid, "")))
             if run is not None:
                 sys.stdout.write(json.dumps({"run": run, "code": os.waitstatus_to_exitcode(status)}) + "\n")
                 sys.stdout.flush()

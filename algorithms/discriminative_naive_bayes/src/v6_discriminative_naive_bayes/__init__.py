@@ -1,0 +1,18 @@
+"""Federated weighted (discriminative) naive Bayes: the remotely callable functions, and nothing else."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.horizontal import partial_schema
+
+from .central import evaluate, fit
+from .partial import partial_counts, partial_evaluate, partial_step
+
+__all__ = [
+    "disclosure_settings",
+    "evaluate",
+    "fit",
+    "partial_counts",
+    "partial_evaluate",
+    "partial_open_channel",
+    "partial_schema",
+    "partial_step",
+]

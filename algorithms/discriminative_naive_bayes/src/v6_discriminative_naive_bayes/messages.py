@@ -1,0 +1,120 @@
+"""What travels: the shape of the model, and one request and one reply a round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbayes.bayes.counting import table_width
+from fedbayes.federation import Message
+from fedbayes.federation.horizontal import Columns, CountNoise
+
+from .model import Layout
+
+STRUCTURES = ("naive", "a1de")
+WEIGHTS = ("value", "attribute")
+PRIORS = ("log", "as_published")
+TABLES = ("secure_sum", "local", "dp")
+MOST_COUNTS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shape(Message):
+    """What kind of model is learned, from which columns.
+
+    Attributes
+    ----------
+    columns : Columns
+    bins : dict
+        Numeric feature -> number of bins or edges.
+    structure, weights, prior, tables : str
+        See `STRUCTURES`, `WEIGHTS`, `PRIORS`, `TABLES`.
+    """
+
+    columns: Columns
+    bins: dict[str, Any]
+    structure: str = "naive"
+    weights: str = "value"
+    prior: str = "log"
+    tables: str = "secure_sum"
+
+    def __post_init__(self) -> None:
+        """Check the choices and the size."""
+        for value, choices in (
+            (self.structure, STRUCTURES),
+            (self.weights, WEIGHTS),
+            (self.prior, PRIORS),
+            (self.tables, TABLES),
+        ):
+            if value not in choices:
+                raise ValueError(f"must be one of {', '.join(choices)}")
+        if self.layout.counts > MOST_COUNTS:
+            raise ValueError("the tables have too many cells; give fewer bins or categories, or structure naive")
+
+    @property
+    def layout(self) -> Layout:
+        """Sizes of the arrays."""
+        schema = self.columns.schema
+        widths = tuple(table_width(schema, name, self.bins) - 1 for name in self.columns.features)
+        return Layout(widths, self.columns.classes, self.structure, self.weights)
+
+
+@dataclass(frozen=True, slots=True)
+class CountsRequest(Message):
+    """Ask for the counts of the tables, in a secure sum, with noise if `noise` says so."""
+
+    shape: Shape
+    noise: CountNoise
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest(Message):
+    """Ask for the summed loss and gradient at some weights, or for a station's own improvement of them.
+
+    Attributes
+    ----------
+    shape : Shape
+    weights : ndarray (parameters,) of float64
+    counts : ndarray (counts,) of int64 or None
+        Counts of all stations; None when every station uses its own.
+    iterations : int
+        0: loss and gradient. Else: so many local iterations of L-BFGS.
+    regularization : float
+        Of local iterations.
+    by_rows : bool
+        Whether a local improvement counts by the station's rows.
+    noise : CountNoise
+        Budget of all `steps` together.
+    clip : float
+        Longest contribution of a row (gradient) or of a station (improvement), with noise.
+    step, steps : int
+        Which of how many.
+    """
+
+    shape: Shape
+    weights: np.ndarray[Any, Any]
+    counts: np.ndarray[Any, Any] | None
+    iterations: int
+    regularization: float
+    by_rows: bool
+    noise: CountNoise
+    clip: float
+    step: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        """Check sizes and ranges."""
+        layout = self.shape.layout
+        if self.weights.shape != (layout.parameters,) or not np.all(np.isfinite(self.weights)):
+            raise ValueError("weights must be as many finite numbers as the model has")
+        if self.counts is not None and self.counts.shape != (layout.counts,):
+            raise ValueError("counts must be as many as the tables have")
+        if (self.counts is None) != (self.shape.tables == "local"):
+            raise ValueError("counts must be given exactly when the tables are shared")
+        if not 1 <= self.step <= self.steps or self.iterations < 0:
+            raise ValueError("step must be one of steps, and iterations not negative")
+        if not (math.isfinite(self.clip) and self.clip > 0 and self.regularization >= 0):
+            raise ValueError("clip must be positive, regularization not negative")

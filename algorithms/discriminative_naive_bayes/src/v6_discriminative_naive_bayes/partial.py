@@ -1,0 +1,133 @@
+"""What one station does: count, differentiate or improve, add its noise, mask."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.counting import column_edges
+from fedbayes.bayes.encoding import bin_codes
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.horizontal import EvaluateRequest, Query, VectorReply, release, tally_station
+
+from .classifier import load_model
+from .learning import learn_locally
+from .messages import CountsRequest, Shape, StepRequest
+from .model import Codes, Floats, count, loss_and_gradient, tables_from_counts
+
+FRACTION_BITS = 24
+NOISY_FRACTION_BITS = 16
+LARGEST_WEIGHT = 1e6
+
+
+def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
+    """Return (codes (n, m) of int32, labels (n,)) of the rows with a known label; numeric columns are binned."""
+    columns = shape.columns
+    schema = columns.schema
+    parts = [
+        encoded[name]
+        if schema[name].is_categorical
+        else bin_codes(encoded[name], column_edges(schema, name, shape.bins))
+        for name in columns.features
+    ]
+    codes = np.column_stack(parts).astype(np.int32) if parts else np.zeros((0, 0), dtype=np.int32)
+    known = np.asarray(encoded[columns.label]) >= 0
+    return codes[known], np.asarray(encoded[columns.label])[known].astype(np.int64)
+
+
+@partial
+def partial_counts(station: Station, request: CountsRequest) -> VectorReply:
+    """Count the tables, add this station's share of the noise, and mask.
+
+    **Reveals** to central the (noisy) counts over all stations. **Assumes** that at least two stations do not collude with central.
+    """
+    layout = request.shape.layout
+    codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
+    counts = count(layout, codes, labels)
+    attributes = len(layout.cardinalities)
+    families = 1 + attributes + (attributes * (attributes - 1) if layout.structure == "a1de" else 0)
+    query = Query(counts, float(families), math.sqrt(families))
+    vector = release(station, [query], request.noise, "tables of counts")
+    return VectorReply(station.channel.mask(vector, station.participants))
+
+
+@partial
+def partial_step(station: Station, request: StepRequest) -> VectorReply:
+    """Return the masked loss and gradient at the weights, or this station's masked improvement of them.
+
+    **Reveals** to central the sum over all stations only. **Assumes** that at least two stations do not collude with central; with noise, that the honest
+    fraction of the stations adds its share.
+    """
+    station.require_private(request.noise.private)
+    codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
+    layout = request.shape.layout
+    counts = count(layout, codes, labels) if request.counts is None else request.counts
+    tables = tables_from_counts(layout, counts, request.shape.prior)
+    weights = np.asarray(request.weights, dtype=np.float64)
+    clip = request.clip if request.noise.private else None
+    loss, gradient = loss_and_gradient(
+        layout, tables, weights, codes, labels, clip=None if request.iterations else clip
+    )
+    if request.iterations:
+        learned = learn_locally(layout, tables, weights, codes, labels, request.iterations, request.regularization)
+        direction = np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights
+    else:
+        direction = gradient
+    vector = _noisy(station, request, direction) if clip else _exact(request, loss, direction, len(labels))
+    return VectorReply(station.channel.mask(vector, station.participants))
+
+
+def _exact(request: StepRequest, loss: float, direction: Floats, rows: int) -> NDArray[np.int64]:
+    """Return [loss, share, direction...] in fixed point; the share divides the sum of directions."""
+    share = 1.0
+    if request.iterations and request.by_rows:
+        share = float(rows)
+        direction = direction * rows
+    elif not request.iterations:
+        share = float(rows)
+    return np.rint(np.concatenate([[loss, share], direction]) * 2.0**FRACTION_BITS).astype(np.int64)
+
+
+def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray[np.int64]:
+    """Return the direction in fixed point with this station's share of the noise, charged once for all steps of the job."""
+    from fedbayes.dp.shares import discrete_gaussian
+
+    noise = request.noise
+    station.charge(noise.epsilon, noise.delta, note="weights", once="weights")
+    _one_question_a_step(station, request)
+    if request.iterations:
+        length = float(np.sqrt(direction @ direction))
+        direction = direction * min(1.0, request.clip / max(length, 1e-300))
+    parties = len(station.participants)
+    sigma = noise.gaussian_sigma(request.steps, sensitivity(request), len(direction), parties)
+    share = discrete_gaussian(len(direction), sigma, parties, noise.honest_fraction)
+    return np.asarray(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share)
+
+
+def sensitivity(request: StepRequest) -> float:
+    """Return the L2 sensitivity of one step in units of 2^-16: the clip, and the rounding of every entry."""
+    return request.clip * 2.0**NOISY_FRACTION_BITS + math.sqrt(request.shape.layout.parameters)
+
+
+def _one_question_a_step(station: Station, request: StepRequest) -> None:
+    """Refuse a second, different question under the number of a step whose budget is spent."""
+    place = hashlib.sha256(station.round_name.encode()).digest()
+    name = f"step-{request.step}-of-{request.steps}"
+    station.keep(name, place=np.frombuffer(place, dtype=np.uint8))
+    station.keep("steps", steps=np.array([request.steps]))
+    if station.kept(name)["place"].tobytes() != place or int(station.kept("steps")["steps"][0]) != request.steps:
+        raise MessageError("the budget of this step is spent in this job; start the job again")
+
+
+@partial
+def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+    """Score the station's rows by a model and return masked tallies.
+
+    **Reveals** to central the sums over all stations. **Assumes** that at least two stations do not collude with central.
+    """
+    return tally_station(station, request, load_model)

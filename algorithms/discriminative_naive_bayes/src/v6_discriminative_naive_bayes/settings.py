@@ -1,0 +1,134 @@
+"""The settings of a fit, checked together, and what its result may promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.federation import arguments, results
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import NEIGHBORS, CountNoise, check_noise
+
+from .messages import PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
+
+OPTIMIZERS = ("secure_gradient", "fedavg")
+AGGREGATIONS = ("mean", "by_rows")
+PERSONAL_ITERATIONS = 5
+MOST_ROUNDS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the weights are learned.
+
+    Attributes
+    ----------
+    rounds, local_iterations : int
+    optimizer, aggregation, tables : str
+    regularization, clip, tolerance : float
+    table_noise, step_noise : CountNoise
+        Noise of the tables, and of all steps together.
+    """
+
+    rounds: int
+    local_iterations: int
+    optimizer: str
+    aggregation: str
+    tables: str
+    regularization: float
+    clip: float
+    tolerance: float
+    table_noise: CountNoise
+    step_noise: CountNoise
+
+    @property
+    def averaging(self) -> bool:
+        """Whether stations improve the weights themselves."""
+        return self.optimizer == "fedavg"
+
+
+def check_settings(given: dict[str, Any]) -> Settings:
+    """Return the checked settings.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy, also for combinations that cannot keep their promise.
+    """
+    number, choice = arguments.check_number, arguments.check_choice
+    choice("prior", given["prior"], PRIORS)
+    choice("weights", given["weights"], WEIGHTS)
+    choice("structure", given["structure"], STRUCTURES)
+    choice("neighbors", given["neighbors"], NEIGHBORS)
+    arguments.check_flag("personalize", given["personalize"])
+    tables = choice("tables", given["tables"], TABLES)
+    optimizer = choice("optimizer", given["optimizer"], OPTIMIZERS)
+    epsilon = number("epsilon", given["epsilon"], above=0, optional=True)
+    _check_combination(tables, optimizer, epsilon, given["personalize"])
+    table_noise, step_noise = _noises(given, tables, epsilon)
+    return Settings(
+        rounds=number("rounds", given["rounds"], low=1, high=MOST_ROUNDS, integer=True),
+        local_iterations=number("local_iterations", given["local_iterations"], low=1, high=1000, integer=True),
+        optimizer=optimizer,
+        aggregation=choice("aggregation", given["aggregation"], AGGREGATIONS),
+        tables=tables,
+        regularization=number("regularization", given["regularization"], low=0, high=1e6),
+        clip=number("clip", given["clip"], above=0, high=1e6),
+        tolerance=number("tolerance", given["tolerance"], low=0, below=1),
+        table_noise=table_noise,
+        step_noise=step_noise,
+    )
+
+
+def _check_combination(tables: str, optimizer: str, epsilon: float | None, personalize: bool) -> None:
+    if tables == "dp" and epsilon is None:
+        raise ArgumentError('epsilon is needed for tables="dp"; give a number greater than 0')
+    if tables == "secure_sum" and epsilon is not None:
+        raise ArgumentError('epsilon does not protect exact tables; give tables="dp", or leave epsilon out')
+    if tables == "local" and epsilon is not None and optimizer != "fedavg":
+        raise ArgumentError(
+            'epsilon with tables="local" protects whole stations, so it needs optimizer="fedavg"; or give tables="dp"'
+        )
+    if personalize and epsilon is not None:
+        raise ArgumentError("personalize adds an exact evaluation; leave it out with epsilon, and call evaluate")
+
+
+def _noises(given: dict[str, Any], tables: str, epsilon: float | None) -> tuple[CountNoise, CountNoise]:
+    relation, honest = given["neighbors"], given["honest_fraction"]
+    if epsilon is None:
+        return (check_noise("none", None, 0.0, relation, honest),) * 2
+    delta = arguments.check_number("delta", given["delta"], above=0, below=1)
+    if tables == "local":
+        return check_noise("none", None, 0.0, relation, honest), check_noise(
+            "distributed", epsilon, delta, relation, honest
+        )
+    half = check_noise("distributed", epsilon / 2, delta / 2, relation, honest)
+    return half, half
+
+
+def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
+    """Return the privacy statement of a fit."""
+    sums = "the sum over all stations of every step's " + ("weights" if settings.averaging else "loss and gradient")
+    reveals = {
+        "central": sums + ("" if shape.tables == "local" else ", and the tables over all stations"),
+        "stations": "the weights of every step" + ("" if shape.tables == "local" else ", and the tables"),
+        "researcher": "the model",
+    }
+    if not settings.step_noise.private:
+        return results.not_private(
+            "weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
+        )
+    noise, whole_station = settings.step_noise, shape.tables == "local"
+    parts = 1 if whole_station else 2
+    return results.privacy(
+        True,
+        unit="party" if whole_station else "row",
+        neighbors=noise.neighbors,
+        epsilon=parts * noise.epsilon,
+        delta=parts * noise.delta,
+        mechanism="discrete Gaussian in shares inside the secure sum",
+        composition=f"zCDP over {settings.rounds} steps"
+        + ("" if whole_station else "; tables and steps half of the budget each (basic composition)"),
+        sensitivity=f"a {'station' if whole_station else 'row'}'s contribution is cut at {settings.clip:g} (L2)",
+        reveals=reveals,
+    )

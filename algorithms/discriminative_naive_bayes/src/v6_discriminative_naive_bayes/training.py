@@ -1,0 +1,159 @@
+"""The rounds of a fit: tables, then steps of L-BFGS on the federated objective, noisy descent, or averaging."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes import metrics
+from fedbayes.federation import Federation
+from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, check_noise, signed
+
+from .classifier import WeightedNaiveBayes
+from .learning import Fit, minimise, regularised
+from .messages import CountsRequest, Shape, StepRequest
+from .model import Floats, Tables, tables_from_counts
+from .partial import FRACTION_BITS, NOISY_FRACTION_BITS
+from .settings import PERSONAL_ITERATIONS, Settings
+
+LEARNING_RATE = 0.3
+MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
+
+
+class Training:
+    """One fit, round by round.
+
+    Parameters
+    ----------
+    federation : Federation
+    stations : sequence of int
+    shape : Shape
+    settings : Settings
+    """
+
+    def __init__(self, federation: Federation, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
+        self.federation = federation
+        self.stations = stations
+        self.shape = shape
+        self.settings = settings
+        self.layout = shape.layout
+        self.counts: NDArray[np.int64] | None = None
+        self._step = 0
+
+    def count_tables(self) -> None:
+        """Sum the tables over the stations in one round; nothing where every station keeps its own."""
+        if self.shape.tables == "local":
+            return
+        request = CountsRequest(self.shape, self.settings.table_noise)
+        summed = self.federation.secure_sum("partial_counts", request, self.stations, VectorReply, field="vector")
+        self.counts = signed(summed, self.layout.counts)
+
+    def learn(self) -> Fit:
+        """Return the learned weights; a warning says so if the rounds ran out."""
+        start = np.ones(self.layout.parameters)
+        if self.settings.averaging:
+            fit = self._average(start)
+        elif self.settings.step_noise.private:
+            fit = self._descend(start)
+        else:
+            fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance)
+        if not fit.converged and not self.settings.step_noise.private:
+            self.federation.warn(
+                f"MaxIterationsReached: the weights had not settled after {self.settings.rounds} rounds; give more rounds"
+            )
+        return fit
+
+    def _ask(self, weights: Floats) -> NDArray[np.int64]:
+        self._step += 1
+        request = StepRequest(
+            shape=self.shape,
+            weights=weights,
+            counts=self.counts,
+            iterations=self.settings.local_iterations if self.settings.averaging else 0,
+            regularization=self.settings.regularization,
+            by_rows=self.settings.aggregation == "by_rows",
+            noise=self.settings.step_noise,
+            clip=self.settings.clip,
+            step=self._step,
+            steps=self.settings.rounds,
+        )
+        noisy = self.settings.step_noise.private
+        summed = self.federation.secure_sum("partial_step", request, self.stations, VectorReply, field="vector")
+        return signed(summed, self.layout.parameters + (0 if noisy else 2))
+
+    def _objective(self, weights: Floats) -> tuple[float, Floats]:
+        """Return the mean negative conditional log-likelihood over all stations and its gradient: one round."""
+        told = self._ask(weights) / 2.0**FRACTION_BITS
+        rows = max(float(told[1]), 1.0)
+        return regularised(told[0] / rows, told[2:] / rows, weights, self.settings.regularization)
+
+    def _average(self, weights: Floats) -> Fit:
+        """Federated averaging of the stations' own improvements."""
+        objective: list[float] = []
+        for _ in range(self.settings.rounds):
+            if self.settings.step_noise.private:
+                moved = self._ask(weights) / 2.0**NOISY_FRACTION_BITS / len(self.stations)
+            else:
+                told = self._ask(weights) / 2.0**FRACTION_BITS
+                share = told[1] if self.settings.aggregation == "by_rows" else float(len(self.stations))
+                moved = told[2:] / max(share, 1.0)
+                objective.append(float(told[0]))
+            weights = weights + moved
+            if self._settled(objective):
+                return Fit(weights, objective, True)
+        return Fit(weights, objective, False)
+
+    def _settled(self, objective: list[float]) -> bool:
+        if len(objective) < 2:
+            return False
+        return abs(objective[-2] - objective[-1]) <= self.settings.tolerance * max(abs(objective[-1]), 1.0)
+
+    def _descend(self, weights: Floats) -> Fit:
+        """Descend along noisy, clipped gradients with Adam's steps; the average of the second half is returned.
+
+        References
+        ----------
+        Kingma and Ba, Adam, ICLR 2015; the noise is of the gradients, so everything here is post-processing.
+        """
+        first, second = np.zeros_like(weights), np.zeros_like(weights)
+        kept: list[Floats] = []
+        for step in range(1, self.settings.rounds + 1):
+            gradient = self._ask(weights) / 2.0**NOISY_FRACTION_BITS
+            first = MOMENTUM * first + (1 - MOMENTUM) * gradient
+            second = SQUARES * second + (1 - SQUARES) * gradient**2
+            move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
+            weights = weights - LEARNING_RATE * move - self.settings.regularization * (weights - 1.0)
+            kept.append(weights)
+        return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)), [], False)
+
+    def tables(self) -> Tables | None:
+        """Return the shared tables, or None."""
+        return None if self.counts is None else tables_from_counts(self.layout, self.counts, self.shape.prior)
+
+    def model(self, learned: Fit) -> WeightedNaiveBayes:
+        """Return the fitted model."""
+        return WeightedNaiveBayes(self.shape, learned.weights, self.tables())
+
+    def diagnostics(self, learned: Fit) -> dict[str, Any]:
+        """Return how the optimisation went."""
+        return {
+            "converged": learned.converged,
+            "steps": self._step,
+            "objective": learned.objective,
+            "parameters": self.layout.parameters,
+        }
+
+    def personalized(self, learned: Fit) -> dict[str, Any]:
+        """Return accuracy and n after one more local improvement at every station, cross-fitted: one round."""
+        model = {**self.model(learned).to_dict(), "personal_iterations": PERSONAL_ITERATIONS}
+        request = EvaluateRequest(model, self.shape.columns.label, check_noise("none", None))
+        summed = self.federation.secure_sum(
+            "partial_evaluate", request, self.stations, VectorReply, field="vector", last=True
+        )
+        classes = self.layout.classes
+        curves = metrics.scored_classes(classes) * 2 * metrics.SCORE_BINS
+        confusion = np.asarray(summed[curves : curves + classes**2]).astype(np.int64).reshape(classes, classes)
+        return {"accuracy": float(np.trace(confusion) / max(confusion.sum(), 1)), "n": int(confusion.sum())}

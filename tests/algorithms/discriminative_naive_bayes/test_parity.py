@@ -1,0 +1,83 @@
+"""The federated fit equals the fit on the pooled rows; averaging and semi-naive models run end to end."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from weighted_tables import DOMAIN
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.horizontal import Columns
+from v6_discriminative_naive_bayes.classifier import load_model
+from v6_discriminative_naive_bayes.learning import minimise
+from v6_discriminative_naive_bayes.messages import Shape
+from v6_discriminative_naive_bayes.model import count, loss_and_gradient, tables_from_counts
+from v6_discriminative_naive_bayes.partial import encode_rows
+
+ALGORITHM = "discriminative_naive_bayes"
+
+
+@pytest.fixture(scope="module")
+def federation(parties):
+    with EmbeddedFederation(parties) as running:
+        yield running
+
+
+def pooled(tables, rounds, **kind):
+    columns = Columns("class", ["a", "b", "c", "z"], DOMAIN)
+    shape = Shape(columns, {"z": 10}, **kind)
+    codes, labels = encode_rows(shape, columns.schema.encode(pd.concat(tables)))
+    layout = shape.layout
+    made = tables_from_counts(layout, count(layout, codes, labels))
+
+    def objective(weights):
+        loss, gradient = loss_and_gradient(layout, made, weights, codes, labels)
+        return loss / len(labels), gradient / len(labels)
+
+    return minimise(objective, np.ones(layout.parameters), rounds, 1e-6)
+
+
+@pytest.mark.parametrize("kind", [{}, {"structure": "a1de"}, {"weights": "attribute"}])
+def test_the_federated_fit_equals_the_pooled_fit(federation, tables, kind):
+    result = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 4, **kind})
+    expected = pooled(tables, 4, **kind)
+    np.testing.assert_allclose(result["model"]["weights"], expected.weights, atol=1e-4)
+    np.testing.assert_allclose(result["diagnostics"]["objective"], expected.objective, atol=1e-6)
+    assert result["federation"]["rounds"] == 2 + 4
+    assert result["privacy"]["differentially_private"] is False
+
+
+def test_evaluation_equals_the_pooled_scores(federation, tables):
+    fitted = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 2})
+    result = federation.run(ALGORITHM, "evaluate", {"model": fitted["model"], "label": "class"})
+    frame = pd.concat(tables)
+    predicted = load_model(fitted["model"]).predict(frame)
+    assert result["accuracy"] == pytest.approx((predicted == frame["class"].to_numpy()).mean())
+    assert result["n"] == len(frame)
+    assert result["federation"]["rounds"] == 2
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "by_rows"])
+def test_averaging_with_local_tables_learns_and_keeps_tables_at_home(federation, aggregation):
+    arguments = {"label": "class", "domain": DOMAIN, "rounds": 2, "tables": "local", "optimizer": "fedavg"}
+    arguments |= {"aggregation": aggregation, "local_iterations": 3, "personalize": aggregation == "mean"}
+    result = federation.run(ALGORITHM, "fit", arguments)
+    objective = result["diagnostics"]["objective"]
+    assert result["model"]["tables"] is None
+    assert objective[-1] < objective[0]
+    if aggregation == "mean":
+        assert 0.5 < result["diagnostics"]["personalized"]["accuracy"] <= 1
+        assert result["diagnostics"]["personalized"]["n"] == 350
+
+
+def test_personal_scores_stand_beside_the_global_ones(federation):
+    arguments = {"label": "class", "domain": DOMAIN, "rounds": 1, "tables": "local", "optimizer": "fedavg"}
+    fitted = federation.run(ALGORITHM, "fit", arguments)
+    result = federation.run(ALGORITHM, "evaluate", {"model": fitted["model"], "personalize": True})
+    assert 0.5 < result["accuracy"] <= 1
+    assert 0.5 < result["personalized"]["accuracy"] <= 1
+    assert result["personalized"]["n"] == result["n"] == 350
+
+
+def test_learning_beats_plain_naive_bayes_on_dependent_columns(tables):
+    few, many = pooled(tables, 1), pooled(tables, 30)
+    assert min(many.objective) < few.objective[0] - 0.01

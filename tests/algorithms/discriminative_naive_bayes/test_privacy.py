@@ -1,0 +1,79 @@
+"""What the result promises, what is charged, and that the noise has the promised size."""
+
+import numpy as np
+import pytest
+from weighted_tables import DOMAIN
+
+from fedbayes.dp.accounting import epsilon_to_rho
+from fedbayes.dp.ledger import Ledger
+from fedbayes.dp.shares import discrete_gaussian
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.horizontal import Columns, check_noise
+from v6_discriminative_naive_bayes.messages import Shape, StepRequest
+from v6_discriminative_naive_bayes.partial import sensitivity
+
+ALGORITHM = "discriminative_naive_bayes"
+BASE = {"label": "class", "domain": DOMAIN, "rounds": 3, "delta": 1e-6}
+
+
+def with_ledgers(parties, tmp_path):
+    found = {}
+    for name, path in parties.items():
+        (tmp_path / name).mkdir()
+        found[name] = {"default": path, "ledger": tmp_path / name}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("extra", "unit", "charges"),
+    [
+        ({"tables": "dp", "epsilon": 2.0}, "row", [1.0, 1.0]),
+        ({"tables": "local", "optimizer": "fedavg", "epsilon": 2.0}, "party", [2.0]),
+    ],
+)
+def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, extra, unit, charges):
+    files = with_ledgers(parties, tmp_path)
+    policies = {"*": {"ledger": "ledger", "budget_epsilon": 2.0, "budget_delta": 1e-6, "allow_non_private": False}}
+    with EmbeddedFederation(files, policies=policies) as federation:
+        result = federation.run(ALGORITHM, "fit", {**BASE, **extra})
+    privacy = result["privacy"]
+    assert privacy["differentially_private"] is True
+    assert (privacy["unit"], privacy["epsilon"], privacy["delta"]) == (unit, 2.0, 1e-6)
+    entries = Ledger(tmp_path / "east" / "fedbayes-ledger.sqlite3").entries()
+    assert sorted(entry.epsilon for entry in entries) == charges
+
+
+def test_exact_fits_are_refused_where_only_private_answers_may_leave(parties):
+    from fedbayes.federation.errors import PolicyError
+
+    with EmbeddedFederation(parties, policies={"west": {"allow_non_private": False}}) as federation, pytest.raises(PolicyError, match="west"):
+        federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN})
+
+
+def step(clip, steps):
+    shape = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables="dp")
+    layout = shape.layout
+    noise = check_noise("distributed", 1.0, 1e-6, "add_remove", 1.0)
+    counts = np.zeros(layout.counts, dtype=np.int64)
+    return StepRequest(shape, np.ones(layout.parameters), counts, 0, 0.0, False, noise, clip, 1, steps)
+
+
+def test_the_noise_of_all_steps_fits_the_budget():
+    request = step(1.0, 10)
+    change = sensitivity(request)
+    sigma = request.noise.gaussian_sigma(10, change, request.shape.layout.parameters, 5)
+    assert 10 * change**2 / (2 * sigma**2) <= epsilon_to_rho(1.0, 1e-6) * (1 + 1e-9)
+    assert change >= 2**16
+
+
+def test_shares_add_up_to_the_promised_deviation():
+    shares = sum(discrete_gaussian(20000, 1000.0, 4, 1.0) for _ in range(4))
+    deviation = float(np.std(shares))
+    assert 950 < deviation < 1050
+
+
+def test_replacing_a_row_costs_twice_as_much_noise():
+    request = step(1.0, 5)
+    other = check_noise("distributed", 1.0, 1e-6, "replace_one", 1.0)
+    first = request.noise.gaussian_sigma(5, 100.0, 10, 3)
+    assert other.gaussian_sigma(5, 100.0, 10, 3) == pytest.approx(2 * first, rel=0.02)
