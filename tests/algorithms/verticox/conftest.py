@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
 from v6_verticox.program import Program, Stage, masks, pack, reorder, unpack
-from v6_verticox.roles import OutcomeHolder, dealt_inputs, masked_input
+from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, Layout
 
 
@@ -45,7 +46,6 @@ class Rehearsal:
             for i in range(count)
         ]
         self.source = "0.0/reciprocal"
-        self.dealer_wires: dict[str, Any] = {}
 
     def _deal(self, stages: list[Stage]) -> None:
         dealer = Dealer(self.keys)
@@ -95,7 +95,7 @@ class Rehearsal:
         stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
         self._deal(stages)
         values = np.concatenate(self.columns, axis=1)
-        blocks, offset, names = [], 0, []
+        blocks, names = [], []
         for index, block in enumerate(self.columns):
             names.append(f"features/{index}")
             blocks.append((index, block, FEATURE_BITS))
@@ -110,11 +110,14 @@ class Rehearsal:
         return Gradient(np.zeros(self.layout.features), revealed["gradient"].ravel(), 0.0)
 
     def _permute_features(self, names: list[str], blocks: list[Any], shape: tuple[int, int]) -> Wide:
-        sent = [masked_input(self.keys[i], name, Wide.encode(v, bits)) for name, (i, v, bits) in zip(names, blocks, strict=True)]
+        sent = [
+            masked_input(self.keys[i], name, Wide.encode(v, bits))
+            for name, (i, v, bits) in zip(names, blocks, strict=True)
+        ]
         target = Dealer(self.keys).random("features", shape)
-        from v6_verticox.roles import delta
-
-        own = [expand_wide(self.keys[i], f"input/{name}", v.shape) for name, (i, v, _) in zip(names, blocks, strict=True)]
+        own = [
+            expand_wide(self.keys[i], f"input/{name}", v.shape) for name, (i, v, _) in zip(names, blocks, strict=True)
+        ]
         correction = delta(self.keys[-1], Wide.concatenate(own), target)
         self.rounds += 2
         published = self.holder.permuted(Wide.concatenate(sent), correction)
@@ -151,7 +154,7 @@ class Rehearsal:
 
     def refine(self, step: int) -> Gradient:
         self._version += 1
-        stages = [Stage("refine", step, self._version, self.source, (16, 8)), Stage("last", step, self._version)]
+        stages = [Stage("refine", step, self._version, self.source, (64, 32)), Stage("last", step, self._version)]
         self.source = f"{step}.{self._version}/reciprocal"
         self._pending = Stage("information", step, self._version, rows=self.baseline_rows)
         self._deal([*stages, self._pending])

@@ -1,8 +1,11 @@
 """The pooled Cox model against lifelines and statsmodels."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
+
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox import model, survival
 
@@ -27,7 +30,9 @@ def test_parity_with_statsmodels(paper_data, name, ties):
     risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)
     found = model.fit(risk, values, features)
     centred = values - values.mean(axis=0)
-    oracle = PHReg(frame["time"], centred, status=frame["event"], ties=ties).fit(start_params=found.coefficients, disp=0)
+    oracle = PHReg(frame["time"], centred, status=frame["event"], ties=ties).fit(
+        start_params=found.coefficients, disp=0
+    )
     np.testing.assert_allclose(found.coefficients, oracle.params, atol=1e-6)
     assert found.log_likelihood == pytest.approx(oracle.llf, abs=1e-6)
     table = model.coefficient_table(features, found.coefficients, found.information)
@@ -59,7 +64,9 @@ def test_strata(paper_data):
 
     frame, _ = prepared(paper_data, "rossi")
     features = ["fin", "age", "mar", "paro", "prio"]
-    oracle = CoxPHFitter().fit(frame[[*features, "race", "time", "event"]], "time", "event", strata=["race"], fit_options={"precision": 1e-12})
+    oracle = CoxPHFitter().fit(
+        frame[[*features, "race", "time", "event"]], "time", "event", strata=["race"], fit_options={"precision": 1e-12}
+    )
     risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), frame["race"].to_numpy(), "efron")
     found = model.fit(risk, frame[features].to_numpy(dtype=float), features)
     np.testing.assert_allclose(found.coefficients, oracle.params_[features], atol=1e-6)
@@ -74,7 +81,9 @@ def test_derivatives_by_differences(ties):
     for column in range(3):
         shift = step * np.eye(3)[column]
         above, below = model.evaluate(risk, x, beta + shift), model.evaluate(risk, x, beta - shift)
-        assert here.gradient[column] == pytest.approx((above.log_likelihood - below.log_likelihood) / (2 * step), rel=1e-5)
+        assert here.gradient[column] == pytest.approx(
+            (above.log_likelihood - below.log_likelihood) / (2 * step), rel=1e-5
+        )
         np.testing.assert_allclose(-here.information[column], (above.gradient - below.gradient) / (2 * step), atol=1e-5)
     np.testing.assert_allclose(x.T @ model.martingale_residuals(risk, x @ beta), here.gradient, atol=1e-9)
 
@@ -116,7 +125,11 @@ def slow_concordance(time, event, risk):
 
 def test_concordance_against_the_slow_definition():
     rng = np.random.default_rng(2)
-    time, event, risk = rng.integers(1, 8, 60).astype(float), rng.integers(0, 2, 60), rng.integers(0, 5, 60).astype(float)
+    time, event, risk = (
+        rng.integers(1, 8, 60).astype(float),
+        rng.integers(0, 2, 60),
+        rng.integers(0, 5, 60).astype(float),
+    )
     assert survival.concordance(time, event, risk) == pytest.approx(slow_concordance(time, event, risk), abs=1e-12)
     with pytest.raises(ValueError, match="compared"):
         survival.concordance(time, np.zeros(60), risk)
@@ -134,4 +147,4 @@ def test_calibration_groups_cover_everybody():
     time, event = rng.exponential(size=100), np.ones(100, dtype=int)
     groups = survival.calibration(time, event, rng.uniform(size=100), 0.7, 5)
     assert sum(group["records"] for group in groups) == 100
-    assert all(group["predicted"] <= later["predicted"] for group, later in zip(groups, groups[1:], strict=False))
+    assert all(group["predicted"] <= later["predicted"] for group, later in pairwise(groups))

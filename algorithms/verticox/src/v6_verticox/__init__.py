@@ -5,6 +5,7 @@ from fedbayes.federation.vertical import partial_match, partial_submit
 
 from .central import fit
 from .partial import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
+from .seen_predictor import partial_predict, partial_residuals
 
 __all__ = [
     "disclosure_settings",
@@ -14,7 +15,9 @@ __all__ = [
     "partial_match",
     "partial_open_channel",
     "partial_permute",
+    "partial_predict",
     "partial_prepare",
+    "partial_residuals",
     "partial_stage",
     "partial_submit",
 ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from fedbayes.federation import Federation, central
 from fedbayes.mpc.secure_sum import reconstruct
 
 from . import report
+from .bfgs import solve_seen
 from .messages import FinishReply, FinishRequest
 from .newton import solve
 from .options import FitOptions
@@ -41,6 +43,7 @@ def fit(
     Parameters
     ----------
     federation : Federation
+        The rounds.
     time, event : str
         Columns of the outcome holder: non-negative times; 1 for an event, 0 for a censored record.
     features : list of str
@@ -90,7 +93,8 @@ def fit(
     )
     parties = federation.open_channel(organizations)
     prepared = prepare(federation, parties, options)
-    return private_newton(federation, prepared, options)
+    solvers = {"private_newton": private_newton, "bfgs": bfgs}
+    return solvers[options.solver](federation, prepared, options)
 
 
 def private_newton(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
@@ -114,7 +118,33 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
     )
 
 
-def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> float:  # type: ignore[type-arg]
+def bfgs(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
+    """Solve with the outcome holder seeing the total linear predictor of every step."""
+    solution = solve_seen(federation, prepared, options)
+    scales = np.array(prepared.scales)
+    offset = mean_predictor(federation, prepared, solution.coefficients)
+    if not solution.exact_information:
+        federation.warn("standard errors are those of a quasi-Newton matrix; private_newton gives exact ones")
+    return federation.result(
+        model=report.model_json(
+            prepared,
+            options,
+            solution.coefficients / scales,
+            solution.information * np.outer(scales, scales),
+            solution.hazard,
+            solution.log_likelihood - prepared.outcome.log_likelihood,
+            offset,
+        ),
+        privacy=report.privacy(federation, prepared, options.solver),
+        diagnostics={
+            "steps": solution.steps,
+            "solver": options.solver,
+            "exact_information": solution.exact_information,
+        },
+    )
+
+
+def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> float:
     """Return the linear predictor at the mean, by a secure sum: the job's last round."""
     plan, start, requests = prepared.plan, 0, {}
     for member, width in zip(plan.holders, plan.widths, strict=True):

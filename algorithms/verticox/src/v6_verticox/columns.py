@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
 Matrix = npt.NDArray[np.float64]
@@ -60,7 +61,9 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
     values = (raw - means) / scales
     if values.size and np.max(np.abs(values)) > LARGEST_STANDARDISED:
         far = flat[int(np.argmax(np.max(np.abs(values), axis=0)))]
-        raise DataProblem(f"feature '{far}' has values thousands of standard deviations away; transform it, e.g. by its log")
+        raise DataProblem(
+            f"feature '{far}' has values thousands of standard deviations away; transform it, e.g. by its log"
+        )
     return Design(names, values, means, scales)
 
 
@@ -79,7 +82,9 @@ def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, lis
     if len(labels) < 2:
         raise DataProblem(f"feature '{feature}' is constant; leave it out")
     if np.min(np.bincount(codes)) < minimum_count:
-        raise DataProblem(f"feature '{feature}' has a category with fewer records than this node reveals; merge categories")
+        raise DataProblem(
+            f"feature '{feature}' has a category with fewer records than this node reveals; merge categories"
+        )
     indicators = (codes[:, None] == np.arange(1, len(labels))[None, :]).astype(np.float64)
     return indicators, [f"{feature}={label}" for label in labels[1:]]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
-from functools import cached_property
 
 import numpy as np
+
 from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.shared_fixed import Dealer, Party, Share, Wire, expand_wide
@@ -191,7 +191,7 @@ class ShareHolder:
             program.receive(name, total[name])
 
 
-def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray], dict[str, int]]:  # type: ignore[type-arg]
+def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray], dict[str, int]]:
     """Return the shares for central as arrays of words, and their fractional bits."""
     shares = {name: share for name, share in outgoing.revealed.items() if isinstance(share, Share)}
     words = {name: share.value.to_words() for name, share in shares.items() if share.value is not None}
@@ -227,14 +227,14 @@ def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, step: int) -> dict[st
     }
 
 
-def _words(payload: bytes) -> np.ndarray:  # type: ignore[type-arg]
+def _words(payload: bytes) -> np.ndarray:
     """Return bytes as words with their length in front, for `Station.keep`."""
     padded = len(payload).to_bytes(8, "little") + payload
     padded += bytes(-len(padded) % 16)
     return np.frombuffer(padded, dtype="<u8").astype(np.uint64).reshape(-1, 2)
 
 
-def _bytes(words: np.ndarray) -> bytes:  # type: ignore[type-arg]
+def _bytes(words: np.ndarray) -> bytes:
     """Return the bytes of `_words`."""
     plain = np.ascontiguousarray(words).astype("<u8").tobytes()
     size = int.from_bytes(plain[:8], "little")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
 from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
@@ -42,7 +43,9 @@ class Question(Message):
     def __post_init__(self) -> None:
         """Check the roles."""
         if len(self.stations) < 2 or self.helper in self.stations:
-            raise ValueError("vertical Cox regression takes two or more data stations and a helper that is none of them")
+            raise ValueError(
+                "vertical Cox regression takes two or more data stations and a helper that is none of them"
+            )
 
 
 @dataclass(frozen=True, slots=True)

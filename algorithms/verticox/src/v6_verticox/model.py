@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 Vector = npt.NDArray[np.float64]
@@ -51,7 +52,9 @@ class RiskSets:
     ties: str
 
     @classmethod
-    def of(cls, time: Vector, event: npt.NDArray[Any], strata: npt.NDArray[Any] | None = None, ties: str = "breslow") -> RiskSets:
+    def of(
+        cls, time: Vector, event: npt.NDArray[Any], strata: npt.NDArray[Any] | None = None, ties: str = "breslow"
+    ) -> RiskSets:
         """Sort records into risk sets."""
         stratum = np.zeros(len(time), dtype=np.intp) if strata is None else np.unique(strata, return_inverse=True)[1]
         order = np.lexsort((-np.asarray(event), time, stratum))
@@ -68,7 +71,7 @@ class RiskSets:
         """Return the sums over the risk set of every record (sorted), (rows, columns)."""
         shared = self._shared(values) if self.ties == "efron" else values
         below = np.concatenate([np.cumsum(shared[::-1], axis=0)[::-1], np.zeros((1, shared.shape[1]))])
-        suffix = below[:-1] - below[self.ends]
+        suffix: Vector = below[:-1] - below[self.ends]
         return suffix if self.ties == "efron" else suffix[self.first]
 
     def spread(self, values: Vector) -> Vector:
@@ -89,7 +92,7 @@ class RiskSets:
         np.add.at(total, self.first, values * events)
         np.add.at(count, self.first, events)
         mean = total / np.maximum(count, 1.0)
-        return np.where(events > 0, mean[self.first], values)
+        return np.asarray(np.where(events > 0, mean[self.first], values))
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,8 @@ def fit(
     null = here.log_likelihood
     if penalty == 0.0:
         check_collinear(here.information, names)
-    for step in range(1, max_steps + 1):
+    step = 0
+    for step in range(1, max_steps + 1):  # noqa: B007
         move = np.linalg.solve(here.information + np.diag(ridge), here.gradient - ridge * beta)
         score = here.log_likelihood - 0.5 * float(ridge @ beta**2)
         for _ in range(30):
@@ -235,7 +239,11 @@ def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:
     from scipy.special import gammaincc
 
     statistic = max(2.0 * gain, 0.0)
-    return {"statistic": statistic, "degrees_of_freedom": degrees, "p": float(gammaincc(degrees / 2.0, statistic / 2.0))}
+    return {
+        "statistic": statistic,
+        "degrees_of_freedom": degrees,
+        "p": float(gammaincc(degrees / 2.0, statistic / 2.0)),
+    }
 
 
 def baseline_hazard(risk: RiskSets, time: Vector, predictor: Vector) -> tuple[Vector, Vector]:
@@ -243,10 +251,36 @@ def baseline_hazard(risk: RiskSets, time: Vector, predictor: Vector) -> tuple[Ve
 
     Parameters
     ----------
-    time, predictor : ndarray, (rows,), table order
+    risk : RiskSets
+        One stratum, Breslow ties.
+    time, predictor : ndarray of float, (rows,)
+        In table order.
     """
     weight = np.exp(predictor[risk.order])[:, None]
     hazard = risk.spread(1.0 / risk.sums(weight))[:, 0]
     times, last = np.asarray(time)[risk.order], np.r_[risk.first[1:] != risk.first[:-1], True]
     events = np.bincount(risk.first, weights=risk.event, minlength=len(times))[risk.first] > 0
     return times[last & events], hazard[last & events]
+
+
+def evaluate_predictor(risk: RiskSets, predictor: Vector) -> tuple[float, Vector, Vector]:
+    """Return log partial likelihood, martingale residuals (table order) and cumulative baseline hazard (sorted order)."""
+    sorted_predictor = predictor[risk.order]
+    weight = np.exp(sorted_predictor)[:, None]
+    total = risk.sums(weight)
+    hazard = risk.spread(1.0 / total)[:, 0]
+    log_likelihood = float(np.sum(risk.event * (sorted_predictor - np.log(total[:, 0]))))
+    residuals = np.empty_like(hazard)
+    residuals[risk.order] = risk.event - weight[:, 0] * hazard
+    return log_likelihood, residuals, hazard
+
+
+def curvature_product(risk: RiskSets, predictor: Vector, direction: Vector) -> Vector:
+    """Return M d for a direction d of the linear predictor: features' M features is the information matrix (table order)."""
+    weight = np.exp(predictor[risk.order])[:, None]
+    moved = weight * direction[risk.order][:, None]
+    total = risk.sums(weight)
+    product = moved * risk.spread(1.0 / total) - weight * risk.spread(risk.sums(moved) / total**2)
+    result = np.empty(len(direction))
+    result[risk.order] = product[:, 0]
+    return result

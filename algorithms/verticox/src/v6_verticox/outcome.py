@@ -16,6 +16,7 @@ def describe(outcome: Survival, per_edge: int) -> Outcome:
     Parameters
     ----------
     outcome : Survival
+        The checked columns.
     per_edge : int
         Events between two points of the baseline hazard, at least: a step of the hazard is then no single event.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Setup
@@ -63,11 +64,13 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum)
         described = describe(found, limit)
     elif outcome:
-        raise DataProblem(f"column '{outcome[0]}' is here without the other outcome column; both must be at one station")
+        raise DataProblem(
+            f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
+        )
     return PrepareReply(own.columns, [float(scale) for scale in own.scales], len(frame), described)
 
 
-def _places(station: Station, request: PrepareRequest, rows: int) -> np.ndarray:  # type: ignore[type-arg]
+def _places(station: Station, request: PrepareRequest, rows: int) -> np.ndarray:
     """Return this station's rows in the common order."""
     question = request.question
     if question.id_column is None:
@@ -77,7 +80,7 @@ def _places(station: Station, request: PrepareRequest, rows: int) -> np.ndarray:
     workspace.receive(Delivery(setup, request.rows, [], request.order, b"", [], []))
     if request.rows < station.policy.minimum_rows:
         raise ThresholdError("fewer records are common to all stations than this node demands")
-    places: np.ndarray = workspace.own_rows(rows)[workspace.order_of(station.organization)]  # type: ignore[type-arg]
+    places: np.ndarray = workspace.own_rows(rows)[workspace.order_of(station.organization)]
     return places
 
 
@@ -96,10 +99,8 @@ def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
     if len(found) != 1 or kept.shape != (plan.rows, plan.widths[holder.index]):
         raise MessageError("this station has other columns than the plan says; start the job again")
     name = found[0][0]
-    if request.step == 0:
-        values = Wide.encode(kept, FEATURE_BITS)
-    else:
-        values = Wide.encode(_relative_risk(station, request.coefficients), layout(plan).factor_bits())
+    bits = FEATURE_BITS if request.step == 0 else layout(plan).factor_bits()
+    values = Wide.encode(kept if request.step == 0 else _relative_risk(station, request.coefficients), bits)
     sent = {name: masked_input(holder.key, name, values)}
     holder.once(f"input|{name}", sent)
     if holder.owns_outcome:
@@ -107,7 +108,7 @@ def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
     return EnterReply(station.channel.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
 
 
-def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:  # type: ignore[type-arg]
+def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
     """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
     design_kept = station.kept("design")
     beta = np.asarray(coefficients, dtype=np.float64)
@@ -150,7 +151,9 @@ def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
         }
     holder.once(f"published|{step}", published)
     station.keep(f"published-names|{step}", names=np.array(list(published)))
-    published["tau"] = Wide.from_words(np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1))
+    published["tau"] = Wide.from_words(
+        np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1)
+    )
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
@@ -184,7 +187,7 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
     return StageReply(holder.open(program, label, outgoing), words, frac_bits)
 
 
-def _published(holder: ShareHolder, step: int, sealed: bytes) -> tuple[dict[str, Wide], np.ndarray]:  # type: ignore[type-arg]
+def _published(holder: ShareHolder, step: int, sealed: bytes) -> tuple[dict[str, Wide], np.ndarray]:
     """Return what the outcome holder published in this step, and the permutation tau."""
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")

@@ -100,9 +100,10 @@ class Program:
         Parameters
         ----------
         stage : Stage
+            Which one.
         permuted : mapping, optional
-            At a share holder of "features" and "relative_risk": what the outcome holder published, in the dealer's order of
-            the rows, and under "order" nothing but the way back is applied by the caller (see `reorder`).
+            At a share holder, for "features" and "relative_risk": what the outcome holder published, in the dealer's order
+            of the rows; the caller brings the shares back by `reorder`.
         """
         return {
             "features": self._features,
@@ -165,7 +166,7 @@ class Program:
         return Outgoing({}, revealed)
 
 
-def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:  # type: ignore[type-arg]
+def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
     """Bring opened shares from the dealer's order of the rows into the outcome holder's (secret) one."""
     return Outgoing({name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed)
 

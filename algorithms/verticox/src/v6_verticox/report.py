@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
@@ -33,6 +34,7 @@ def model_json(
     """
     outcome = prepared.outcome
     null = outcome.log_likelihood
+    information = information + options.penalty * np.eye(len(coefficients))
     return {
         "kind": "cox",
         "ties": options.ties,
@@ -87,7 +89,9 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
             "scales of the features as powers of two"
         )
-        base["stations"] = f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
+        base["stations"] = (
+            f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
+        )
     else:
         base["aggregator"] = (
             "coefficients and gradient of every step, the features' covariance matrix, no record-level value"

@@ -74,7 +74,10 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         options.id_column,
     )
     rows, orders = _aligned(federation, question)
-    requests = {member: PrepareRequest(question, rows, [order for order in orders if order.stage == member]) for member in parties.stations}
+    requests = {
+        member: PrepareRequest(question, rows, [order for order in orders if order.stage == member])
+        for member in parties.stations
+    }
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     return _planned(federation, question, replies)
 
@@ -109,14 +112,16 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
     involved = {replies[member].rows for member in holders}
     if len(involved) > 1:
-        raise ArgumentError("id_column: the stations have different numbers of rows; name the column that identifies records")
+        raise ArgumentError(
+            "id_column: the stations have different numbers of rows; name the column that identifies records"
+        )
     outcome = replies[owner].outcome
     assert outcome is not None
     widths = [len(replies[member].scales) for member in holders]
     plan = Plan(holders, widths, question.helper, involved.pop(), outcome.strata)
-    names = [label for member in holders for labels in replies[member].columns.values() for label in labels]
+    labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
-    return Prepared(plan, names, scales, outcome, question)
+    return Prepared(plan, labels_in_order, scales, outcome, question)
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, PrepareReply]) -> None:

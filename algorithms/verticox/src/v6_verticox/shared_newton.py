@@ -24,11 +24,11 @@ from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 FEATURE_BITS = 28
-RISK_BITS = 28
+RISK_BITS = 26
 RECIPROCAL_BITS = 34
 FACTOR_BITS = {1: 40, 2: 36, 3: 28}
 MOST_FACTORS = 3
-COEFFICIENT_BITS = 3
+COEFFICIENT_BITS = 5
 
 Get = Callable[[str], Wire]
 
@@ -126,7 +126,7 @@ def weighted_features(engine: Engine, step: int, get: Get) -> Share:
 def refined(
     engine: Engine, layout: Layout, step: int, version: int, previous: Wire, coefficients: tuple[int, int], get: Get
 ) -> Share:
-    """Return a B - b S0 r B; `coefficients` are a and b times 2^3."""
+    """Return a B - b S0 r B; `coefficients` are a and b times 2^5."""
     at_risk = get(f"{step}.0/w").apply(layout.suffix)
     name = f"{step}/refined{version}"
     bend = engine.product(name, [at_risk, previous.columns([0]), previous])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide

@@ -1,9 +1,9 @@
-"""How well a Cox model predicts: concordance, Brier score with censoring weights, calibration, proportional hazards.
+"""How well a Cox model predicts: concordance, Brier score with censoring weights, calibration.
 
 References
 ----------
 Harrell, Lee, Mark, Statistics in Medicine 15, 1996 (concordance); Graf, Schmoor, Sauerbrei, Schumacher, Statistics in
-Medicine 18, 1999 (Brier score); Grambsch and Therneau, Biometrika 81, 1994 (proportional hazards).
+Medicine 18, 1999 (Brier score).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def kaplan_meier(time: Vector, event: npt.NDArray[Any]) -> Steps:
     times = np.unique(time)
     at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
     events = np.bincount(np.searchsorted(times, time), weights=np.asarray(event, dtype=float), minlength=len(times))
-    return Steps(times, np.cumprod(1.0 - events / at_risk), 1.0)
+    return Steps(times, np.asarray(np.cumprod(1.0 - events / at_risk), dtype=np.float64), 1.0)
 
 
 def survival_at(baseline: Steps, risk: Vector, times: Vector) -> Vector:
@@ -124,7 +124,9 @@ def integrated_brier(time: Vector, event: npt.NDArray[Any], survival: Vector, ti
     return float(np.sum((scores[1:] + scores[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 
-def calibration(time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int) -> list[dict[str, float]]:
+def calibration(
+    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int
+) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of predicted survival."""
     order = np.argsort(survival, kind="stable")
     found = []
@@ -132,22 +134,3 @@ def calibration(time: Vector, event: npt.NDArray[Any], survival: Vector, moment:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
         found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
     return found
-
-
-def proportional_hazards(schoenfeld: Vector, event_times: Vector, information: Vector) -> list[float]:
-    """Return the p value of each feature's correlation of scaled Schoenfeld residuals with the rank of time.
-
-    Parameters
-    ----------
-    schoenfeld : ndarray, (events, features)
-    event_times : ndarray, (events,)
-    information : ndarray, (features, features)
-    """
-    from scipy.special import erfc
-
-    moments = np.argsort(np.argsort(event_times)).astype(float)
-    moments -= moments.mean()
-    variance = np.linalg.inv(information)
-    scaled = schoenfeld @ variance * len(schoenfeld)
-    statistic = (moments @ scaled) ** 2 / (np.diag(variance) * len(schoenfeld) * np.sum(moments**2))
-    return [float(value) for value in erfc(np.sqrt(statistic / 2.0))]

@@ -145,6 +145,7 @@ class Engine:
         public : Wide or None
             The sum of the parties' openings.
         shape : tuple of int
+            Shape of the value.
         frac_bits : int
             Fractional bits after the cut.
         dropped : int

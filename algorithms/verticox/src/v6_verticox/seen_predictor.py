@@ -1,0 +1,154 @@
+"""The rounds of solver "bfgs": the outcome holder sees the total linear predictor of every record, nobody sees a column.
+
+Central knows the coefficients and must not be the outcome holder. A station k opens its columns X_k once, less a mask A_k, to the
+outcome holder; central and the dealer know A_k. The outcome holder has residual vectors U (martingale residuals, and the curvature's products
+with earlier steps), and shows central U less a mask B, which the dealer knows. Then
+
+    X_k' U = (X_k - A_k)' U + A_k' (U - B) + A_k' B
+             outcome holder   central        dealer
+
+The first and the last term are sent under a mask that cancels, so that central learns their sum alone.
+
+**Reveals** to the outcome holder: the sum of all linear predictors, record by record, at every step; one station's, where only one other station
+has features. To central: X' U, which is gradient and curvature along the steps taken. To the dealer: nothing.
+**Assumes** that central and the outcome holder do not pool what they see: coefficients and predictors of as many steps as
+columns together give the columns.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
+from fedbayes.mpc.shared_fixed import expand_wide
+from fedbayes.mpc.wide import Wide
+
+from .holder import PURPOSE, ShareHolder
+from .messages import Plan, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from .model import RiskSets, curvature_product, evaluate_predictor
+from .program import pack
+from .shared_newton import FEATURE_BITS
+
+PREDICTOR_BITS = 40
+RESIDUAL_BITS = 40
+LARGEST = 2.0**20
+Vector = npt.NDArray[np.float64]
+
+
+def columns_key(station: Station, peer: int) -> bytes:
+    """Return the key of a station's column mask, shared with the helper and told to central."""
+    return station.channel.key(peer, f"{PURPOSE}|columns")
+
+
+@partial
+def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
+    """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
+    plan = request.plan
+    if station.organization == plan.helper:
+        return PredictReply(b"", b"", b"", _dealt(station, plan, request.step))
+    holder = ShareHolder(station, plan)
+    if holder.owns_outcome or station.aggregator == plan.holders[-1]:
+        raise MessageError("central must not run where the outcome is with this solver")
+    values = station.kept("design")["values"]
+    predictor = values @ np.asarray(request.coefficients, dtype=np.float64)
+    if np.max(np.abs(predictor), initial=0.0) >= LARGEST:
+        raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
+    encoded = np.rint(predictor * 2.0**PREDICTOR_BITS).astype(np.int64).astype(np.uint64)
+    others = [
+        m for m, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width and m != station.organization
+    ]
+    keys = {peer: station.channel.key(peer, f"{PURPOSE}|predictor") for peer in others}
+    masked = encoded + pairwise_mask(station.organization, keys, f"predictor|{request.step}", encoded.shape)
+    holder.once(f"predictor|{request.step}", {"": Wide(masked, masked)})
+    sealed = station.channel.seal(plan.holders[-1], masked.astype("<u8").tobytes(), f"predictor|{request.step}")
+    if not request.columns:
+        return PredictReply(sealed, b"", b"", np.zeros((0, 0, 2), dtype=np.uint64))
+    key = columns_key(station, plan.helper)
+    opened = Wide.encode(values, FEATURE_BITS) - expand_wide(key, "columns", values.shape)
+    columns = station.channel.seal(plan.holders[-1], pack({"columns": opened}), "columns")
+    return PredictReply(sealed, columns, key, np.zeros((0, 0, 2), dtype=np.uint64))
+
+
+def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
+    """Return A' B less the mask that the outcome holder adds, (others' columns, vectors, 2)."""
+    if station.has_data or station.aggregator == station.organization:
+        raise MessageError("the helper must hold no data and must not run the central function")
+    owner = station.channel.key(plan.holders[-1], PURPOSE)
+    masks = expand_wide(owner, f"residuals|{step}", (plan.rows, step + 1))
+    parts = [
+        expand_wide(columns_key(station, member), "columns", (plan.rows, width)).transposed_product(masks)
+        for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
+        if width
+    ]
+    total = Wide.concatenate(parts, axis=0)
+    return (total - expand_wide(owner, f"products|{step}", total.shape)).to_words()
+
+
+@partial
+def partial_residuals(station: Station, request: ResidualRequest) -> ResidualReply:
+    """Turn the total linear predictor into masked residuals. The outcome holder only; see the module's text."""
+    plan, step = request.plan, request.step
+    holder = ShareHolder(station, plan)
+    if not holder.owns_outcome or station.aggregator == station.organization:
+        raise MessageError(
+            "only the outcome holder computes residuals, and central must not run there with this solver"
+        )
+    predictor = _total_predictor(holder, request)
+    outcome = station.kept("outcome")
+    risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
+    log_likelihood, residuals, hazard = evaluate_predictor(risk, predictor)
+    steps = _moves(station, step, predictor)
+    vectors = np.stack([residuals, *[curvature_product(risk, predictor, move) for move in steps]], axis=1)
+    encoded = Wide.encode(vectors, RESIDUAL_BITS)
+    masked = encoded - expand_wide(holder.key, f"residuals|{step}", vectors.shape)
+    opened = _opened_columns(holder, request)
+    products = opened.transposed_product(encoded)
+    shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
+    own = station.kept("design")["values"]
+    return ResidualReply(
+        masked.to_words(),
+        shares.to_words(),
+        own.T @ vectors,
+        log_likelihood,
+        [float(hazard[row]) for row in request.rows],
+    )
+
+
+def _total_predictor(holder: ShareHolder, request: ResidualRequest) -> Vector:
+    """Return the sum of all stations' linear predictors, (rows,)."""
+    plan, step = request.plan, request.step
+    senders = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+    if sorted(request.predictors) != sorted(senders):
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    unseal = holder.station.channel.unseal
+    parts = [np.frombuffer(unseal(m, request.predictors[m], f"predictor|{step}"), dtype="<u8") for m in senders]
+    total = reconstruct([part.astype(np.uint64) for part in parts]).astype(np.int64) / 2.0**PREDICTOR_BITS
+    own = holder.station.kept("design")["values"] @ np.asarray(request.coefficients, dtype=np.float64)
+    return np.asarray(total + own)
+
+
+def _moves(station: Station, step: int, predictor: Vector) -> list[Vector]:
+    """Return the changes of the predictor in all steps so far; keep this one's predictor."""
+    station.keep(f"predictor|{step}", predictor=predictor)
+    seen = [np.zeros_like(predictor)] + [station.kept(f"predictor|{past}")["predictor"] for past in range(1, step + 1)]
+    return [later - earlier for earlier, later in pairwise(seen)]
+
+
+def _opened_columns(holder: ShareHolder, request: ResidualRequest) -> Wide:
+    """Return the others' columns less their masks, in the order of the plan."""
+    parts = []
+    for member, width in zip(request.plan.holders[:-1], request.plan.widths[:-1], strict=True):
+        if not width:
+            continue
+        if member in request.columns:
+            columns = holder.unseal(member, request.columns[member], "columns")["columns"]
+            if columns.shape != (request.plan.rows, width):
+                raise MessageError("opened columns have another shape than they must; the job stops")
+            holder.once(f"columns|{member}", {"": columns})
+        parts.append(Wide.from_words(holder.station.kept(f"columns|{member}")["0"]))
+    return Wide.concatenate(parts)

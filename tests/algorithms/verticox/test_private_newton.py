@@ -1,0 +1,159 @@
+"""The private solver, all roles in one process: parity, rounds, and every role's view."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from v6_verticox import model
+from v6_verticox.newton import reciprocal_plan, solve
+
+FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
+
+
+def oracle(frame, features):
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    return model.fit(risk, frame[features].to_numpy(dtype=float), features)
+
+
+def solved(rehearse, frame, features, parties, penalty=0.0):
+    surface, scale = rehearse(frame, features, parties)
+    return surface, solve(surface, penalty / scale**2 + np.zeros(len(scale)), 1e-7, 30), scale
+
+
+@pytest.mark.parametrize("parties", [2, 3, 4, 5])
+def test_parity_on_rossi(paper_data, rehearse, parties):
+    frame = paper_data("rossi")
+    surface, found, scale = solved(rehearse, frame, FEATURES, parties)
+    expected = oracle(frame, FEATURES)
+    np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
+    np.testing.assert_allclose(found.information * np.outer(scale, scale), expected.information, rtol=1e-4)
+    assert found.path.gain() == pytest.approx(expected.log_likelihood - expected.null_log_likelihood, rel=1e-3)
+    assert surface.rounds <= 70
+
+
+@pytest.mark.parametrize("name", ["lung", "gbsg2", "veteran"])
+def test_parity_on_other_data(paper_data, rehearse, name):
+    frame = paper_data(name)
+    if name == "lung":
+        frame = frame.drop(columns=["inst"]).dropna()
+    frame = pd.get_dummies(frame, drop_first=True, dtype=float)
+    features = [column for column in frame if column not in ("time", "event")]
+    surface, found, scale = solved(rehearse, frame, features, 3)
+    np.testing.assert_allclose(found.coefficients / scale, oracle(frame, features).coefficients, atol=1e-6)
+    assert surface.rounds <= 70
+
+
+def test_penalty(paper_data, rehearse):
+    frame = paper_data("rossi")
+    _, found, scale = solved(rehearse, frame, FEATURES, 2, penalty=10.0)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = model.fit(risk, frame[FEATURES].to_numpy(dtype=float), FEATURES, penalty=10.0)
+    np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
+
+
+def test_baseline_hazard(paper_data, rehearse):
+    frame = paper_data("rossi")
+    surface, _ = rehearse(frame, FEATURES, 3, baseline_rows=(10, 200))
+    found = solve(surface, np.zeros(7), 1e-7, 30)
+    values = np.concatenate(surface.columns, axis=1)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    hazard = model.evaluate_predictor(risk, values @ found.coefficients)[2]
+    np.testing.assert_allclose(surface.baseline.ravel(), hazard[[10, 200]], rtol=1e-4)
+
+
+def uniform(words, rows):
+    ones = np.unpackbits(words.reshape(-1).view(np.uint8)).reshape(-1, 128)
+    return np.all(np.abs(ones.mean(axis=0) - 0.5) < 7 * 0.5 / np.sqrt(len(ones))) and len(ones) >= rows
+
+
+def test_every_view_is_uniform(paper_data, rehearse):
+    frame = paper_data("rossi")
+    surface, _, _ = solved(rehearse, frame, FEATURES, 3)
+    checked = 0
+    for role in ("parties", "outcome"):
+        for message in surface.views[role]:
+            for array in message.values():
+                if len(array.shape) == 2 and array.shape[0] == len(frame):
+                    assert uniform(array.to_words(), len(frame))
+                    checked += 1
+    assert checked > 100
+
+
+def test_views_have_equal_shapes_on_different_data(paper_data, rehearse):
+    """Two data sets of one size: what a role receives before central chooses a step differs in no shape."""
+    frame = paper_data("rossi")
+    other = frame.sample(frac=1.0, random_state=1).reset_index(drop=True)
+    other["age"] = other["age"] * 3 + np.arange(len(other)) % 5
+    shapes = []
+    for table in (frame, other):
+        surface, _ = rehearse(table, FEATURES, 3)
+        surface.start()
+        surface.information(0, False)
+        shapes.append(
+            [
+                (role, [(n, a.shape) for n, a in m.items() if hasattr(a, "shape")])
+                for role in ("parties", "outcome")
+                for m in surface.views[role]
+            ]
+        )
+    assert shapes[0] == shapes[1]
+
+
+def test_tau_and_openings_say_nothing_of_the_order(paper_data, rehearse):
+    """The permutation that the parties learn is as good as random beside the true order."""
+    frame = paper_data("rossi")
+    correlations = []
+    for _ in range(5):
+        surface, _ = rehearse(frame, FEATURES, 2)
+        correlations.append(np.corrcoef(surface.holder.tau, surface.holder.order)[0, 1])
+    assert max(abs(value) for value in correlations) < 0.35
+
+
+def test_central_sees_shares_whose_sum_alone_means_anything(paper_data, rehearse):
+    frame = paper_data("rossi")
+    surface, _, _ = solved(rehearse, frame, FEATURES, 3)
+    words = [
+        share.to_words().reshape(-1) for m in surface.views["central"] for shares in m.values() for share in shares
+    ]
+    ones = np.unpackbits(np.concatenate(words).view(np.uint8))
+    assert abs(ones.mean() - 0.5) < 7 * 0.5 / np.sqrt(ones.size)
+
+
+def test_the_dealer_works_without_data(paper_data, rehearse):
+    """Dealing is a function of keys, shapes and stages: no data, no openings."""
+    frame = paper_data("rossi")
+    surface, _ = rehearse(frame, FEATURES, 2)
+    surface.start()
+    dealt = dict(surface.corrections)
+    surface.corrections.clear()
+    surface._deal([s for s in (surface_stage("features"), surface_stage("last"), surface_stage("information"))])
+    assert all(np.array_equal(dealt[name].low, surface.corrections[name].low) for name in surface.corrections)
+
+
+def surface_stage(kind):
+    from v6_verticox.program import Stage
+
+    return Stage(kind)
+
+
+def test_collinear_features_are_named(paper_data, rehearse):
+    frame = paper_data("rossi").assign(months=lambda table: table["age"] * 12 + 1.0)
+    surface, _ = rehearse(frame, [*FEATURES, "months"], 2)
+    with pytest.raises(ArgumentError, match="x1, x7"):
+        solve(surface, np.zeros(8), 1e-7, 30)
+
+
+def test_too_few_steps(paper_data, rehearse):
+    surface, _ = rehearse(paper_data("rossi"), FEATURES, 2)
+    with pytest.raises(ConvergenceError, match="max_rounds"):
+        solve(surface, np.zeros(7), 1e-7, 1)
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.3, 1.0, 2.0])
+def test_reciprocal_plans_reach_their_target(spread):
+    start = np.exp(np.linspace(-spread, spread, 101))
+    inverse = np.ones_like(start)
+    for first, second in reciprocal_plan(spread, 1e-8):
+        inverse = first / 32 * inverse - second / 32 * start * inverse**2
+    assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
