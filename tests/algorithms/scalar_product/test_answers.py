@@ -1,0 +1,108 @@
+"""Answers equal pooled ones, over two and more stations, whichever protocol gives them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+AGE = {"column": "age", "op": ">=", "value": 50}
+WEIGHT = {"column": "weight", "op": "<", "value": 75}
+STAGE = {"column": "stage", "op": "in", "value": ["I", "II"]}
+
+
+@pytest.fixture(scope="module")
+def federation(parties):
+    with EmbeddedFederation(parties, helpers=["helper"]) as opened:
+        yield opened
+
+
+def ask(federation, function, **arguments):
+    return federation.run("scalar_product", function, {"id_column": "id", **arguments})
+
+
+def test_count_over_two_stations_takes_four_rounds(federation, table):
+    result = ask(federation, "count", conditions=[AGE, WEIGHT])
+    assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
+    assert result["records"] == len(table)
+    assert result["federation"]["rounds"] == 4
+    assert result["privacy"]["differentially_private"] is False
+
+
+@pytest.mark.parametrize("protocol", ["masked_tables", "thesis"])
+def test_count_over_three_stations(federation, table, protocol):
+    result = ask(federation, "count", conditions=[AGE, WEIGHT, STAGE], protocol=protocol)
+    assert result["count"] == int(((table.age >= 50) & (table.weight < 75) & table.stage.isin(["I", "II"])).sum())
+    assert result["federation"]["rounds"] <= 5
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ({"column": "smoker", "op": "==", "value": "yes"}, lambda t: t.smoker == "yes"),
+        ({"column": "smoker", "op": "!=", "value": "yes"}, lambda t: t.smoker == "no"),
+        ({"column": "smoker", "op": "missing"}, lambda t: t.smoker.isna()),
+        ({"column": "age", "op": "between", "value": [30, 40]}, lambda t: t.age.between(30, 40)),
+        ({"column": "age", "op": "<=", "value": 40}, lambda t: t.age <= 40),
+    ],
+)
+def test_operators_of_one_station(federation, table, condition, expected):
+    result = ask(federation, "count", conditions=[condition])
+    assert result["count"] == int(expected(table).sum())
+
+
+def test_contingency_has_axes_and_counts(federation, table):
+    result = ask(federation, "contingency", columns=["smoker", "stage"])
+    pooled = pd.crosstab(table.smoker.fillna("?"), table.stage).loc[["no", "yes", "?"]].to_numpy()
+    shown = np.array(result["counts"], dtype=object)
+    visible = shown != None  # noqa: E711
+    assert [axis["labels"] for axis in result["axes"]] == [["no", "yes", None], ["I", "II", "III"]]
+    assert np.array_equal(shown[visible].astype(int), pooled[visible])
+    assert (~visible)[pooled < 5].all()
+    assert np.all((~visible).sum(axis=1) != 1)
+    assert np.all((~visible).sum(axis=0) != 1)
+
+
+def test_contingency_with_public_bins_over_three_stations(federation, table):
+    domain = {"age": {"bounds": [20, 90]}, "stage": {"categories": ["I", "II", "III"]}}
+    result = ask(
+        federation, "contingency", columns=["age", "stage", "weight"], bins={"age": [50], "weight": [75]}, domain=domain
+    )
+    pooled = [
+        [
+            [
+                int(((table.age >= 50) == old)[(table.stage == stage) & ((table.weight >= 75) == heavy)].sum())
+                for heavy in (False, True)
+            ]
+            for stage in ("I", "II", "III")
+        ]
+        for old in (False, True)
+    ]
+    shown = np.array(result["counts"], dtype=object).reshape(2, -1)[:, :]
+    full = np.array(result["counts"], dtype=object)
+    for place, value in np.ndenumerate(full):
+        if value is not None and place[1] < 3:
+            assert value == pooled[place[0]][place[1]][place[2]]
+    assert any(value is not None for value in shown.reshape(-1))
+
+
+def test_scalar_product_is_exact_to_its_stated_error(federation, table):
+    result = ask(federation, "scalar_product", columns=["age", "weight"])
+    error = abs(result["scalar_product"] - float((table.age * table.weight).sum()))
+    assert error <= result["diagnostics"]["largest_error"] < 1.0
+
+
+def test_information_gain_equals_the_pooled_one(federation, table):
+    result = ask(federation, "information_gain", target="stage", columns=["smoker", "flag0"])
+    joint = pd.crosstab(table.stage, table.flag0).to_numpy() / len(table)
+    outer = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+    assert result["information_gain"]["flag0"] == pytest.approx(float((joint * np.log2(joint / outer)).sum()), abs=1e-9)
+    assert result["federation"]["rounds"] == 4
+
+
+def test_noisy_counts_say_their_epsilon_and_are_near(federation, table):
+    result = ask(federation, "count", conditions=[AGE, WEIGHT, STAGE], epsilon=2.0)
+    exact = int(((table.age >= 50) & (table.weight < 75) & table.stage.isin(["I", "II"])).sum())
+    assert abs(result["count"] - exact) < 60
+    assert result["privacy"]["differentially_private"] is True
+    assert result["privacy"]["epsilon"] == 2.0

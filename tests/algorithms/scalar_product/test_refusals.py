@@ -1,0 +1,158 @@
+"""Bad input and questions that are attacks are refused, with the remedy and without a value."""
+
+import pandas as pd
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.embedded import EmbeddedFederation
+
+AGE = {"column": "age", "op": ">=", "value": 50}
+WEIGHT = {"column": "weight", "op": "<", "value": 75}
+
+
+@pytest.fixture(scope="module")
+def federation(parties):
+    with EmbeddedFederation(parties, helpers=["helper"]) as opened:
+        yield opened
+
+
+def refused(federation, kind, words, function="count", **arguments):
+    arguments = {"id_column": "id", **arguments}
+    with pytest.raises(kind, match=words) as caught:
+        federation.run("scalar_product", function, arguments)
+    for value in ("p0001", "s0-1"):
+        assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "words"),
+    [
+        ([], "conditions must be a list"),
+        ([{"column": "age"}], r"conditions\[0\]"),
+        ([{"column": "age", "op": "~", "value": 1}], "op must be one of"),
+        ([AGE, {"column": "age", "op": "<", "value": "old"}], r"conditions\[1\]: value must be a number"),
+        ([{"column": "age", "op": "between", "value": [3]}], "low, high"),
+        ([{"column": "age", "op": "<", "value": True}], "number"),
+        ([{"column": "id", "op": "==", "value": "p0001"}], "id_column"),
+        ([{"column": "nowhere", "op": "==", "value": 1}], "'nowhere' is at no station"),
+    ],
+)
+def test_conditions(federation, conditions, words):
+    refused(federation, errors.ArgumentError, words, conditions=conditions)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"protocol": "magic"}, "protocol must be one of"),
+        ({"id_column": 3}, "id_column"),
+        ({"helper": "nobody"}, "helper"),
+    ],
+)
+def test_arguments(federation, arguments, words):
+    refused(federation, errors.ArgumentError, words, conditions=[AGE], **arguments)
+
+
+def test_text_is_not_compared_as_a_number(federation):
+    refused(federation, errors.DataProblem, "holds text", conditions=[{"column": "stage", "op": "<", "value": 3}])
+
+
+def test_small_answers_and_small_complements_are_refused_alike(federation):
+    few, nearly_all = {"column": "age", "op": ">", "value": 89}, {"column": "age", "op": "<=", "value": 89}
+    for condition in (few, nearly_all):
+        refused(federation, errors.ThresholdError, "answer or its complement", conditions=[condition])
+
+
+def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
+    changed = pd.read_csv(parties["station0"]["default"])
+    changed["phone"] = [f"06-{row:06d}" for row in range(len(changed))]
+    path = tmp_path / "phones.csv"
+    changed.to_csv(path, index=False)
+    with EmbeddedFederation({**parties, "station0": {"default": path}}, helpers=["helper"]) as opened:
+        refused(opened, errors.PolicyError, "phone", conditions=[{"column": "phone", "op": "==", "value": "06-000001"}])
+
+
+def test_helper_with_data_or_with_central_is_refused(federation, parties):
+    refused(federation, errors.PlacementError, "holds data", conditions=[AGE], helper="station1")
+    with EmbeddedFederation(parties, helpers=["helper"], aggregator="helper") as opened:
+        refused(opened, errors.PlacementError, "runs central", conditions=[AGE])
+        refused(opened, errors.PlacementError, "runs central", conditions=[AGE], helper="helper")
+
+
+def test_no_helper_at_all(parties):
+    with EmbeddedFederation(parties) as opened:
+        refused(opened, errors.ArgumentError, "no organization without data", conditions=[AGE])
+
+
+def changed_file(parties, tmp_path, name, change):
+    table = pd.read_csv(parties[name]["default"])
+    path = tmp_path / f"{name}-changed.csv"
+    change(table).to_csv(path, index=False)
+    return {**parties, name: {"default": path}}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        (lambda t: pd.concat([t, t.iloc[:3]]), errors.DataProblem, "3 rows repeat"),
+        (lambda t: t.assign(id=t["id"].where(t.index > 1)), errors.DataProblem, "2 rows have no identifier"),
+        (lambda t: t.drop(columns="id"), errors.DataProblem, "'id' is not in"),
+        (lambda t: t.assign(id=[f"q{i}" for i in range(len(t))]), errors.DataProblem, "no record in common"),
+        (
+            lambda t: t.assign(id=[f"q{i}" for i in range(3, len(t))] + list(t["id"][:3])),
+            errors.ThresholdError,
+            "fewer records",
+        ),
+        (lambda t: t.iloc[:4], errors.ThresholdError, "fewer rows"),
+        (lambda t: t.assign(age=50), errors.ArgumentError, "'age' is at two stations"),
+    ],
+)
+def test_files(parties, tmp_path, change, kind, words):
+    files = changed_file(parties, tmp_path, "station1", change)
+    with EmbeddedFederation(files, helpers=["helper"]) as opened:
+        refused(opened, kind, words, conditions=[AGE, WEIGHT])
+
+
+def test_a_value_outside_the_domain_names_the_column_only(federation):
+    domain = {"stage": {"categories": ["I", "II"]}}
+    refused(federation, errors.DataProblem, "'stage'", "contingency", columns=["stage", "smoker"], domain=domain)
+
+
+def test_missing_values_without_a_state(federation):
+    refused(
+        federation,
+        errors.DataProblem,
+        "'smoker' has missing",
+        "contingency",
+        columns=["smoker", "stage"],
+        missing_state=False,
+    )
+
+
+def test_too_many_states_are_refused_before_they_are_opened(federation):
+    domain = {name: {"bounds": [0, 1000]} for name in ("weight", "age", "flag2")}
+    arguments = {"columns": ["weight", "age", "flag2"], "domain": domain}
+    arguments["bins"] = {name: list(range(3000)) for name in domain}
+    refused(federation, errors.ArgumentError, "too many states", "contingency", **arguments)
+
+
+def test_exact_answers_are_refused_where_only_noisy_ones_may_leave(parties):
+    policies = {"station2": {"allow_non_private": False}}
+    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as opened:
+        refused(opened, errors.PolicyError, "differentially private", conditions=[AGE, WEIGHT])
+        assert (
+            opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id", "epsilon": 1.0})["count"] > 0
+        )
+
+
+def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path):
+    ledger = tmp_path / "ledger"
+    ledger.mkdir()
+    files = {**parties, "station0": {**parties["station0"], "ledger": ledger}}
+    policies = {"station0": {"ledger": "ledger", "maximum_queries": 2, "budget_epsilon": 10}}
+    with EmbeddedFederation(files, helpers=["helper"], policies=policies) as opened:
+        for _ in range(2):
+            assert opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id"})["count"] > 0
+        refused(opened, errors.BudgetError, "station0", conditions=[AGE])
