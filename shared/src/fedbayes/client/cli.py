@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from .exits import CODES, OK, UsageProblem, code_of, line_of
+from .exits import CODES, INTERRUPTED, OK, UsageProblem, code_of, line_of
 
 app = typer.Typer(
     name="fedbayes",
@@ -138,6 +138,8 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors become one line on stderr."""
     try:
         code = app(list(arguments) if arguments is not None else None, standalone_mode=False)
+        if code == INTERRUPTED:
+            raise KeyboardInterrupt
         return code if isinstance(code, int) else OK
     except (Exception, KeyboardInterrupt) as error:
         if type(error).__name__ == "NoArgsIsHelpError":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from base64 import b64decode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,13 +80,8 @@ def connect(access: Access) -> Any:
     import requests
     from vantage6.client import UserClient
 
-    parts = urlsplit(access.server)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageProblem("--server must be an address like https://server.example:443/api")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    client = UserClient(
-        f"{parts.scheme}://{parts.hostname}", port, parts.path.rstrip("/") or "/api", log_level="critical"
-    )
+    host, port, path = _address(access.server)
+    client = UserClient(host, port, path, log_level="critical")
     _quiet(client)
     try:
         client.authenticate(access.username, access.password, access.mfa_code)
@@ -99,6 +95,18 @@ def connect(access: Access) -> Any:
         raise UsageProblem("the server asks for two-factor authentication or is not found; see --mfa-code and --server")
     _set_up_key(client, access.key)
     return client
+
+
+def _address(server: str) -> tuple[str, int, str]:
+    """Return (scheme and host, port, path) of a server's URL."""
+    try:
+        parts = urlsplit(server)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+    except ValueError:
+        parts, port = urlsplit(""), 0
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageProblem("--server must be an address like https://server.example:443/api")
+    return f"{parts.scheme}://{parts.hostname}", port, parts.path.rstrip("/") or "/api"
 
 
 def _quiet(client: Any) -> None:
@@ -119,15 +127,18 @@ def _set_up_key(client: Any, key: Path | None) -> None:
     if key is None:
         client.setup_encryption(None)
         return
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
     from vantage6.common.encryption import RSACryptor
 
     try:
-        cryptor = RSACryptor(key)
+        public = RSACryptor.create_public_key_bytes(load_pem_private_key(key.read_bytes(), password=None))
     except (OSError, ValueError, TypeError):
         raise UsageProblem(f"--key: {key} is not a readable private key (PEM, no password); check the path") from None
     known = client.request(f"organization/{client.whoami.organization_id}").get("public_key")
-    if known and not cryptor.verify_public_key(known):
+    if known and b64decode(known) != public:
         raise UsageProblem("--key is not the key of your organization at this server; nothing was changed")
+    # Cryptors are singletons: one that an earlier connection of this process made would keep its own key.
+    getattr(type(RSACryptor), "_instances", {}).pop(RSACryptor, None)
     client.setup_encryption(str(key))
 
 

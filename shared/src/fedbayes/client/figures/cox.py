@@ -33,7 +33,7 @@ def forest(model: Mapping[str, Any]) -> Any:
     axes.axvline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
     axes.set_xscale("log")
     axes.set_yticks(range(len(entries)), [shorten(entry.get("feature"), 30) for entry in entries])
-    axes.invert_yaxis()
+    axes.set_ylim(max(len(entries), 1) - 0.5, -0.5)
     axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
     clean(axes, "x")

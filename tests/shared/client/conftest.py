@@ -1,0 +1,107 @@
+"""A small algorithm in a folder of its own, three parties' files, and the command."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fedbayes.client.cli import invoke
+
+ALGORITHM = '''"""A toy: the sum of a column."""
+import time
+from dataclasses import dataclass
+import numpy as np
+from fedbayes.federation import Federation, Message, Station, central, disclosure_settings, partial, partial_open_channel
+from fedbayes.federation import results
+
+__all__ = ["broken", "disclosure_settings", "fit", "partial_open_channel", "partial_sum", "slow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Message):
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tell(Message):
+    masked: np.ndarray
+
+
+@partial
+def partial_sum(station: Station, request: Ask) -> Tell:
+    frame = station.data([request.column])
+    station.charge(0.5, note="sum")
+    sums = np.array([len(frame), int(frame[request.column].sum())], dtype=np.int64)
+    return Tell(masked=station.channel.mask(sums, station.participants))
+
+
+@central
+def fit(federation: Federation, column: str, organizations: list | None = None) -> dict:
+    """Sum a column over all stations."""
+    parties = federation.open_channel(organizations)
+    total = federation.secure_sum("partial_sum", Ask(column=column), parties.stations, Tell)
+    federation.warn("a toy")
+    return federation.result(
+        model={"rows": total[0], "sum": total[1]}, privacy=results.not_private("the sum is exact", {"central": "the sum"})
+    )
+
+
+@central
+def slow(federation: Federation) -> dict:
+    """Wait."""
+    federation.open_channel(None)
+    time.sleep(60)
+    return {}
+
+
+@central
+def broken(federation: Federation) -> dict:
+    """Fail inside."""
+    return {"value": [][1]}
+'''
+
+
+@pytest.fixture(scope="session")
+def algorithm_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Install the toy algorithm for this session by putting its folder on the path."""
+    folder = tmp_path_factory.mktemp("algorithms")
+    package = folder / "v6_client_toy"
+    package.mkdir()
+    (package / "__init__.py").write_text(ALGORITHM)
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+
+
+@pytest.fixture(scope="session")
+def party_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of three parties with 20 rows each."""
+    folder = tmp_path_factory.mktemp("parties")
+    files = {name: folder / f"{name}.csv" for name in ("alpha", "beta", "gamma")}
+    for path in files.values():
+        pd.DataFrame({"x": range(20), "id": [f"p{k}" for k in range(20)]}).to_csv(path, index=False)
+    return files
+
+
+@pytest.fixture
+def parties(party_files: dict[str, Path]) -> list[str]:
+    """``--party`` options of the three parties."""
+    return [text for name, path in party_files.items() for text in ("--party", f"{name}={path}")]
+
+
+@pytest.fixture
+def command(
+    algorithm_folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., tuple[int, str, str]]:
+    """``command(*arguments) -> (exit code, stdout, stderr)`` inside a temporary folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = invoke([str(argument) for argument in arguments])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run

@@ -1,0 +1,252 @@
+"""The other commands: algorithms, show, predict, ledger; help; speed of the start by what is imported."""
+
+import json
+import subprocess
+import sys
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.sklearn import NaiveBayesClassifier
+from fedbayes.dp.ledger import Ledger
+
+NETWORK = {
+    "nodes": {"rain": {"states": ["no", "yes"]}, "wet": {"states": ["no", "yes"]}},
+    "edges": [["rain", "wet"]],
+    "tables": {
+        "rain": {"parents": [], "probabilities": [0.8, 0.2]},
+        "wet": {"parents": ["rain"], "probabilities": [[0.9, 0.1], [0.1, 0.9]]},
+    },
+}
+COX = {
+    "coefficients": [
+        {"feature": "age", "coefficient": 0.5, "hazard_ratio": 1.65, "p": 0.01, "lower_95": 0.1, "upper_95": 0.9}
+    ],
+    "baseline": {"times": [1.0, 2.0], "cumulative_hazard": [0.1, 0.3]},
+}
+
+
+@pytest.fixture(scope="module")
+def bayes_model() -> dict:
+    """A naive Bayes model over one numeric and one categorical feature."""
+    domain = {
+        "y": {"categories": ["a", "b"]},
+        "x": {"bounds": [0, 10]},
+        "c": {"categories": ["red", "blue"]},
+    }
+    frame = pd.DataFrame({"x": [1, 2, 8, 9] * 5, "c": ["red", "red", "blue", "blue"] * 5})
+    return NaiveBayesClassifier(domain, "y", bins=5).fit(frame, pd.Series(["a", "a", "b", "b"] * 5)).model_.to_dict()
+
+
+def write(path, model, **fields):
+    path.write_text(json.dumps({"model": model, "privacy": None, "warnings": [], **fields}))
+    return path
+
+
+def test_algorithms_lists_functions_and_arguments(command):
+    code, out, _ = command("algorithms")
+    assert code == 0
+    assert "client_toy" in out
+    assert "fit(column, organizations=None)" in out
+    assert "Sum a column over all stations." in out
+    assert "partial_sum" not in out
+
+
+def test_algorithms_as_json(command):
+    code, out, _ = command("algorithms", "--json")
+    toy = next(entry for entry in json.loads(out) if entry["name"] == "client_toy")
+    assert code == 0
+    assert {function["name"] for function in toy["functions"]} == {"broken", "disclosure_settings", "fit", "slow"}
+
+
+def test_algorithm_that_cannot_be_imported_is_told(command, algorithm_folder):
+    package = algorithm_folder / "v6_client_broken"
+    package.mkdir()
+    (package / "__init__.py").write_text("import there_is_no_such_module")
+    code, out, _ = command("algorithms")
+    assert code == 0
+    assert "cannot be imported (ModuleNotFoundError)" in out
+
+
+def test_show_tells_promise_cost_and_model(command, tmp_path, bayes_model):
+    privacy = {"differentially_private": True, "epsilon": 0.5, "delta": 0, "neighbors": "add_remove", "unit": "row"}
+    federation = {"rounds": 3, "bytes": 12_300, "seconds": 1.5, "organizations": ["north", "south"], "per_round": []}
+    write(
+        tmp_path / "r.json", bayes_model, privacy=privacy, federation=federation, warnings=["be careful"], accuracy=0.75
+    )
+    code, out, _ = command("show", "r.json")
+    assert code == 0
+    for part in (
+        "epsilon = 0.5",
+        "adding or removing one row",
+        "3 rounds",
+        "12.3 KB",
+        "north, south",
+        "be careful",
+        "0.75",
+        "histogram",
+    ):
+        assert part in out
+
+
+def test_show_writes_report_and_network(command, tmp_path):
+    write(tmp_path / "r.json", NETWORK)
+    code, _, _ = command("show", "r.json", "--report", "r.html", "--export", "r.bif")
+    assert code == 0
+    assert "Graph with 2 nodes and 1 edges: rain to wet." in (tmp_path / "r.html").read_text()
+    assert "probability" in (tmp_path / "r.bif").read_text()
+
+
+def test_export_needs_a_network_and_a_known_format(command, tmp_path, bayes_model):
+    write(tmp_path / "n.json", NETWORK)
+    write(tmp_path / "b.json", bayes_model)
+    assert command("show", "n.json", "--export", "r.txt")[0] == 2
+    assert command("show", "b.json", "--export", "r.bif")[0] == 2
+    assert not (tmp_path / "r.bif").exists()
+
+
+@pytest.mark.parametrize("content", ["", "[1, 2]", "{", "\udcff"])
+def test_files_without_a_result_are_refused(command, tmp_path, content):
+    (tmp_path / "r.json").write_bytes(content.encode("utf-8", "surrogateescape"))
+    code, _, err = command("show", "r.json")
+    assert code == 2
+    assert err.startswith("error: ")
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_show_survives_a_model_it_does_not_know(command, tmp_path):
+    write(tmp_path / "r.json", {"something": [1, 2], "value": 3})
+    code, out, _ = command("show", "r.json", "--report", "r.html")
+    assert code == 0
+    assert "Value" in out
+
+
+def test_predict_naive_bayes(command, tmp_path, bayes_model):
+    write(tmp_path / "r.json", bayes_model)
+    frame = pd.DataFrame({"x": [1.0, 9.0, np.nan], "c": ["red", "blue", None]})
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv")
+    assert code == 0
+    lines = out.strip().splitlines()
+    assert lines[0] == "prediction,P(a),P(b)"
+    assert [line.split(",")[0] for line in lines[1:3]] == ["a", "b"]
+    expected = NaiveBayes.from_dict(bayes_model).predict_proba(frame)[0, 0]
+    assert float(lines[1].split(",")[1]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_predict_writes_a_file(command, tmp_path, bayes_model):
+    write(tmp_path / "r.json", bayes_model)
+    pd.DataFrame({"x": [1.0], "c": ["red"]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv", "--out", "p.csv")
+    assert (code, out) == (0, "")
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 1
+
+
+def test_predict_network_needs_a_target(command, tmp_path):
+    write(tmp_path / "r.json", NETWORK)
+    pd.DataFrame({"wet": ["yes", "no"]}).to_csv(tmp_path / "new.csv", index=False)
+    assert "--target" in command("predict", "r.json", "new.csv")[2]
+    code, out, _ = command("predict", "r.json", "new.csv", "--target", "rain")
+    assert code == 0
+    first = out.splitlines()[1].split(",")
+    assert first[0] == "yes"
+    assert float(first[2]) == pytest.approx(0.18 / 0.26, abs=1e-5)
+
+
+def test_predict_ensemble_takes_the_mean_of_members(command, tmp_path):
+    write(
+        tmp_path / "r.json", {"members": [{"name": "north", "network": NETWORK}, {"name": "south", "network": NETWORK}]}
+    )
+    pd.DataFrame({"wet": ["yes"]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv", "--target", "rain")
+    assert code == 0
+    assert float(out.splitlines()[1].split(",")[2]) == pytest.approx(0.18 / 0.26, abs=1e-5)
+
+
+def test_predict_cox(command, tmp_path):
+    write(tmp_path / "r.json", COX)
+    pd.DataFrame({"age": [0.0, 2.0]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv", "--times", "0.5,1.5")
+    assert code == 0
+    table = pd.read_csv(StringIO(out))
+    assert table["partial_hazard"].tolist() == pytest.approx([1.0, np.e])
+    assert table["S(0.5)"].tolist() == [1.0, 1.0]
+    assert table["S(1.5)"].tolist() == pytest.approx([np.exp(-0.1), np.exp(-0.1 * np.e)])
+
+
+@pytest.mark.parametrize(
+    ("model", "columns", "options", "part"),
+    [
+        ({"value": 1}, {"a": [1]}, [], "no model that predicts"),
+        (COX, {"b": [1]}, [], "'age'"),
+        (COX, {"age": ["elderly"]}, [], "numbers"),
+        (COX, {"age": [1]}, ["--times", "soon"], "--times"),
+        (NETWORK, {"a": [1]}, ["--target", "rain"], "no column of the network"),
+        (NETWORK, {"wet": ["maybe"]}, ["--target", "rain"], "wet"),
+        (NETWORK, {"wet": ["yes"]}, ["--target", "snow"], "'snow'"),
+        ({"members": [{"name": "north"}]}, {"a": [1]}, [], "stay at their stations"),
+    ],
+)
+def test_predict_refuses_what_does_not_fit(command, tmp_path, model, columns, options, part):
+    write(tmp_path / "r.json", model)
+    pd.DataFrame(columns).to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = command("predict", "r.json", "new.csv", *options)
+    assert (code, out) == (2, "")
+    assert part in err
+    assert "maybe" not in err
+    assert "elderly" not in err
+
+
+@pytest.mark.parametrize("name", ["none.csv", "r.json", "bad.parquet"])
+def test_predict_refuses_files_that_are_no_table(command, tmp_path, bayes_model, name):
+    write(tmp_path / "r.json", bayes_model)
+    (tmp_path / "bad.parquet").write_text("no parquet")
+    code, _, err = command("predict", "r.json", name)
+    assert code == 2
+    assert name in err
+
+
+def test_ledger_is_read_from_folder_and_file(command, tmp_path):
+    ledger = Ledger(tmp_path / "fedbayes-ledger.sqlite3")
+    ledger.charge(("job", "1:partial_sum", "digest"), 0.25, 0.0, "counts")
+    ledger.charge(("job", "2:partial_sum", "digest"), 0.5, 1e-6, "counts")
+    code, out, _ = command("ledger", tmp_path)
+    assert code == 0
+    assert "epsilon 0.75" in out
+    assert "2 debits" in out
+    told = json.loads(command("ledger", tmp_path / "fedbayes-ledger.sqlite3", "--json")[1])
+    assert told["spent"]["epsilon"] == 0.75
+    assert [debit["epsilon"] for debit in told["debits"]] == [0.25, 0.5]
+
+
+def test_ledger_that_is_none(command, tmp_path):
+    assert command("ledger", tmp_path)[0] == 2
+    assert not (tmp_path / "fedbayes-ledger.sqlite3").exists()
+    (tmp_path / "text.sqlite3").write_text("no database, but a text that is long enough to be looked at " * 20)
+    code, _, err = command("ledger", "text.sqlite3")
+    assert code == 1
+    assert "cannot be read as a ledger" in err
+
+
+def test_help_documents_exit_codes(command):
+    for arguments in (["--help"], ["run", "--help"]):
+        code, out, _ = command(*arguments)
+        assert code == 0
+        assert "130" in out
+        assert "privacy" in out
+
+
+def test_no_command_and_unknown_command_are_wrong_usage(command):
+    assert command("nothing")[0] == 2
+    code, _, err = command()
+    assert code == 2
+    assert "Usage" in err
+
+
+def test_the_command_starts_without_heavy_imports():
+    text = "import sys, fedbayes.client.cli; print([m for m in ('numpy', 'pandas', 'vantage6', 'matplotlib') if m in sys.modules])"
+    told = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -1,0 +1,188 @@
+"""`fedbayes run` in the embedded federation: results, refusals, exit codes, nothing half-written."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def assert_refused(answer, code, *parts):
+    """The command ended with `code`, and one line that holds `parts`, without a traceback."""
+    assert answer[0] == code
+    last = answer[2].strip().splitlines()[-1]
+    assert last.startswith("error: ")
+    for part in parts:
+        assert part in last
+    assert "Traceback" not in answer[2]
+
+
+def test_run_writes_result_and_report_and_shows_rounds(command, parties, tmp_path):
+    code, out, err = command(
+        "run",
+        "client_toy",
+        "fit",
+        *parties,
+        "--helper",
+        "aide",
+        "--arg",
+        "column=x",
+        "--out",
+        "r.json",
+        "--report",
+        "r.html",
+    )
+    assert code == 0
+    assert out == ""
+    assert "partial_open_channel" in err
+    assert "4 organizations" in err
+    result = json.loads((tmp_path / "r.json").read_text())
+    assert result["model"] == {"rows": 60, "sum": 570}
+    page = (tmp_path / "r.html").read_text()
+    assert "Not differentially private: the sum is exact" in page
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["r.html", "r.json"]
+
+
+def test_arguments_come_from_a_file_and_the_line_goes_above_it(command, parties, tmp_path):
+    (tmp_path / "a.json").write_text('{"column": "y", "organizations": ["alpha", "beta", "gamma"]}')
+    code, _, _ = command(
+        "run", "client_toy", "fit", *parties, "--args", "a.json", "--arg", "column=x", "--out", "r.json", "--quiet"
+    )
+    assert code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["federation"]["organizations"] == ["alpha", "beta", "gamma"]
+
+
+def test_policies_reach_the_parties(command, parties):
+    answer = command(
+        "run", "client_toy", "fit", *parties, "--policy", "beta:minimum_rows=50", "--arg", "column=x", "--out", "r.json"
+    )
+    assert_refused(answer, 3, "beta", "fewer rows")
+
+
+def test_denied_column_is_refused_for_privacy(command, parties):
+    answer = command(
+        "run", "client_toy", "fit", *parties, "--policy", 'denied_columns=["x"]', "--arg", "column=x", "--out", "r.json"
+    )
+    assert_refused(answer, 3, "column 'x'")
+
+
+def test_too_few_organizations_is_a_privacy_refusal(command, parties):
+    answer = command("run", "client_toy", "fit", *parties[:4], "--arg", "column=x", "--out", "r.json")
+    assert_refused(answer, 3, "fewer organizations")
+
+
+def test_station_problem_is_a_failure(command, parties, tmp_path):
+    answer = command("run", "client_toy", "fit", *parties, "--arg", "column=z", "--out", "r.json")
+    assert_refused(answer, 1, "column 'z'")
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_error_inside_central_is_one_line(command, parties):
+    assert_refused(command("run", "client_toy", "broken", *parties, "--out", "r.json"), 1, "IndexError")
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ([], "--party"),
+        (["--party", "a=/nowhere.csv"], "'a'"),
+        (["--party", "nofile"], "NAME=FILE"),
+        (["--server", "http://localhost:1"], "--collaboration"),
+        (["--server", "http://localhost:1", "--collaboration", "1"], "--image"),
+        (["--server", "http://localhost:1", "--collaboration", "1", "--image", "i"], "--username"),
+        (["--server", "http://localhost:1", "--helper", "h"], "--helper"),
+    ],
+)
+def test_wrong_places_are_wrong_usage(command, monkeypatch, options, part):
+    monkeypatch.delenv("VANTAGE6_USERNAME", raising=False)
+    assert_refused(command("run", "client_toy", "fit", *options, "--out", "r.json"), 2, part)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        (["--arg", "column"], "NAME=VALUE"),
+        (["--arg", "column=x", "--arg", "column=y"], "twice"),
+        (["--arg", "colunm=x"], "colunm"),
+        ([], "column"),
+        (["--args", "none.json"], "none.json"),
+        (["--args", "list.json"], "object"),
+        (["--args", "broken.json"], "line 1"),
+        (["--arg", "column=x", "--policy", "alpha:minimum_row=3"], "minimum_row"),
+        (["--arg", "column=x", "--policy", "nobody:minimum_rows=3"], "nobody"),
+        (["--arg", "column=x", "--aggregator", "nobody"], "aggregator"),
+        (["--arg", "column=x", "--helper", "alpha"], "distinct"),
+        (["--arg", "column=x", "--image", "i"], "--image"),
+        (["--arg", 'organizations=["nobody"]', "--arg", "column=x"], "organizations"),
+        (["--arg", "column=x", "--report", "r.json"], "different"),
+        (["--arg", "column=x", "--latency", "soon"], "--latency"),
+        (["--arg", "column=x", "--unknown"], "--unknown"),
+    ],
+)
+def test_wrong_options_are_wrong_usage(command, parties, tmp_path, options, part):
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "broken.json").write_text('{"column": ')
+    assert_refused(command("run", "client_toy", "fit", *parties, *options, "--out", "r.json"), 2, part)
+    assert not (tmp_path / "r.json").exists()
+
+
+def test_party_twice_is_refused(command, parties):
+    assert_refused(command("run", "client_toy", "fit", *parties, *parties[:2], "--out", "r.json"), 2, "twice")
+
+
+def test_unknown_algorithm_and_function(command, parties):
+    assert_refused(command("run", "nothing", "fit", *parties, "--out", "r.json"), 2, "fedbayes algorithms")
+    assert command("run", "client_toy", "nothing", *parties, "--out", "r.json")[0] == 1
+
+
+@pytest.mark.parametrize("place", ["missing/r.json", "."])
+def test_output_is_checked_before_anything_runs(command, parties, place):
+    answer = command("run", "client_toy", "fit", *parties, "--arg", "column=x", "--out", place)
+    assert_refused(answer, 2, "--out")
+    assert "round" not in answer[2]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_unwritable_folder_is_refused(command, parties, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    answer = command("run", "client_toy", "fit", *parties, "--arg", "column=x", "--out", "locked/r.json")
+    assert_refused(answer, 2, "cannot be written")
+
+
+def test_existing_result_stays_whole_when_a_run_fails(command, parties, tmp_path):
+    (tmp_path / "r.json").write_text("old")
+    command("run", "client_toy", "fit", *parties, "--arg", "column=z", "--out", "r.json")
+    assert (tmp_path / "r.json").read_text() == "old"
+
+
+@pytest.mark.parametrize(("kind", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130)])
+def test_interruption_kills_the_task(algorithm_folder, parties, tmp_path, kind, code):
+    environment = {**os.environ, "PYTHONPATH": str(algorithm_folder)}
+    arguments = ["run", "client_toy", "slow", *parties, "--out", str(tmp_path / "r.json"), "--timeout", "50"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "fedbayes.client", *arguments], stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        _wait_for_channel(process.pid)
+        process.send_signal(kind)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert err.strip().splitlines()[-1] == "error: interrupted; the task was stopped"
+    assert not list(tmp_path.iterdir())
+
+
+def _wait_for_channel(parent: int) -> None:
+    """Wait until central sleeps: the embedded host's only container that is left has run for a while."""
+    for _ in range(600):
+        if any(_children(child) for child in _children(parent)):
+            time.sleep(1.0)
+            return
+        time.sleep(0.05)
+
+
+def _children(parent: int) -> list[int]:
+    path = Path(f"/proc/{parent}/task/{parent}/children")
+    return [int(child) for child in path.read_text().split()] if path.exists() else []
