@@ -37,6 +37,7 @@ from .results import strict_json, versions
 
 POLL_SECONDS = 0.25
 TIMEOUT_SECONDS = 600.0
+START_SECONDS = 30.0
 FINISHED = (
     "completed",
     "failed",
@@ -344,10 +345,14 @@ class Federation:
     def _wait(self, task: int, members: list[int], deadline: float) -> list[Any]:
         if self._run.mock:
             return list(self._client.wait_for_results(task))
+        look = time.monotonic() + START_SECONDS
         while True:
             status = self._client.request(f"task/{task}/status").get("status")
             if status in FINISHED:
                 break
+            if time.monotonic() > look:
+                self._check_started(task)
+                look += START_SECONDS
             if time.monotonic() > deadline:
                 raise StationError(
                     f"no answer in time from one of {', '.join(self.name(member) for member in members)}; is its node online?"
@@ -357,6 +362,15 @@ class Federation:
         if status != "completed":
             results = self._settle(task, members, min(deadline, time.monotonic() + 10.0), results)
         return [result for result in results if isinstance(result, dict)]
+
+    def _check_started(self, task: int) -> None:
+        """Raise `StationError` naming the organizations whose node has not even taken up the sub-task: such a node is off."""
+        runs = [run for run in self._client.run.from_task(task) if run.get("status") == "pending"]
+        if runs:
+            names = ", ".join(sorted(self.name(int(run["organization"]["id"])) for run in runs))
+            raise StationError(
+                f"the node of {names} does not take up the task: it is off or out of reach; leave it out or try later"
+            )
 
     def _settle(self, task: int, members: list[int], deadline: float, results: list[Any]) -> list[Any]:
         """After one failure give the siblings, which may still run, a moment: their refusals tell more than a crash."""
