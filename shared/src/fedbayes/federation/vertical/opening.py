@@ -141,6 +141,8 @@ class Encoder:
             part.scales[name] = [scale, fraction]
         else:
             values = self._condition(want.conditions, own, bits)
+        if complete and all(self._states[column][0].cardinality == 1 for column in own):
+            complete = False  # a constant travels as a column of ones: nothing follows from no column
         info = FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own])
         part.infos.append(info)
         part.values.append(values)
@@ -157,7 +159,7 @@ class Encoder:
         if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
         codes = joint_codes([self._states[column][1] for column in own], cardinalities)
-        return indicators(codes, states - 1, DTYPES[bits])
+        return indicators(codes, max(states - 1, 1), DTYPES[bits])
 
     def _fixed_point(self, own: list[str], factors: int) -> tuple[Matrix, int, int]:
         """Return the product of own columns divided by a power of two, in fixed point that leaves room for `factors` of its kind.

@@ -1,0 +1,45 @@
+"""Scores of a network from counts alone: families for the likelihood, the label's Markov blanket for predictions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import arguments
+from fedbayes.federation.errors import ArgumentError
+
+from . import results
+from .prediction import Model
+from .sources import Source
+from .validation import assess_counts, blanket
+
+METHODS = ("counts", "records")
+MOST_BLANKET_CELLS = 100_000
+MOST_BLANKET_COLUMNS = 8
+
+
+def chosen_method(model: Model, label: str, method: Any, split: str) -> str:
+    """Return "counts" or "records": as asked, or counts where the table over the blanket is small enough."""
+    if method is not None:
+        chosen = arguments.check_choice("method", method, METHODS)
+    else:
+        around = blanket(model.network, label)
+        cells = float(np.prod([len(model.variables[name].all_states()) for name in (*around, label)]))
+        fits = cells <= MOST_BLANKET_CELLS and len(around) < MOST_BLANKET_COLUMNS
+        chosen = "counts" if fits or split != "vertical" else "records"
+    if chosen == "records" and split != "vertical":
+        raise ArgumentError('method="records" needs split="vertical"; use counts')
+    return chosen
+
+
+def by_counts(model: Model, label: str, source: Source) -> dict[str, Any]:
+    """Return scores and criteria of a network from one batch of tables."""
+    network = model.network
+    around = (*blanket(network, label), label)
+    families = [(*network.parents[node], node) for node in network.nodes]
+    *counted, table = source([*families, around])
+    trimmed = dict(zip(network.nodes, counted, strict=True))
+    scores = assess_counts(network, around, np.maximum(table, 0), label)
+    rows = float(max(part.sum() for part in counted))
+    return {**scores, "criteria": results.criteria(network, results.observed(trimmed, network), rows)}

@@ -1,0 +1,114 @@
+"""Central's side of scoring records whose columns lie at several stations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.metrics import Tallies, scores_of
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical import SecureTables, open_parties
+from fedbayes.mpc.secure_sum import reconstruct
+
+from .messages import ScoresReply, ScoresRequest, TallyReply, TallyRequest
+from .prediction import Classifier, Model, log_posteriors
+
+Array = npt.NDArray[np.float64]
+
+
+class RecordScores:
+    """Scores of the common records of all stations, in shares.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    model : Model
+        The network.
+    label : str
+        What is predicted.
+    id_column : str
+        The identifier at every station.
+    helper, organizations
+        Who takes part.
+    with_label : bool
+        Whether the label's column is needed too (to compare).
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        model: Model,
+        label: str,
+        id_column: str,
+        helper: Any,
+        organizations: list[int | str] | None,
+        with_label: bool,
+    ) -> None:
+        self.federation, self.label = federation, label
+        self.classifier = Classifier.of(model.network, label)
+        around = {name for group in self.classifier.groups for name in group}
+        columns = [n for n in model.network.nodes if n in around or (with_label and n == label)]
+        parties = open_parties(federation, organizations, helper)
+        self.tables = SecureTables.open(
+            federation,
+            parties,
+            id_column=id_column,
+            columns=columns,
+            domain=model.domain,
+            bins=model.bins,
+            missing_state=True,
+            helper=helper,
+            noisy=True,
+        )
+
+    @property
+    def rows(self) -> int:
+        """Common records."""
+        return self.tables.rows
+
+    def _ask(self, holder: int | None, identify: int | None) -> dict[int, ScoresReply]:
+        engine = self.tables.engine
+        joint = self.tables.joint(self.classifier.groups)
+        names = [name for _, name in joint]
+        weights = self.classifier.weights([axes for axes, _ in joint])
+        members = sorted([*engine.setup.stations, engine.setup.helper])
+        requests = {
+            member: ScoresRequest(engine.delivery(member, set(names)), names, weights, holder, identify)
+            for member in members
+        }
+        return self.federation.round("partial_scores", requests, members, ScoresReply)
+
+    def predictions(self, identify: int) -> tuple[list[str], Array]:
+        """Return the identifiers and class probabilities (rows, classes) of the common records."""
+        replies = self._ask(None, identify)
+        summed = np.asarray(reconstruct([reply.masked for reply in replies.values()]), dtype=np.uint64)
+        logs = log_posteriors(summed, self.classifier.prior, self.rows)
+        return replies[identify].identifiers, np.exp(logs)
+
+    def tallies(self) -> dict[str, Any]:
+        """Return the scores of the predictions, as the label's station finds them."""
+        holder = self.tables.columns[self.label].owners[0]
+        replies = self._ask(holder, None)
+        sealed = {member: reply.sealed for member, reply in replies.items() if member != holder}
+        request = TallyRequest(self.tables.engine.setup, sealed, self.label, self.classifier.prior, self.rows)
+        reply = self.federation.round("partial_tally", request, [holder], TallyReply)[holder]
+        classes = len(self.classifier.prior)
+        try:
+            found = Tallies.from_flat(reply.counts, reply.loss, classes)
+        except ValueError as problem:
+            raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
+        return {**scores_of(found), "confusion": found.confusion, "unlabelled": reply.unlabelled}
+
+    def identifying(self, organization: Any) -> int:
+        """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""
+        stations = self.tables.engine.setup.stations
+        if organization is not None:
+            chosen = self.federation.resolve([organization], "identify")[0]
+            if chosen not in stations:
+                raise ArgumentError("identify must be an organization that holds data of this task")
+            return chosen
+        return self.federation.organization if self.federation.organization in stations else stations[0]

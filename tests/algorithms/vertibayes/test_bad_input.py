@@ -1,0 +1,153 @@
+"""Every bad argument and file is refused by name, with the remedy, and without a data value."""
+
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import (
+    ArgumentError,
+    BudgetError,
+    DataProblem,
+    PlacementError,
+    PolicyError,
+    ThresholdError,
+)
+from v6_vertibayes.options import Options
+
+SECRET = "p0007"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"structure": [["smoke", "ill"], ["ill", "smoke"]]}, "structure: .*cycle"),
+        ({"structure": [["smoke", "nothing"]]}, "'nothing', which is not a node"),
+        ({"structure": [["smoke"]]}, r"structure\[0\] must be an edge"),
+        ({"structure": "naive"}, "needs a label"),
+        ({"structure": "tan"}, "structure must be one of"),
+        ({"order": ["smoke", "age"]}, "order must name every column"),
+        ({"required_edges": [["a", "ill"]]}, "not a node"),
+        ({"required_edges": [["smoke", "ill"]], "forbidden_edges": [["smoke", "ill"]]}, "required and forbidden"),
+        ({"label": "wealth"}, "label 'wealth' is not among the columns"),
+        ({"columns": ["smoke"]}, "columns must be a list of at least 2"),
+        ({"columns": ["smoke", "smoke"]}, "columns must not name anything twice"),
+        ({"max_parents": 1.5}, "max_parents must be a whole number"),
+        ({"max_parents": True}, "max_parents"),
+        ({"epsilon": float("nan")}, "epsilon must be a number"),
+        ({"epsilon": 1.0, "structure": "hill_climb"}, "hill climbing"),
+        ({"validation": "public", "label": "ill"}, "public_records"),
+        ({"validation": "scv"}, "validation needs a label"),
+        ({"public_records": {"ill": ["no"], "age": []}, "validation": "public", "label": "ill"}, "public_records"),
+        ({"missing": "guess"}, "missing must be one of"),
+        ({"pseudocount": -1}, "pseudocount must be"),
+    ],
+)
+def test_arguments_are_refused_by_name(kit, given, arguments, message) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Options.check({**kit.defaults, **given, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"structure": [["smoke", "ill"], ["ill", "smoke"]]}, "structure: .*cycle"),
+        ({"bins": {"age": "best"}}, "bins must be"),
+        ({"bins": "mdl"}, "needs a label"),
+        ({"split": "diagonal"}, "split must be one of"),
+        ({"split": "horizontal", "validation": "svdg", "label": "ill"}, "svdg"),
+        ({"split": "horizontal"}, "need public states"),
+        ({"id_column": None}, "id_column must name the column"),
+        ({"columns": ["smoke", "id"]}, "columns must not hold the id_column"),
+        ({"columns": ["smoke", "wealth"]}, "column 'wealth' is at no station"),
+        ({"helper": "nobody"}, "helper"),
+    ],
+)
+def test_arguments_of_a_task_are_refused_by_name(federation, given, arguments, message) -> None:
+    with pytest.raises(ArgumentError, match=message) as refusal:
+        federation.run("vertibayes", "fit", {**given, **arguments})
+    assert SECRET not in str(refusal.value)
+
+
+def run(files: dict[str, pd.DataFrame], folder, arguments, helpers=("helper",), limits=None):
+    parties = {}
+    for name, frame in files.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+        parties[name] = {"default": folder / f"{name}.csv"}
+    policies = {"*": {"minimum_rows": 5, **(limits or {})}}
+    with EmbeddedFederation(parties=parties, helpers=list(helpers), policies=policies) as embedded:
+        return embedded.run("vertibayes", "fit", arguments)
+
+
+@pytest.fixture
+def halves(table) -> dict[str, pd.DataFrame]:
+    return {"a": table[["id", "smoke", "age"]], "b": table[["id", "xray", "ill"]]}
+
+
+def assert_refused(kind, message, files, folder, given, **more) -> None:
+    arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], **more.pop("arguments", {})}
+    with pytest.raises(kind, match=message) as refusal:
+        run(files, folder, arguments, **more)
+    assert SECRET not in str(refusal.value)
+
+
+def test_bad_files_are_refused(halves, given, tmp_path) -> None:
+    repeated = {**halves, "a": pd.concat([halves["a"], halves["a"].head(3)])}
+    assert_refused(DataProblem, "a: column 'id': 3 rows repeat", repeated, tmp_path, given)
+    gaps = {**halves, "b": halves["b"].assign(id=halves["b"]["id"].mask(halves["b"].index < 2))}
+    assert_refused(DataProblem, "b: column 'id': 2 rows have no identifier", gaps, tmp_path, given)
+    strangers = {**halves, "b": halves["b"].assign(id=[f"q{i}" for i in range(len(halves["b"]))])}
+    assert_refused(DataProblem, "no record in common", strangers, tmp_path, given)
+    doubled = {**halves, "b": halves["b"].assign(smoke="no")}
+    assert_refused(ArgumentError, r"column 'smoke' is at two stations \(a, b\)", doubled, tmp_path, given)
+    empty = {**halves, "b": halves["b"].assign(ill=None)}
+    assert_refused(DataProblem, "column 'ill' has no value in any row", empty, tmp_path, given)
+    few = {**halves, "b": halves["b"].head(3)}
+    assert_refused(ThresholdError, "fewer rows than the node demands", few, tmp_path, given)
+
+
+def test_unseen_states_are_refused(halves, given, tmp_path) -> None:
+    domain = {"smoke": {"categories": ["no"]}}
+    assert_refused(
+        DataProblem, "column 'smoke' holds a value outside", halves, tmp_path, given, arguments={"domain": domain}
+    )
+
+
+def test_placement_and_budgets_are_respected(halves, given, tmp_path) -> None:
+    assert_refused(PlacementError, "holds data", halves, tmp_path, given, arguments={"helper": "b"})
+    assert_refused(
+        ArgumentError,
+        "helper: no organization without data",
+        halves,
+        tmp_path,
+        given,
+        helpers=(),
+        limits={"minimum_organizations": 2},
+    )
+    assert_refused(PolicyError, "differentially private", halves, tmp_path, given, limits={"allow_non_private": False})
+    costly = {"epsilon": 3.0}
+    assert_refused(
+        (PolicyError, BudgetError),
+        "epsilon",
+        halves,
+        tmp_path,
+        given,
+        limits={"maximum_epsilon": 1.0},
+        arguments=costly,
+    )
+
+
+def test_too_many_states_are_refused_before_tables_are_asked(given, tmp_path) -> None:
+    people = 400
+    many = {name: pd.DataFrame({"id": range(people), name: [f"s{i % 200}" for i in range(people)]}) for name in "abcd"}
+    arguments = {**given, "columns": list("abcd"), "structure": [["a", "d"], ["b", "d"], ["c", "d"]]}
+    with pytest.raises(ArgumentError, match="too many cells"):
+        run(many, tmp_path, arguments)
+
+
+def test_a_constant_column_is_learned_with_one_state(halves, given, tmp_path) -> None:
+    files = {**halves, "a": halves["a"].assign(smoke="no")}
+    arguments = {**given, "columns": ["smoke", "ill"], "structure": "k2"}
+    model = run(files, tmp_path, arguments)["model"]
+    assert model["nodes"]["smoke"]["states"] == ["no"]
+    assert model["tables"]["smoke"]["probabilities"] == [1.0]
+    assert model["edges"] == []

@@ -1,0 +1,129 @@
+"""Learning and scoring without a federation."""
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import v6_vertibayes
+from fedbayes.bayes.network import BayesianNetwork
+from v6_vertibayes.merging import MergedTables, fine_rules
+from v6_vertibayes.model import ObservedStates, Variable, learn
+from v6_vertibayes.options import Options
+from v6_vertibayes.validation import assess, assess_counts, average
+
+VARIABLES = [Variable("a", ("x", "y"), True), Variable("b", ("0", "1"), True)]
+
+
+def oracle_of(joint: np.ndarray):
+    def oracle(tables):
+        return [
+            joint if t == ("a", "b") else joint.T if t == ("b", "a") else joint.sum(axis=1 - "ab".index(t[0]))
+            for t in tables
+        ]
+
+    return oracle
+
+
+def options(kit, **arguments) -> Options:
+    return Options.check({**kit.defaults, "columns": ["a", "b"], **arguments})
+
+
+def test_empty_missing_states_vanish_and_full_ones_stay(kit) -> None:
+    joint = np.array([[40, 10, 0], [5, 45, 0], [3, 2, 0]])
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=False)
+    assert observed([("a", "b")])[0].shape == (3, 2)
+    assert observed.has_gaps("a")
+    assert not observed.has_gaps("b")
+    dropped = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=True)
+    assert dropped([("b",)])[0].tolist() == [48, 57]
+
+
+@pytest.mark.parametrize("missing", ["em", "em_on_counts", "drop"])
+def test_values_missing_at_random_do_not_bias(kit, missing) -> None:
+    whole = np.array([[4000, 1000], [500, 4500]])
+    joint = np.zeros((3, 3), dtype=np.int64)
+    joint[:2, :2] = whole * 0.8 * 0.8
+    joint[2, :2] = whole.sum(axis=0) * 0.2 * 0.8
+    joint[:2, 2] = whole.sum(axis=1) * 0.8 * 0.2
+    joint[2, 2] = whole.sum() * 0.04
+    arguments = {"structure": [["a", "b"]], "missing": missing, "synthetic_rows": 50_000, "restarts": 1}
+    found = learn(options(kit, **arguments), VARIABLES, oracle_of(joint))
+    np.testing.assert_allclose(found.network.tables["b"], [[0.8, 0.2], [0.1, 0.9]], atol=0.03)
+    assert found.network.states == {"a": ("x", "y"), "b": ("0", "1")}
+
+
+def test_published_scoring_counts_rows_without_label_as_negatives() -> None:
+    network = BayesianNetwork(
+        {"a": ("x", "y"), "b": ("0", "1")},
+        {"a": (), "b": ("a",)},
+        {"a": np.full(2, 0.5), "b": np.array([[0.9, 0.1], [0.2, 0.8]])},
+    )
+    rows = np.array([[0, 0]] * 9 + [[1, 1]] * 9 + [[0, -1]] * 2)
+    scores = assess(network, rows, "b")
+    assert scores["auc"] == 1.0
+    assert scores["auc_as_published"] == pytest.approx((9 * (9 + 2 * 0.5) / 11 + 9 * 1.0) / 20)
+    assert scores["rows"] == 18
+    table = np.zeros((2, 3), dtype=np.int64)
+    np.add.at(table, (rows[:, 0], rows[:, 1] % 3), 1)
+    counted = assess_counts(network, ("a", "b"), table, "b")
+    assert {k: counted[k] for k in ("auc", "auc_as_published", "accuracy")} == {
+        k: scores[k] for k in ("auc", "auc_as_published", "accuracy")
+    }
+
+
+def test_averages_skip_folds_without_a_score() -> None:
+    part = {
+        "auc": 0.5,
+        "auc_as_published": 0.5,
+        "accuracy": 1.0,
+        "log_loss": 0.1,
+        "confusion": np.eye(2),
+        "states": ["n", "y"],
+        "rows": 2.0,
+    }
+    mean = average([part, {**part, "auc": float("nan")}])
+    assert mean["auc"] == 0.5
+    assert mean["confusion"].tolist() == [[2, 0], [0, 2]]
+
+
+class Fine:
+    variables: ClassVar[dict[str, Variable]] = {
+        "age": Variable("age", tuple("abcd"), True, (1.0, 2.0, 3.0)),
+        "b": Variable("b", ("0", "1")),
+    }
+    records, minimum_count = 10, 0
+
+    def __call__(self, tables):
+        return [np.arange(10).reshape(5, 2) for _ in tables]
+
+    def reveals(self):
+        return {"central": "tables"}
+
+
+def test_fine_bins_are_merged_and_missing_stays_apart() -> None:
+    merged = MergedTables(Fine(), {"age": (2.0,)})
+    assert merged.variables["age"].states == ("(-inf, 2)", "[2, inf)")
+    assert merged([("age", "b")])[0].tolist() == [[2, 4], [10, 12], [8, 9]]
+    assert "finer" in merged.reveals()["central"]
+    assert fine_rules({"a": "mdl", "b": [1.0]}) == {"a": 10, "b": [1.0]}
+    assert fine_rules("published") == "published"
+
+
+def test_epsilon_is_shared_by_the_most_batches_there_can_be(kit) -> None:
+    assert options(kit, structure=[["a", "b"]]).batches == 1
+    assert options(kit, structure="k2", max_parents=3).batches == 3
+    assert options(kit, structure="k2", max_parents=0, order="information").batches == 2
+    assert options(kit, structure="naive", label="a", validation="svdg").batches == 2
+
+
+def test_store_description_names_every_remote_function_and_argument() -> None:
+    path = Path(__file__).parents[3] / "algorithms" / "vertibayes" / "algorithm_store.json"
+    described = {entry["name"]: entry for entry in json.loads(path.read_text())["functions"]}
+    assert set(described) == set(v6_vertibayes.__all__)
+    for name in ("fit", "evaluate", "classify", "sample"):
+        signature = getattr(v6_vertibayes, name).fedbayes_arguments.parameters
+        expected = [name for name in signature if name != "federation"]
+        assert [argument["name"] for argument in described[name]["arguments"]] == expected
