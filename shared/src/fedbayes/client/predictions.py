@@ -13,6 +13,8 @@ from .kinds import COX, ENSEMBLE, NAIVE_BAYES, NETWORK, kind_of, networks_of
 if TYPE_CHECKING:
     import pandas as pd
 
+MISSING_STATE = "?"
+
 
 def predict_table(
     model: Any, frame: pd.DataFrame, target: str | None = None, times: Sequence[float] | None = None
@@ -47,11 +49,34 @@ def predict_table(
         COX: lambda: _cox(model, frame, times),
     }
     kind = kind_of(model)
+    loaded = _from_package(model)
+    if loaded is not None:
+        return _packaged(loaded, frame)
     if kind not in predictors:
         raise UsageProblem(
             "this result holds no model that predicts; it needs one of naive Bayes, network, ensemble, Cox"
         )
     return predictors[kind]()
+
+
+def _from_package(model: Any) -> Any:
+    """Return the model as the algorithm that made it reads it, if that is installed and declares the model's format.
+
+    A package declares ``format = "module:load"`` in the entry point group ``fedbayes.models``; ``load(model)`` returns an object with
+    `label`, `features`, `classes` and ``predict_proba(frame)``.
+    """
+    from importlib.metadata import entry_points
+
+    wanted = model.get("format") if isinstance(model, Mapping) else None
+    if not isinstance(wanted, str):
+        return None
+    found = [point for point in entry_points(group="fedbayes.models") if point.name == wanted]
+    return found[0].load()(model) if found else None
+
+
+def _packaged(classifier: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    _need(frame, [str(name) for name in classifier.features])
+    return _classes(list(classifier.classes), np.asarray(classifier.predict_proba(frame)))
 
 
 def _classes(names: Sequence[Any], probabilities: np.ndarray[Any, Any]) -> pd.DataFrame:
@@ -96,14 +121,26 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, target: str) -> tu
     if not known:
         raise UsageProblem("the table has no column of the network; columns must be named as its nodes")
     try:
-        codes = network.encode({node: frame[node].tolist() for node in known})
+        codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in known})
     except ValueError as problem:
         raise UsageProblem(f"the table does not fit the network: {problem}") from None
     return network.states[target], posteriors(network, codes, target)
 
 
+def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
+    """Return a column's values as states of a node: numbers are binned where the node has cuts, gaps are a state where it has one."""
+    import pandas as pd
+
+    states, cuts = list(node["states"]), node.get("cuts")
+    values: list[Any] = column.tolist()
+    if cuts is not None and pd.api.types.is_numeric_dtype(column):
+        bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), column.to_numpy(dtype=np.float64), side="right")
+        values = [None if missing else states[code] for code, missing in zip(bins, column.isna(), strict=True)]
+    return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
+
+
 def _network(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
-    wanted = target or model.get("target")
+    wanted = target or model.get("label") or model.get("target")
     if not isinstance(wanted, str):
         raise UsageProblem("--target is needed: name the node to predict")
     return _classes(*_posterior(model, frame, wanted))
@@ -111,7 +148,7 @@ def _network(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) 
 
 def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
     members = networks_of(model)
-    wanted = target or model.get("target")
+    wanted = target or model.get("label") or model.get("target")
     if not members:
         raise UsageProblem(
             "the members of this ensemble stay at their stations; classify with the algorithm's own function"
@@ -136,20 +173,35 @@ def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None)
 def _cox(model: Mapping[str, Any], frame: pd.DataFrame, times: Sequence[float] | None) -> pd.DataFrame:
     import pandas as pd
 
-    from .survival import baseline_of, linear_predictor
+    from .survival import linear_predictor
 
-    entries = model["coefficients"]
-    _need(frame, [str(entry["feature"]) for entry in entries])
+    _need(frame, [str(entry["feature"]) for entry in model["coefficients"]])
     try:
         predictor = linear_predictor(model, frame)
     except (TypeError, ValueError):
         raise UsageProblem("the columns of a Cox model must be numbers; correct the table") from None
     columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}
     if times is not None:
-        baseline = baseline_of(model)
-        if baseline is None:
-            raise UsageProblem("--times: the model has no baseline hazard; leave --times out")
-        for moment in times:
-            columns[f"S({moment:g})"] = np.exp(-baseline.at(np.array([moment]))[0] * np.exp(predictor))
+        cumulative = _cumulative_hazards(model, frame, np.asarray(times, dtype=np.float64))
+        survival = np.exp(-cumulative * np.exp(predictor)[:, None])
+        columns.update({f"S({moment:g})": survival[:, k] for k, moment in enumerate(times)})
     table: pd.DataFrame = pd.DataFrame(columns)
     return table
+
+
+def _cumulative_hazards(
+    model: Mapping[str, Any], frame: pd.DataFrame, times: np.ndarray[Any, Any]
+) -> np.ndarray[Any, Any]:
+    """Return the cumulative baseline hazard of every record's stratum, shape (n, times); NaN in an unknown stratum."""
+    from .survival import baselines_of
+
+    baselines = baselines_of(model)
+    if not baselines:
+        raise UsageProblem("--times: the model has no baseline hazard; leave --times out")
+    hazards = {name: baseline.at(times) for name, baseline in baselines.items()}
+    if "" in hazards:
+        return np.tile(hazards[""], (len(frame), 1))
+    column = str(model.get("strata"))
+    _need(frame, [column])
+    unknown = np.full(len(times), np.nan)
+    return np.array([hazards.get(str(value), unknown) for value in frame[column]]).reshape(len(frame), len(times))

@@ -94,8 +94,10 @@ def _scores(result: Mapping[str, Any]) -> list[str]:
 
 
 def _extras(result: Mapping[str, Any]) -> list[str]:
+    model = result.get("model")
+    shown = model if isinstance(model, Mapping) else {}
     extras = {name: value for name, value in extras_of(result).items() if name not in (*SCORES, "calibration")}
-    return [*(view(extras) if {"axes", "counts"} <= set(extras) else []), *_mapping(extras)]
+    return _mapping({name: value for name, value in extras.items() if shown.get(name) != value})
 
 
 def _mapping(mapping: Mapping[str, Any]) -> list[str]:

@@ -28,33 +28,34 @@ class Baseline:
         return np.asarray(padded[np.searchsorted(self.times, moments, side="right")])
 
 
-def baseline_of(model: Mapping[str, Any]) -> Baseline | None:
-    """Return the baseline of a Cox model, or None if it has none (or one for each stratum)."""
+def baselines_of(model: Mapping[str, Any]) -> dict[str, Baseline]:
+    """Return stratum -> baseline of a Cox model; one without strata has the name ""; empty if the model tells none."""
     told = model.get("baseline")
     if not isinstance(told, Mapping):
-        return None
-    times = next((told[key] for key in ("times", "time") if isinstance(told.get(key), list)), None)
-    names = ("cumulative_hazard", "cumulative")
-    cumulative = next((told[key] for key in names if isinstance(told.get(key), list)), None)
-    if cumulative is None and isinstance(told.get("hazard"), list):
-        cumulative = np.cumsum(np.asarray(told["hazard"], dtype=np.float64)).tolist()
-    if not times or cumulative is None or len(times) != len(cumulative):
+        return {}
+    parts = told.get("strata")
+    entries = {str(part.get("stratum")): part for part in parts} if isinstance(parts, list) else {"": told}
+    found = {name: _read(part) for name, part in entries.items()}
+    return {name: baseline for name, baseline in found.items() if baseline is not None}
+
+
+def _read(part: Mapping[str, Any]) -> Baseline | None:
+    times = next((part[key] for key in ("time", "times") if isinstance(part.get(key), list)), None)
+    cumulative = part.get("cumulative_hazard")
+    if not times or not isinstance(cumulative, list) or len(times) != len(cumulative):
         return None
     return Baseline(np.asarray(times, dtype=np.float64), np.asarray(cumulative, dtype=np.float64))
 
 
 def linear_predictor(model: Mapping[str, Any], frame: pd.DataFrame) -> Floats:
-    """Return sum of coefficient times (value - center), shape (n,); the center is 0 where the model tells none.
+    """Return the linear predictor less that of a record at the mean (the model's `offset`), shape (n,).
 
     Raises
     ------
     ValueError, TypeError
         If a column is not numeric.
     """
-    centers = model.get("centers") or model.get("means") or {}
-    total = np.zeros(len(frame))
+    total = np.full(len(frame), -float(model.get("offset") or 0.0))
     for entry in model["coefficients"]:
-        name = str(entry["feature"])
-        center = float(centers.get(name, 0.0)) if isinstance(centers, Mapping) else 0.0
-        total += float(entry["coefficient"]) * (np.asarray(frame[name], dtype=np.float64) - center)
+        total += float(entry["coefficient"]) * np.asarray(frame[str(entry["feature"])], dtype=np.float64)
     return total

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..survival import baseline_of
+from ..survival import baselines_of
 from .style import COLORS, INK, MUTED, clean, new_figure, shorten
 
 QUANTILES = (0.1, 0.5, 0.9)
@@ -69,26 +69,28 @@ def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | 
     model : dict
         A Cox model with a baseline.
     predictors : mapping of str to float, optional
-        Name of a curve -> linear predictor; the baseline alone by default.
+        Name of a curve -> linear predictor relative to the baseline's record; the baseline alone by default. A model with strata draws
+        its baselines, one a stratum.
 
     Raises
     ------
     ValueError
         If the model has no baseline.
     """
-    baseline = baseline_of(model)
-    if baseline is None:
+    baselines = baselines_of(model)
+    if not baselines:
         raise ValueError("the model has no baseline hazard")
-    curves = dict(predictors or {"baseline": 0.0})
+    if "" in baselines:
+        curves = [(name, baselines[""], value) for name, value in (predictors or {"baseline": 0.0}).items()]
+    else:
+        curves = [(f"{model.get('strata') or 'stratum'} {name}", baseline, 0.0) for name, baseline in baselines.items()]
     figure = new_figure(6.4, 3.6)
     axes = figure.add_subplot()
-    times = np.concatenate([[0.0], baseline.times])
-    cumulative = np.concatenate([[0.0], baseline.cumulative])
-    for position, (name, value) in enumerate(curves.items()):
-        survival = np.exp(-cumulative * np.exp(value))
-        axes.step(
-            times, survival, where="post", color=COLORS[position % len(COLORS)], linewidth=1.8, label=shorten(name, 34)
-        )
+    for position, (name, baseline, value) in enumerate(curves):
+        times = np.concatenate([[0.0], baseline.times])
+        survival = np.exp(-np.concatenate([[0.0], baseline.cumulative]) * np.exp(value))
+        color = COLORS[position % len(COLORS)]
+        axes.step(times, survival, where="post", color=color, linewidth=1.8, label=shorten(name, 34))
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)
     axes.set_xlabel("time", fontsize=8, color=INK)

@@ -26,7 +26,7 @@ def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     return [
         (
             str(next(axis[key] for key in names if key in axis)),
-            list(next(axis[key] for key in values if key in axis)),
+            ["missing" if value is None else value for value in next(axis[key] for key in values if key in axis)],
         )
         for axis in axes
     ]

@@ -9,7 +9,7 @@ from .. import html
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..formats import is_plain, number, title
-from ..survival import baseline_of
+from ..survival import baselines_of
 
 COLUMNS = (
     ("feature", "Feature"),
@@ -39,14 +39,28 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
             to_svg(forest(model)), f"Forest plot of hazard ratios: {ratios}.", "Hazard ratios with 95 % intervals."
         ),
     ]
-    baseline = baseline_of(model)
-    if baseline is not None:
-        curves = _profiles(entries)
-        told = "Survival over time at the baseline" + (
+    baselines = baselines_of(model)
+    if baselines:
+        curves = _profiles(entries) if "" in baselines else {}
+        who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
+        told = f"Survival over time of {who}" + (
             ", and with each of the strongest features raised by one unit." if curves else "."
         )
         content.append(html.picture(to_svg(survival_curves(model, {"baseline": 0.0, **curves})), told))
-    facts = [(title(name), number(value, 6)) for name, value in model.items() if is_plain(value) and name != "format"]
+    test = model.get("likelihood_ratio_test")
+    if isinstance(test, Mapping):
+        content.append(
+            html.table(
+                "Likelihood-ratio test against no effect",
+                [title(name) for name in test],
+                [[number(value) for value in test.values()]],
+            )
+        )
+    facts = [
+        (title(name), number(value, 6))
+        for name, value in model.items()
+        if is_plain(value) and value is not None and name not in ("format", "kind")
+    ]
     return [*content, html.table("", ("Name", "Value"), facts)] if facts else content
 
 

@@ -21,7 +21,7 @@ FIELDS = ("name", "organization", "weight", "score", "rows")
 def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the drawn graph and the table of every node."""
     edges = [f"{parent} to {child}" for parent, child in model["edges"]]
-    target = model.get("target") if isinstance(model.get("target"), str) else None
+    target = next((model[key] for key in ("label", "target") if isinstance(model.get(key), str)), None)
     told = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
         f": {', '.join(edges)}." if edges else "."
     )
