@@ -72,7 +72,7 @@ def test_schema_files_that_agree_are_the_domain():
 
 @pytest.mark.parametrize("other", [None, {**DOMAIN, "c": {"categories": ["a"]}}, {"x": DOMAIN["x"]}])
 def test_schema_files_that_disagree_are_refused_with_the_remedy(other):
-    with pytest.raises(errors.ArgumentError, match="station-2.*FEDBAYES_SCHEMA"):
+    with pytest.raises(errors.ArgumentError, match=r"station-2.*FEDBAYES_SCHEMA"):
         resolve_columns(FakeFederation({1: DOMAIN, 2: other}), [1, 2], "y", None, None)
 
 

@@ -268,7 +268,8 @@ class Gaussian(_Json):
         """Return (mean, variance) of each class in the units of the column, each float64, shape (classes,).
 
         Under noise a class is drawn towards the moments of all classes with the weight of the noise, its mean
-        is kept within the bounds, and its variance between a public floor and the square of half the range.
+        is kept within the bounds, and its variance above what the noise alone could make (a smaller one would
+        turn noise into certainty) and below the square of half the range.
         Without noise the variance floor is 1e-9 of the largest variance over all rows, as in ``GaussianNB``.
         """
         middle, half = self.bounds.mean(), (self.bounds[1] - self.bounds[0]) / 2
@@ -280,10 +281,10 @@ class Gaussian(_Json):
         prior = weight - rows
         mean = (self.total * (rows > 0) + prior * pooled_mean) / weight
         second = (self.squares * (rows > 0) + 0.5 * rows + prior * pooled_second) / weight
-        floor = RELATIVE_VARIANCE_FLOOR * max(float(pooled_second - pooled_mean**2), 1e-12)
+        floor = np.full_like(mean, RELATIVE_VARIANCE_FLOOR * max(float(pooled_second - pooled_mean**2), 1e-12))
         if self.noise > 0:
             mean = np.clip(mean, -1.0, 1.0)
-            floor = NOISY_STANDARD_DEVIATION_FLOOR**2
+            floor = np.clip(self.noise / weight, NOISY_STANDARD_DEVIATION_FLOOR**2, 1.0)
         variance = np.clip(second - mean**2, floor, 1.0 if self.noise > 0 else None)
         return np.asarray(middle + half * mean), np.asarray(half**2 * variance)
 
