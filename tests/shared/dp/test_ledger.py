@@ -140,3 +140,14 @@ def test_nonsense_budgets_and_a_foreign_file_are_refused(tmp_path):
     (tmp_path / "foreign").write_text("this is no database, and long enough to be read as one " * 4)
     with pytest.raises(sqlite3.DatabaseError):
         Ledger(tmp_path / "foreign").charge(("a", "b", "c"), 0.1, 0.0, "note")
+
+
+def test_reading_makes_no_file_and_changes_nothing(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    assert Ledger(path, epsilon=1.0).remaining().epsilon == 1.0
+    assert Ledger(path).entries() == []
+    assert not path.exists()
+    Ledger(path).charge(("a", "b", "c"), 0.5, 0.0, "note")
+    before = path.read_bytes()
+    assert Ledger(path, epsilon=1.0).remaining().epsilon == 0.5
+    assert path.read_bytes() == before

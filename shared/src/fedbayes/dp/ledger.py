@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = ["Entry", "Ledger", "LedgerExhausted"]
 
@@ -125,15 +126,15 @@ class Ledger:
             seen = connection.execute("SELECT 1 FROM debits WHERE session=? AND round=? AND request=?", key).fetchone()
             if seen is not None:
                 return False
-            self._refuse_excess(self._spent(connection, now), Amount(epsilon, delta, queries))
+            rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
+            self._refuse_excess(self._sum(rows, now), Amount(epsilon, delta, queries))
             row = (*key, float(epsilon), float(delta), int(queries), note, now)
             connection.execute("INSERT INTO debits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
         return True
 
     def spent(self) -> Amount:
         """Return the debits of the current period."""
-        with self._reading() as connection:
-            return self._spent(connection, time.time())
+        return self._sum(self._read("epsilon, delta, queries, time"), time.time())
 
     def remaining(self) -> Amount:
         """Return what is left of the budget in the current period."""
@@ -141,10 +142,7 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return every debit that was ever made, oldest first."""
-        with self._reading() as connection:
-            columns = "session, round, request, epsilon, delta, queries, note, time"
-            rows = connection.execute(f"SELECT {columns} FROM debits ORDER BY time, rowid").fetchall()
-        return [Entry(*row) for row in rows]
+        return [Entry(*row) for row in self._read("session, round, request, epsilon, delta, queries, note, time")]
 
     def _left(self, spent: Amount) -> Amount:
         return Amount(
@@ -165,16 +163,21 @@ class Ledger:
                     f"ask for at most that, or ask the node's administrator"
                 )
 
-    def _spent(self, connection: sqlite3.Connection, now: float) -> Amount:
+    def _sum(self, rows: list[Any], now: float) -> Amount:
+        """Sum (epsilon, delta, queries, time) over the current period."""
         since = -math.inf if self.days is None else now - self.days * _DAY
-        rows = connection.execute("SELECT epsilon, delta, queries FROM debits WHERE time > ?", (since,)).fetchall()
-        epsilons, deltas, queries = zip(*rows, strict=True) if rows else ((), (), ())
+        current = [row[:3] for row in rows if row[3] > since]
+        epsilons, deltas, queries = zip(*current, strict=True) if current else ((), (), ())
         return Amount(math.fsum(epsilons), math.fsum(deltas), sum(queries))
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One immediate transaction, committed to disk at the end or rolled back whole."""
+        if not self.path.exists():
+            self.path.touch(mode=0o600)
         with self._connection() as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("PRAGMA synchronous=EXTRA")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 connection.execute(_TABLE)
@@ -184,19 +187,19 @@ class Ledger:
                 raise
             connection.execute("COMMIT")
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._transaction() as connection:
-            yield connection
+    def _read(self, columns: str) -> list[Any]:
+        """Return columns of every debit, oldest first; needs no right to write."""
+        if not self.path.exists():
+            return []
+        with self._connection() as connection:
+            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'debits'").fetchall():
+                return []
+            return connection.execute(f"SELECT {columns} FROM debits ORDER BY time, rowid").fetchall()
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        if not self.path.exists():
-            self.path.touch(mode=0o600)
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
         try:
-            connection.execute("PRAGMA journal_mode=DELETE")
-            connection.execute("PRAGMA synchronous=EXTRA")
             yield connection
         finally:
             connection.close()
