@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.features import table_probabilities
+from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys
 from fedbayes.mpc.moduli import published_modulus
 from fedbayes.mpc.packing import Packing
@@ -166,6 +167,19 @@ def test_masks_are_far_cheaper_in_time_and_encryption_is_not_much_longer() -> No
     masked, _, plain = masked_seconds(108, 4)
     assert station > 20 * masked
     assert size < 2 * plain
+
+
+@pytest.mark.benchmark
+def test_car_for_ten_stations_takes_under_five_seconds(paper_data: Callable[..., pd.DataFrame], tmp_path: Path) -> None:
+    frame = paper_data("car")
+    domain = {name: {"categories": sorted(frame[name].astype(str).unique())} for name in frame.columns}
+    for number in range(10):
+        frame.iloc[number::10].to_csv(tmp_path / f"s{number}.csv", index=False)
+    task = {"label": "class", "domain": domain, "epsilon": 1.0, "modulus_bits": 3072}
+    with EmbeddedFederation({f"s{number}": tmp_path / f"s{number}.csv" for number in range(10)}) as federation:
+        result = federation.run("secure_naive_bayes", "fit", task)
+    assert result["diagnostics"]["encryption"]["ciphertexts_per_station"] == 1
+    assert result["federation"]["seconds"] < 5
 
 
 def main() -> None:

@@ -277,7 +277,7 @@ def test_there_is_no_other_published_modulus():
         moduli.published_modulus(1024)
 
 
-@pytest.mark.parametrize("value", [PUBLIC_PRIME, 3 * (2**519 + 1), 2**520])
+@pytest.mark.parametrize("value", [PUBLIC_PRIME, 3 * (2**519 + 1), 2**520], ids=["prime", "smooth", "even"])
 def test_a_modulus_that_is_prime_even_or_smooth_is_refused(value):
     with pytest.raises(ValueError, match="two large primes"):
         moduli.import_modulus(value, 521)

@@ -74,8 +74,8 @@ def vertical(epsilon: float, features: int, keyring: Keyring | None) -> dict[str
         epsilon=epsilon,
         delta=0.0,
         mechanism="discrete Laplace at each station",
-        composition=f"{features} tables and the class counts at an even split over all stations, which hold parts of the "
-        "same rows",
+        composition=f"{features} tables{' and the class counts' if keyring else ''} at an even split over all stations, "
+        "which hold parts of the same rows",
         sensitivity="1 a table: one record is in one cell",
         reveals=reveals,
     )

@@ -101,26 +101,21 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     return Split(columns, bins, owners)
 
 
-def _ask_tables(
-    federation: Federation, split: Split, epsilon: float, release: bool
-) -> tuple[npt.NDArray[np.float64], dict[int, TablesReply]]:
-    """Ask for noisy tables, one round; return the class counts of the first station, and the replies."""
-    share = epsilon / (len(split.columns.features) + 1)
-    first = split.stations[0]
+def _ask_tables(federation: Federation, split: Split, epsilon: float, release: bool) -> dict[int, TablesReply]:
+    """Ask for noisy tables, one round, at `epsilon` a table; where they stay, the first station tells the class counts."""
     requests = {
-        member: TablesRequest(split.of(member), split.bins_of(member), share, member == first, release)
+        member: TablesRequest(
+            split.of(member), split.bins_of(member), epsilon, member == split.stations[0] and not release, release
+        )
         for member in split.stations
     }
-    replies = federation.round("partial_tables", requests, split.stations, TablesReply, last=release)
-    counts = replies[first].classes
-    if counts.shape != (split.columns.classes,):
-        raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
-    return np.maximum(counts.astype(np.float64), 1.0), replies
+    return federation.round("partial_tables", requests, split.stations, TablesReply, last=release)
 
 
 def keep_tables(federation: Federation, split: Split, epsilon: float) -> npt.NDArray[np.float64]:
-    """Let every station make noisy tables and keep them for this job; return the noisy class counts, at least
-    1.
+    """Let every station make noisy tables and keep them for this job; return noisy class counts, at least 1.
+
+    The budget is split over the tables and the class counts, which cannot be margins of tables that nobody sees.
 
     Raises
     ------
@@ -129,7 +124,11 @@ def keep_tables(federation: Federation, split: Split, epsilon: float) -> npt.NDA
     """
     if len(split.stations) < 2:
         raise ArgumentError("organizations: all features are at one station; a product of one hides nothing")
-    return _ask_tables(federation, split, epsilon, release=False)[0]
+    replies = _ask_tables(federation, split, epsilon / (len(split.columns.features) + 1), release=False)
+    counts = replies[split.stations[0]].classes
+    if counts.shape != (split.columns.classes,):
+        raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
+    return np.asarray(np.maximum(counts, 1), dtype=np.float64)
 
 
 def fit(
@@ -155,7 +154,7 @@ def fit(
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     split = assign(federation, parties.stations, columns, check_bins(columns, bins))
-    counts, replies = _ask_tables(federation, split, noise.epsilon, release=True)
+    replies = _ask_tables(federation, split, noise.epsilon / len(columns.features), release=True)
     tables: dict[str, npt.NDArray[np.int64]] = {}
     for member, reply in replies.items():
         own, edges = split.of(member), split.bins_of(member)
@@ -163,13 +162,12 @@ def fit(
             raise MessageError("the tables do not have the length that was asked for; use one version everywhere")
         tables.update(split_tables(own, edges, reply.tables))
     ordered = {name: tables[name] for name in columns.features}
-    families = len(columns.features) + 1
-    spread = model.deviation(noise, [1], families, 1)
+    spread = model.deviation(noise, [1], len(columns.features), 1)
     fitted = model_from_tables(columns, ordered, split.bins, spread)
     return federation.result(
         model=fitted.to_dict(),
         privacy=statements.vertical(noise.epsilon, len(columns.features), None),
-        diagnostics={"columns": split.named(federation), "noisy_class_counts": counts},
+        diagnostics={"columns": split.named(federation)},
     )
 
 
