@@ -93,6 +93,7 @@ CASES: dict[str, tuple[Case, ...]] = {
             "fit",
             {
                 "id_column": "id",
+                "columns": ["asia", "smoke", "tub", "lung", "bronc", "either", "xray", "dysp"],
                 "structure": "k2",
                 "max_parents": 2,
                 "order": ["asia", "smoke", "tub", "lung", "bronc", "either", "xray", "dysp"],
