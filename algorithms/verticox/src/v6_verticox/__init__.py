@@ -3,21 +3,29 @@
 from fedbayes.federation import disclosure_settings, partial_open_channel
 from fedbayes.federation.vertical import partial_match, partial_submit
 
+from .apply import baseline, evaluate, predict
 from .central import fit
 from .partial import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
+from .scoring import partial_assess, partial_locate, partial_score
 from .seen_predictor import partial_predict, partial_residuals
 
 __all__ = [
+    "baseline",
     "disclosure_settings",
+    "evaluate",
     "fit",
+    "partial_assess",
     "partial_enter",
     "partial_finish",
+    "partial_locate",
     "partial_match",
     "partial_open_channel",
     "partial_permute",
     "partial_predict",
     "partial_prepare",
     "partial_residuals",
+    "partial_score",
     "partial_stage",
     "partial_submit",
+    "predict",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
@@ -22,6 +22,7 @@ from .messages import (
     PermuteRequest,
     PrepareReply,
     PrepareRequest,
+    Question,
     StageReply,
     StageRequest,
 )
@@ -53,7 +54,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     if not features and not outcome:
         return PrepareReply({}, [], request.rows, None)
     frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
-    frame = frame.iloc[_places(station, request, len(frame))]
+    frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     own = design(frame, features, limit)
     labels = [label for names in own.columns.values() for label in names]
@@ -70,17 +71,22 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     return PrepareReply(own.columns, [float(scale) for scale in own.scales], len(frame), described)
 
 
-def _places(station: Station, request: PrepareRequest, rows: int) -> np.ndarray:
-    """Return this station's rows in the common order."""
-    question = request.question
+def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:
+    """Return this station's rows in the common order, (records,).
+
+    Raises
+    ------
+    ThresholdError
+        When fewer records are common than this node demands.
+    """
     if question.id_column is None:
-        return np.arange(rows)
+        return np.arange(own_rows)
     setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
     workspace = Workspace(station, setup)
-    workspace.receive(Delivery(setup, request.rows, [], request.order, b"", [], []))
-    if request.rows < station.policy.minimum_rows:
+    workspace.receive(Delivery(setup, rows, [], order, b"", [], []))
+    if rows < station.policy.minimum_rows:
         raise ThresholdError("fewer records are common to all stations than this node demands")
-    places: np.ndarray = workspace.own_rows(rows)[workspace.order_of(station.organization)]
+    places: np.ndarray = workspace.own_rows(own_rows)[workspace.order_of(station.organization)]
     return places
 
 

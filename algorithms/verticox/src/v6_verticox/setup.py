@@ -73,7 +73,7 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         helper,
         options.id_column,
     )
-    rows, orders = _aligned(federation, question)
+    rows, orders = aligned(federation, question)
     requests = {
         member: PrepareRequest(question, rows, [order for order in orders if order.stage == member])
         for member in parties.stations
@@ -82,7 +82,8 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
     return _planned(federation, question, replies)
 
 
-def _aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
+def aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
+    """Return the number of common records and the stations' sealed orders; (0, []) without an identifier column."""
     if question.id_column is None:
         return 0, []
     setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)

@@ -1,0 +1,192 @@
+"""What stations do when a fitted model is applied: predictors under a masked sum, assessment by the outcome holder.
+
+**Reveals** (evaluate, baseline) to the outcome holder: the total linear predictor of every record under one set of coefficients, less its own part
+that of the other stations together; (predict) to central and the researcher: the total linear predictor of every record. A station
+that lets no single record be predicted (`allow_predictions`) refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
+
+from . import survival as measures
+from .columns import Survival, survival
+from .holder import PURPOSE
+from .model import RiskSets, evaluate_predictor
+from .outcome import describe
+from .partial import rows_in_order
+from .scoring_messages import (
+    AssessReply,
+    AssessRequest,
+    Curve,
+    LocateReply,
+    LocateRequest,
+    ScoreReply,
+    ScoreRequest,
+)
+
+SCORE_BITS = 40
+LARGEST_SCORE = 2.0**20
+Vector = npt.NDArray[np.float64]
+
+
+@partial
+def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
+    """Say which of the model's columns are here; keep the common order."""
+    question = request.question
+    present = set(station.columns)
+    features = [name for name in question.features if name in present]
+    outcome = question.time in present and question.event in present
+    if question.id_column is not None and question.id_column not in present:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    named = (
+        [question.id_column] if question.id_column else [*features, question.time][:1] if features or outcome else []
+    )
+    rows = len(station.data(columns=named)) if named else 0
+    places = rows_in_order(station, question, request.rows, request.order, rows)
+    station.keep("places", places=places, identifier=np.array(question.id_column or ""))
+    return LocateReply(features, outcome, len(places))
+
+
+@partial
+def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
+    """Return this station's part of the linear predictor inside a masked sum over the scorers."""
+    station.require_private(False)
+    station.require_predictions()
+    own = station.organization
+    if own not in request.scorers:
+        raise MessageError("this station does not score in this job")
+    places = station.kept("places")["places"]
+    frame = station.data(columns=list(dict.fromkeys(request.columns))).iloc[places]
+    total = np.zeros(len(frame))
+    for column, category, coefficient in zip(request.columns, request.categories, request.coefficients, strict=True):
+        total = total + coefficient * _column(frame[column], column, category)
+    if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
+        raise DataProblem("the linear predictor of this station's features is out of range; check their units")
+    keys = {peer: station.channel.key(peer, f"{PURPOSE}|score") for peer in request.scorers if peer != own}
+    encoded = np.rint(total * 2.0**SCORE_BITS).astype(np.int64).astype(np.uint64)
+    masked = np.asarray(
+        encoded + pairwise_mask(own, keys, f"score|{station.round_name}", encoded.shape), dtype=np.uint64
+    )
+    identifiers = _identifiers(station, places) if request.identifiers else []
+    if not request.receiver:
+        return ScoreReply(masked, b"", identifiers)
+    if own == request.receiver:
+        station.keep("score", masked=masked)
+        return ScoreReply(np.zeros(0, dtype=np.uint64), b"", identifiers)
+    sealed = station.channel.seal(request.receiver, masked.astype("<u8").tobytes(), "score")
+    return ScoreReply(np.zeros(0, dtype=np.uint64), sealed, identifiers)
+
+
+def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
+    column = str(station.kept("places")["identifier"])
+    if not column:
+        return []
+    return [str(value) for value in station.data(columns=[column])[column].iloc[places]]
+
+
+def _column(values: Any, name: str, category: str | None) -> Vector:
+    if values.isna().any():
+        raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
+    if category is not None:
+        return np.asarray(values.astype(str).str.strip().to_numpy() == category, dtype=np.float64)
+    if values.dtype.kind not in "biuf":
+        raise DataProblem(f"feature '{name}' holds text here, but the model takes numbers")
+    numbers = values.to_numpy(dtype=np.float64)
+    if not np.all(np.isfinite(numbers)):
+        raise DataProblem(f"feature '{name}' has values that are not finite; correct the station's file")
+    return np.asarray(numbers)
+
+
+@partial
+def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
+    """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
+
+    **Reveals** to central: aggregates over all records, groups of at least `minimum_count` of them.
+    """
+    question = request.question
+    strata = [question.strata] if question.strata else []
+    places = station.kept("places")["places"]
+    frame = station.data(columns=[question.time, question.event, *strata]).iloc[places]
+    limit = max(station.policy.minimum_count, 1)
+    outcome = survival(frame, question.time, question.event, question.strata, limit)
+    if sorted(request.predictors) != sorted(request.scorers):
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    predictor = _total(station, request) - request.offset
+    if request.task == "baseline":
+        return AssessReply(_baseline(outcome, predictor, limit))
+    return AssessReply(_measures(outcome, predictor, request, limit))
+
+
+def _total(station: Station, request: AssessRequest) -> Vector:
+    """Return the sum of all stations' predictors, (records,)."""
+    parts = []
+    for sender, sealed in request.predictors.items():
+        if sender == station.organization:
+            parts.append(station.kept("score")["masked"])
+        else:
+            parts.append(np.frombuffer(station.channel.unseal(sender, sealed, "score"), dtype="<u8").astype(np.uint64))
+    return np.asarray(reconstruct(parts).astype(np.int64) / 2.0**SCORE_BITS)
+
+
+def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
+    told = describe(outcome, limit)
+    hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
+    return {
+        "strata": [told.strata_names[code] for code in told.edge_strata],
+        "time": told.edges,
+        "cumulative_hazard": [float(hazard[row]) for row in told.edge_rows],
+    }
+
+
+def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
+    times = _times(outcome, request)
+    predicted = _survival(outcome, predictor, request.curves, times)
+    groups = min(request.groups, max(len(predictor) // max(limit, 1), 1))
+    middle = len(times) // 2
+    return {
+        "concordance": measures.concordance(outcome.time, outcome.event, predictor),
+        "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
+        "times": times.tolist(),
+        "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
+        "calibration": {
+            "time": float(times[middle]),
+            "groups": measures.calibration(
+                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups
+            ),
+        },
+        "records": len(predictor),
+        "events": int(outcome.event.sum()),
+    }
+
+
+def _times(outcome: Survival, request: AssessRequest) -> Vector:
+    """Return the times asked for, or the quantiles 10 % to 90 % of the event times."""
+    if request.times is not None:
+        return np.array(request.times, dtype=np.float64)
+    events = outcome.time[outcome.event == 1]
+    times = np.unique(np.quantile(events, np.linspace(0.1, 0.9, 9)))
+    if len(times) < 2:
+        raise DataProblem("the event times do not vary; give times to evaluate")
+    return np.asarray(times)
+
+
+def _survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
+    """Return predicted survival, (records, times), by each record's stratum."""
+    known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
+    predicted = np.ones((len(predictor), len(times)))
+    for code, name in enumerate(outcome.strata_names):
+        if name not in known:
+            raise DataProblem(
+                "the outcome holder has a stratum that the model was not fitted on; leave its records out"
+            )
+        rows = outcome.stratum == code
+        predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
+    return predicted
