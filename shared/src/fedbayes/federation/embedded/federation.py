@@ -229,29 +229,27 @@ class EmbeddedFederation:
         log = str(folder / "log")
         self._numbers[run.id] = self._host.start(self._module, environment, str(folder), log, ended)
 
-    def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
+    def _token(self, run: RunState, task: TaskState) -> str:
         import jwt
 
-        name = self.names[run.organization]
-        token = jwt.encode(
-            {
-                "sub": {
-                    "client_type": "container",
-                    "node_id": run.organization,
-                    "organization_id": run.organization,
-                    "collaboration_id": 1,
-                    "task_id": task.id,
-                    "image": self._module,
-                    "databases": task.databases,
-                },
-                "run": run.id,
-            },
-            "the embedded server knows its own tokens",
-            algorithm="HS256",
-        )
+        identity = {
+            "client_type": "container",
+            "node_id": run.organization,
+            "organization_id": run.organization,
+            "collaboration_id": 1,
+            "task_id": task.id,
+            "image": self._module,
+            "databases": task.databases,
+        }
+        secret = "the embedded server knows its own tokens"
+        token = jwt.encode({"sub": identity, "run": run.id}, secret, algorithm="HS256")
         self._server.tokens[token] = run
+        return token
+
+    def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
+        name = self.names[run.organization]
         (folder / "input").write_bytes(base64.b64decode(run.input))
-        (folder / "token").write_text(token)
+        (folder / "token").write_text(self._token(run, task))
         job_folder = Path(self._folder.name) / f"job-{task.job}" / name
         job_folder.mkdir(parents=True, exist_ok=True)
         values = {
