@@ -2,8 +2,9 @@
 
 **Noise-aware smoothing.** With cells that carry noise of standard deviation ``s``, a class's row of a table is
 projected on the non-negative cells that sum to that class's size (the least-squares answer: it removes the bias
-that cutting off negative cells would leave), and every cell then gets ``pseudocount + s/2``: a cell must stand
-out of its noise to be evidence. Without noise this is Laplace smoothing, as in scikit-learn's ``CategoricalNB``.
+that cutting off negative cells would leave). Every cell of a value then gets ``pseudocount + s/2 * s/(s + m)``,
+``m`` its largest count in any class: a value must stand out of the noise in some class to be evidence. Without
+noise this is Laplace smoothing, as in scikit-learn's ``CategoricalNB``.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ def table_probabilities(counts: Floats, missing: Floats, totals: Floats, noise: 
         present = np.maximum(totals - np.maximum(missing, 0.0), 1.0)
         rows = zip(counts, present, strict=True)
         cells = np.stack([project_on_simplex(row, float(total)) for row, total in rows])
-    cells = cells + (pseudocount + NOISE_SHARE * noise)
+    cells = cells + pseudocount
+    if noise > 0:
+        cells = cells + NOISE_SHARE * noise * noise / (noise + cells.max(axis=0))
     sums = cells.sum(axis=1, keepdims=True)
     uniform = np.full_like(cells, 1.0 / cells.shape[1])
     return np.asarray(np.divide(cells, sums, out=uniform, where=sums > 0))
