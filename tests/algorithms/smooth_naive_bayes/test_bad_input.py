@@ -6,6 +6,7 @@ import pytest
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
+from v6_smooth_naive_bayes import options
 
 NAME = "smooth_naive_bayes"
 
@@ -21,19 +22,34 @@ def fit(federation, public, **changes):
     return federation.run(NAME, "fit", arguments)
 
 
-def test_wrong_arguments_are_named(federation, domain):
-    wrong = [
+@pytest.mark.parametrize(
+    ("argument", "values"),
+    [
         ("epsilon", [0, -1.0, math.nan, math.inf, True, "1", None, 1e-9]),
         ("sensitivity", ["local", None, 3]),
         ("noise", ["laplace", None]),
         ("degrees_of_freedom", [0.5, "3", math.nan]),
         ("neighbors", ["swap", ["add_remove"]]),
-        ("label", ["", 3, None]),
-    ]
-    for argument, values in wrong:
-        for value in values:
-            with pytest.raises(errors.ArgumentError, match=argument):
-                fit(federation, domain, **{argument: value})
+    ],
+)
+def test_wrong_settings_are_named(argument, values):
+    right = {
+        "epsilon": 1.0,
+        "sensitivity": "smooth",
+        "noise": "cauchy",
+        "degrees_of_freedom": 3,
+        "neighbors": "add_remove",
+    }
+    assert options.check_settings(**right).epsilon == 1.0
+    for value in values:
+        with pytest.raises(errors.ArgumentError, match=argument):
+            options.check_settings(**{**right, argument: value})
+
+
+def test_wrong_arguments_end_the_task_with_their_name(federation, domain):
+    for argument, value in (("epsilon", math.nan), ("label", ""), ("noise", "laplace")):
+        with pytest.raises(errors.ArgumentError, match=argument):
+            fit(federation, domain, **{argument: value})
 
 
 def test_wrong_columns_and_domains_are_named(federation, domain):
