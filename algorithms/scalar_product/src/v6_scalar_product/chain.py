@@ -116,6 +116,8 @@ def chain_count(federation: Federation, engine: Engine, tests: Sequence[Conditio
     their sum can be read.
     """
     owners = sorted({holder for info in engine.factors.values() for holder in info.holders})
+    if not engine.setup.helper:
+        raise ArgumentError("protocol: thesis needs a helper; name an organization without data")
     if not 2 <= len(owners) <= MOST_OWNERS:
         raise ArgumentError(
             f"protocol: thesis takes the columns of 2 to {MOST_OWNERS} organizations; use masked_tables"

@@ -89,7 +89,11 @@ def open_question(
         default=EXPECTED_ROWS,
     )
     widths = [1] * len(table)
-    by_subsets = len(table) > 2 and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
+    by_subsets = (
+        engine.setup.helper != 0
+        and len(table) > 2
+        and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
+    )
     engine.match([table] if by_subsets else [])
     return engine
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import arguments
 from ..errors import ArgumentError, ThresholdError
 from ..rounds import Federation, Parties
-from .engine import MOST_BYTES, ROUND_BYTES, Engine, choose_helper
+from .engine import MOST_BYTES, NO_HELPER, ROUND_BYTES, Engine, choose_helper
 from .messages import Setup, Wanted
 from .opening import factor_name
 from .planning import Columns, Planner
@@ -27,7 +27,7 @@ def open_parties(
     federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
 ) -> Parties:
     """Open the channel among the organizations asked for and the helper that is named. One round."""
-    if organizations is not None and helper is not None:
+    if organizations is not None and helper not in (None, NO_HELPER):
         listed = federation.resolve(organizations)
         chosen = federation.resolve([helper], "helper")[0]
         return federation.open_channel(sorted({*listed, chosen}))
@@ -61,6 +61,8 @@ def setup_of(
     rules = check_bins(bins)
     known = arguments.check_mapping("domain", domain, optional=True) or {}
     union = records == "union"
+    if union and not chosen:
+        raise ArgumentError("records: a union needs a helper; name an organization without data")
     return Setup(chosen, list(parties.stations), id_column, union, known, rules, missing_state or union)
 
 
@@ -250,6 +252,9 @@ class SecureTables:
             if right
         }
         wanted = [Wanted("states", list(target)) for target, _, right in chunk if not right]
+        if pairs and wanted and not self.engine.setup.helper:
+            self.engine.extend({}, wanted, self._ring())
+            wanted = []
         self.engine.extend(pairs, wanted, self._ring())
         for target, _, _ in chunk:
             self._planner.add(target, factor_name("states", target))
@@ -271,6 +276,13 @@ class SecureTables:
 
 def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
     """Return the statement of what each role of the private products learns."""
+    if not setup.helper:
+        return {
+            "central": f"the tables asked for, the number of records, which station holds which column{states}",
+            "stations": "which of its own records are common to all, the number of rows of each station, which places of the others' "
+            "shuffled lists belong together; of values uniform shares only",
+            "assumption": "no two of the first three stations collude: two of them could rebuild all data",
+        }
     members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
     return {
         "central": f"the tables asked for, the number of records, which station holds which column{states}",

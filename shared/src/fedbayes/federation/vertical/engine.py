@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...mpc import shared_products as products
+from ...mpc.replicated import COMPUTING
 from ...mpc.secure_sum import reconstruct
 from ..codec import Message
 from ..errors import ArgumentError, PlacementError, StationError, ThresholdError
@@ -31,6 +32,7 @@ from .messages import (
 )
 from .workspace import DTYPES, factor
 
+NO_HELPER = "none"
 SMALL_RING_ROWS = 1 << 15
 LARGE_RING_ROWS = 1 << 31
 MOST_CELLS = 20_000_000
@@ -40,7 +42,7 @@ MOST_BYTES = 2_000_000_000
 
 
 def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
-    """Return the organization that serves as commodity server.
+    """Return the organization that serves as commodity server, 0 for none.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
     parties : Parties
         Who takes part.
     helper : int, str or None
-        An organization by id or name; None takes the first one without data.
+        An organization by id or name; None takes the first one without data, "none" does without (three stations or more).
 
     Raises
     ------
@@ -58,6 +60,10 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
     ArgumentError
         If it does not take part, or nobody without data does.
     """
+    if helper == NO_HELPER:
+        if len(parties.stations) < COMPUTING:
+            raise ThresholdError("helper: none needs three or more organizations with data; include more, or a helper")
+        return 0
     if helper is None:
         free = [member for member in parties.helpers if member != federation.organization]
         if free:
@@ -139,9 +145,12 @@ class Engine:
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
         hashes = {member: reply.hashes for member, reply in self.replies.items()}
-        request = MatchRequest(self.setup, hashes, factors, self.dealt)
-        replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
-        self._matched = replies[self.setup.helper]
+        if self.setup.helper:
+            request = MatchRequest(self.setup, hashes, factors, self.dealt)
+            replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
+            self._matched = replies[self.setup.helper]
+        else:
+            self._matched = self._match_blindly(hashes)
         self.rows = self._matched.rows
         needed = max(self.federation.policy.minimum_rows, *(reply.minimum_rows for reply in self.replies.values()))
         if self.rows < needed:
@@ -149,6 +158,30 @@ class Engine:
         if self.rows >= LARGE_RING_ROWS:
             raise ArgumentError("there are too many records for the ring of counts")
         return self.rows
+
+    def _match_blindly(self, hashes: dict[int, bytes]) -> MatchReply:
+        """Pass the lists around until every station has blinded every list, then have them matched: one round a station."""
+        stations = self.setup.stations
+        finished: list[Parcel] = []
+        for hop in range(1, len(stations)):
+            requests: dict[int, Message] = {}
+            for place, member in enumerate(stations):
+                before = stations[place - 1]
+                requests[member] = MatchRequest(self.setup, {before: hashes[before]}, [], [], hop)
+            replies = self.federation.round("partial_match", requests, stations, MatchReply)
+            hashes = {member: next(iter(reply.corrections.values()), b"") for member, reply in replies.items()}
+            finished = [parcel for reply in replies.values() for parcel in reply.orders]
+        asked = {
+            member: MatchRequest(
+                self.setup, {}, [], [], 0, [_addressed(parcel, member) for parcel in finished if member in parcel.keys]
+            )
+            for member in stations
+        }
+        found = self.federation.round("partial_match", asked, stations, MatchReply)
+        rows = {reply.rows for reply in found.values()}
+        if len(rows) != 1:
+            raise StationError("the stations disagree about their common records; the job stops")
+        return MatchReply(rows.pop(), [], {})
 
     def _register(self, infos: Sequence[FactorInfo], parcel: Parcel | None) -> None:
         for info in infos:
@@ -197,6 +230,7 @@ class Engine:
             _addressed(parcel, member)
             for parcel in self._parcels
             if parcel.sender != member
+            and member in parcel.keys
             and names.intersection(parcel.names)
             and (member, parcel.sender, parcel.stage) not in self._delivered
         ]
@@ -210,7 +244,7 @@ class Engine:
 
     @property
     def _everyone(self) -> list[int]:
-        return sorted([*self.setup.stations, self.setup.helper])
+        return sorted([*self.setup.stations, *([self.setup.helper] if self.setup.helper else [])])
 
     def extend(
         self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0
@@ -240,11 +274,12 @@ class Engine:
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:
         first, second = self.factors[left], self.factors[right]
         shape = products.product_factor(name, factor(first), factor(second))
-        contributors = sorted([*shape.holders, self.setup.helper])
+        replicated = self.setup.stations[:COMPUTING]
+        contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else replicated
         ring = bits or self._bits({left, right})
         columns = [*first.columns, *second.columns]
         info = FactorInfo(
-            name, columns, list(shape.holders), shape.width, shape.complete, ring, self._stage, contributors
+            name, columns, list(shape.holders), shape.width, shape.complete, ring, self._stage, contributors, True
         )
         return Product(info, left, right)
 

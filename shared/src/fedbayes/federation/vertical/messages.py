@@ -57,6 +57,7 @@ class FactorInfo(Message):
     bits: int
     stage: int
     contributors: list[int]
+    derived: bool = False
 
     def __post_init__(self) -> None:
         """Check sizes."""
@@ -77,7 +78,7 @@ class Parcel(Message):
 
 @dataclass(frozen=True, slots=True)
 class Setup(Message):
-    """Who plays which part in this job, and how columns become states."""
+    """Who plays which part in this job, and how columns become states. Helper 0: none, replicated shares instead."""
 
     helper: int
     stations: list[int]
@@ -89,8 +90,11 @@ class Setup(Message):
 
     def __post_init__(self) -> None:
         """Check the roles."""
-        if len(self.stations) < 2 or self.helper in self.stations:
-            raise ValueError("private products take two or more data stations and a helper that is none of them")
+        least = 2 if self.helper else 3
+        if len(self.stations) < least or self.helper in self.stations:
+            raise ValueError(
+                "private products take two data stations and a helper that is none of them, or three stations"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +122,25 @@ class SubmitReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class MatchRequest(Message):
-    """Match hashes (sealed by the stations) and deal corrections for the tables named."""
+    """Match hashes (sealed by the stations) and deal corrections for the tables named.
+
+    Without a helper: blind the list in `hashes` for the hop-th time, or match the `finished` lists.
+    """
 
     setup: Setup
     hashes: dict[int, bytes]
     factors: list[FactorInfo]
     deal: list[list[str]]
+    hop: int = 0
+    finished: list[Parcel] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchReply(Message):
-    """Number of common rows; every station's order (`stage` is the station), and its sealed corrections."""
+    """Number of common rows; every station's order (`stage` is the station), and its sealed corrections.
+
+    Without a helper: a list on its way to the next station in `corrections`, or a finished one (`stage`: its origin) in `orders`.
+    """
 
     rows: int
     orders: list[Parcel]

@@ -205,6 +205,12 @@ def _refuse_identifier(condition: Condition, values: Any) -> None:
         )
 
 
+def place_rows(values: Matrix, order: npt.NDArray[np.int64], size: int | None) -> Matrix:
+    """Return rows in order: row k is ``order[k]``, or, with the `size` of a union, row k goes to place ``order[k]``."""
+    placed = values[order] if size is None else alignment.scatter(values, order, size)
+    return np.ascontiguousarray(placed)
+
+
 def open_part(workspace: Workspace, part: OwnPart, order: npt.NDArray[np.int64], size: int | None) -> list[Matrix]:
     """Return the openings of a station's part: its rows put in order, minus the masks.
 
@@ -215,6 +221,5 @@ def open_part(workspace: Workspace, part: OwnPart, order: npt.NDArray[np.int64],
     key = workspace.key(workspace.setup.helper, PURPOSE)
     openings = []
     for info, values in zip(part.infos, part.values, strict=True):
-        placed = values[order] if size is None else alignment.scatter(values, order, size)
-        openings.append(products.open_values(np.ascontiguousarray(placed), key, factor(info)))
+        openings.append(products.open_values(place_rows(values, order, size), key, factor(info)))
     return openings

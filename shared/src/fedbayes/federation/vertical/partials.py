@@ -15,12 +15,14 @@ from .messages import (
     MatchReply,
     MatchRequest,
     Parcel,
+    Setup,
     SubmitReply,
     SubmitRequest,
     TablesReply,
     TablesRequest,
 )
 from .opening import Encoder, OwnPart, open_part
+from .replication import Replica
 from .workspace import DTYPES, Matrix, Workspace, dealt_to, factor
 
 PAIR = "alignment"
@@ -34,20 +36,21 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     columns asked for are here, their states where no domain was given, and this node's limits.
     **Assumes** that the helper colludes with no station.
     """
-    workspace = Workspace(station, request.setup)
+    workspace = _workspace(station, request.setup)
     encoder = Encoder(station, request.setup, request.wanted)
     rows = workspace.own_rows(encoder.rows)
     texts = encoder.identifiers()
-    digests = alignment.digests([texts[row] for row in rows])
-    hashes = [
-        alignment.under_key(digests, workspace.key(peer, PAIR)) for peer in _peers(workspace, request.setup.union)
-    ]
-    joined = np.concatenate(hashes).astype("<u8").tobytes()
     part = encoder.part(request.wanted, 0, request.bits) if not request.setup.union else OwnPart([], [], {}, {})
-    openings = open_part(workspace, part, rows, None)
-    parcel = workspace.pack(0, [info.name for info in part.infos], openings, request.bits)
+    if isinstance(workspace, Replica):
+        hashes = workspace.submit([texts[row] for row in rows])
+        parcel = workspace.pack_shares(0, part, rows, None, request.bits)
+    else:
+        hashes = _keyed_hashes(workspace, [texts[row] for row in rows])
+        parcel = workspace.pack(
+            0, [info.name for info in part.infos], open_part(workspace, part, rows, None), request.bits
+        )
     return SubmitReply(
-        hashes=station.channel.seal(request.setup.helper, joined, "hashes"),
+        hashes=hashes,
         columns=encoder.columns,
         described=part.described,
         factors=part.infos,
@@ -56,6 +59,20 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         minimum_rows=station.policy.minimum_rows,
         minimum_count=station.policy.minimum_count,
     )
+
+
+def _workspace(station: Station, setup: Setup) -> Workspace:
+    return Workspace(station, setup) if setup.helper else Replica(station, setup)
+
+
+def _keyed_hashes(workspace: Workspace, texts: list[str]) -> bytes:
+    """Return the identifiers under the keys of the pairs, sealed for the helper."""
+    digests = alignment.digests(texts)
+    hashes = [
+        alignment.under_key(digests, workspace.key(peer, PAIR)) for peer in _peers(workspace, workspace.setup.union)
+    ]
+    joined = np.concatenate(hashes).astype("<u8").tobytes()
+    return workspace.station.channel.seal(workspace.setup.helper, joined, "hashes")
 
 
 def _peers(workspace: Workspace, union: bool) -> list[int]:
@@ -72,7 +89,9 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     **Reveals** to the helper the numbers of rows and of common rows; to central the latter; to each station the places of the
     common rows in everybody's secret order (intersection) or of its own rows in the union.
     """
-    workspace = Workspace(station, request.setup)
+    workspace = _workspace(station, request.setup)
+    if isinstance(workspace, Replica):
+        return workspace.match(request)
     if not workspace.is_helper:
         raise MessageError("only the helper matches hashes")
     stations = request.setup.stations
@@ -136,36 +155,56 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
 
     **Reveals** uniform openings to the stations, nothing to central or the helper.
     """
-    workspace = Workspace(station, request.delivery.setup)
-    workspace.receive(request.delivery)
-    part = OwnPart([], [], {}, {})
-    openings: list[Matrix] = []
+    workspace = _workspace(station, request.delivery.setup)
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
+    targets = [product.factor.name for product in made]
+    if isinstance(workspace, Replica):
+        return _extend_shares(workspace, request)
+    workspace.receive(request.delivery)
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
-    else:
-        data = workspace.data_side(request.delivery, names, request.bits)
-        pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
-        if request.wanted:
-            part, openings = _own_columns(workspace, request)
-    infos = [*part.infos, *(product.factor for product in made)]
-    parcel = workspace.pack(request.stage, [info.name for info in infos], [*openings, *pieces], request.bits)
+        return ExtendReply([], {}, workspace.pack(request.stage, targets, pieces, request.bits))
+    data = workspace.data_side(request.delivery, names, request.bits)
+    pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
+    part, order, size = _own_columns(workspace, request)
+    openings = open_part(workspace, part, order, size) if part.infos else []
+    infos = [info.name for info in part.infos]
+    parcel = workspace.pack(request.stage, [*infos, *targets], [*openings, *pieces], request.bits)
     return ExtendReply(part.infos, part.described, parcel)
 
 
-def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, list[Matrix]]:
-    """Encode and open columns of this station in the common order."""
+def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
+    """Share own columns, or pass on shares of products; central asks for one of the two in a round."""
+    workspace.receive_shares(request.delivery)
+    if request.wanted:
+        part, order, size = _own_columns(workspace, request)
+        return ExtendReply(
+            part.infos, part.described, workspace.pack_shares(request.stage, part, order, size, request.bits)
+        )
+    if workspace.place is None:
+        return ExtendReply([], {}, None)
+    names = [name for product in request.products for name in (product.left, product.right)]
+    side = workspace.computing_side(request.delivery, names, request.bits)
+    pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in request.products]
+    targets = [product.factor.name for product in request.products]
+    return ExtendReply([], {}, workspace.pack_products(request.stage, targets, pieces, request.bits))
+
+
+def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
+    """Encode columns of this station; return them with the common order, and the size of a union."""
     setup = request.delivery.setup
+    if not request.wanted:
+        return OwnPart([], [], {}, {}), np.zeros(0, dtype=np.int64), None
     encoder = Encoder(workspace.station, setup, request.wanted)
     part = encoder.part(request.wanted, request.stage, request.bits)
     rows = workspace.own_rows(encoder.rows)
     if setup.union:
         slots = np.empty(encoder.rows, dtype=np.int64)
         slots[rows] = workspace.order_of(workspace.own)
-        return part, open_part(workspace, part, slots, request.delivery.rows)
-    return part, open_part(workspace, part, rows[workspace.order_of(workspace.own)], None)
+        return part, slots, request.delivery.rows
+    return part, rows[workspace.order_of(workspace.own)], None
 
 
 @partial
@@ -175,19 +214,24 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     **Reveals** to central the sum of all shares, which is the tables, with noise where an epsilon is given; no part of them on its own.
     **Assumes** that central is not the helper, and that the helper colludes with no one.
     """
-    workspace = Workspace(station, request.delivery.setup)
+    workspace = _workspace(station, request.delivery.setup)
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
-    workspace.receive(request.delivery)
     if workspace.is_helper:
+        workspace.receive(request.delivery)
         side = workspace.helper_side(request.delivery, names, request.bits)
         return TablesReply(side.answers(tables, station.round_name))
     station.require_private(request.epsilon is not None)
+    if isinstance(workspace, Replica):
+        workspace.receive_shares(request.delivery)
+        shares = workspace.answers(request.delivery, tables, request.bits)
+    else:
+        workspace.receive(request.delivery)
+        shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
     station.charge(epsilon=request.epsilon or 0.0, note="tables", queries=len(tables))
-    shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
     if request.epsilon is not None:
         shares = shares + _noise(shares, request, len(workspace.setup.stations))
-    return TablesReply(shares)
+    return TablesReply(workspace.masked(shares) if isinstance(workspace, Replica) else shares)
 
 
 def _noise(shares: Matrix, request: TablesRequest, parties: int) -> Matrix:

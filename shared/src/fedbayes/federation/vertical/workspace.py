@@ -87,17 +87,35 @@ class Workspace:
         topic = self._topic(what, self.own, stage)
         key = self.derived(f"content|{self.station.round_name}|{topic}")
         keys = {peer: self.station.channel.seal(peer, key, topic) for peer in receivers}
-        return Parcel(self.own, stage, list(names), _encipher(key, plain, topic), keys)
+        return Parcel(self.own, stage, list(names), self.encipher(key, plain, topic), keys)
 
     def _unpack(self, what: str, parcel: Parcel) -> bytes:
         if self.own not in parcel.keys:
             raise MessageError("a parcel of the request is not for this station; the job stops")
         topic = self._topic(what, parcel.sender, parcel.stage)
         key = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
-        return _decipher(key, parcel.content, topic)
+        return self.decipher(key, parcel.content, topic)
 
     def _topic(self, what: str, sender: int, stage: int) -> str:
         return f"{self.station.session}|{what}|{sender}|{stage}"
+
+    @staticmethod
+    def encipher(key: bytes, plain: bytes, topic: str) -> bytes:
+        """Return a content under a key that serves this one content."""
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+        return ChaCha20Poly1305(key).encrypt(bytes(12), plain, topic.encode())
+
+    @staticmethod
+    def decipher(key: bytes, content: bytes, topic: str) -> bytes:
+        """Return what `encipher` hid; `MessageError` if it was changed or is of another job, stage or sender."""
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+
+        try:
+            return ChaCha20Poly1305(key).decrypt(bytes(12), content, topic.encode())
+        except InvalidTag:
+            raise MessageError("openings were changed, or are of another job or round; the job stops") from None
 
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep what came with a request.
@@ -109,8 +127,7 @@ class Workspace:
         ThresholdError
             When fewer records are common than this node demands.
         """
-        if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
-            raise ThresholdError("fewer records are common to all stations than this node demands")
+        self.check_rows(delivery)
         for parcel in delivery.orders:
             places = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
             self.station.keep(f"order-{parcel.stage}", places=places)
@@ -125,6 +142,11 @@ class Workspace:
             content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
             name = f"parcel-{parcel.sender}-{parcel.stage}"
             self.station.keep(name, content=content, names=np.array(parcel.names))
+
+    def check_rows(self, delivery: Delivery) -> None:
+        """Raise `ThresholdError` when fewer records are common than this node demands."""
+        if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
+            raise ThresholdError("fewer records are common to all stations than this node demands")
 
     def _receive_corrections(self, delivery: Delivery) -> None:
         plain = self.station.channel.unseal(self.setup.helper, delivery.corrections, "corrections")
@@ -235,19 +257,3 @@ def dealt_to(tables: Iterable[Sequence[str]], stations: Sequence[int], receiver:
             if correction.receiver == receiver:
                 found.setdefault(correction.subset, correction)
     return list(found.values())
-
-
-def _encipher(key: bytes, plain: bytes, topic: str) -> bytes:
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-    return ChaCha20Poly1305(key).encrypt(bytes(12), plain, topic.encode())
-
-
-def _decipher(key: bytes, content: bytes, topic: str) -> bytes:
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-
-    try:
-        return ChaCha20Poly1305(key).decrypt(bytes(12), content, topic.encode())
-    except InvalidTag:
-        raise MessageError("openings were changed, or are of another job or round; the job stops") from None

@@ -1,0 +1,213 @@
+"""The side of a station when there is no helper: replicated shares at the first three stations, blinded matching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...mpc import alignment, blind_matching, replicated
+from ...mpc import shared_products as products
+from ...mpc.secure_sum import pairwise_mask
+from ..errors import DataProblem, MessageError
+from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Parcel, Setup
+from .opening import OwnPart, place_rows
+from .workspace import DTYPES, Matrix, Workspace, factor
+
+KEY_BYTES = 32
+ABSENT = bytes(KEY_BYTES)
+MATCHING = "matching"
+
+
+def computing(setup: Setup) -> list[int]:
+    """Return the three stations that compute."""
+    return setup.stations[: replicated.COMPUTING]
+
+
+class Replica(Workspace):
+    """A data station's workspace without a helper.
+
+    Notes
+    -----
+    **Assumes** that no two of the three computing stations collude: two of them have all shares of all data.
+    """
+
+    @property
+    def place(self) -> int | None:
+        """Place 0, 1 or 2 of this station among the computing ones, or None."""
+        members = computing(self.setup)
+        return members.index(self.own) if self.own in members else None
+
+    # -- matching --------------------------------------------------------------------------------------------------------
+
+    def _next(self, step: int = 1) -> int:
+        stations = self.setup.stations
+        return stations[(stations.index(self.own) + step) % len(stations)]
+
+    def submit(self, texts: Sequence[str]) -> bytes:
+        """Return this station's blinded identifiers, sealed for the next station."""
+        listed = blind_matching.blind(blind_matching.points(texts), self.derived("scalar"))
+        return self.station.channel.seal(self._next(), listed, MATCHING)
+
+    def match(self, request: MatchRequest) -> MatchReply:
+        """Blind the list of another station once more; or, when all lists are finished, find the common rows."""
+        if request.finished:
+            return self._matched(request)
+        before = self._next(-1)
+        listed = self.station.channel.unseal(before, request.hashes[before], MATCHING)
+        blinded = blind_matching.blind(listed, self.derived("scalar"))
+        if request.hop < len(self.setup.stations) - 1:
+            return MatchReply(0, [], {self._next(): self.station.channel.seal(self._next(), blinded, MATCHING)})
+        origin = self._next(1)
+        hashes = blind_matching.finished(blinded)
+        self.station.keep("finished list", hashes=hashes)
+        others = [peer for peer in self.setup.stations if peer != self.own]
+        return MatchReply(0, [self.parcel("matching", origin, ["list"], hashes.astype("<u8").tobytes(), others)], {})
+
+    def _matched(self, request: MatchRequest) -> MatchReply:
+        stations = self.setup.stations
+        lists = {
+            parcel.stage: np.frombuffer(self._unpack("matching", parcel), dtype="<u8").astype(np.uint64)
+            for parcel in request.finished
+        }
+        lists[self._next(1)] = self.station.kept("finished list")["hashes"]
+        if sorted(lists) != stations:
+            raise MessageError("the finished list of a station is missing; start the job again")
+        leader = stations[0]
+        pairs = {(leader, party): lists[leader] for party in stations[1:]}
+        pairs |= {(party, leader): lists[party] for party in stations[1:]}
+        places = alignment.intersect(stations, pairs)
+        rows = len(places[leader])
+        if rows == 0:
+            raise DataProblem("the stations have no record in common; check the identifier column")
+        self.station.keep("sizes", **{str(party): np.array(len(lists[party])) for party in stations})
+        for party in stations:
+            self.station.keep(f"order-{party}", places=places[party])
+        return MatchReply(rows, [], {})
+
+    # -- shares ----------------------------------------------------------------------------------------------------------
+
+    def _share_key(self, stage: int, share: int) -> bytes:
+        return self.derived(f"share|{stage}|{share}")
+
+    def pack_shares(self, stage: int, part: OwnPart, order: Any, size: int | None, bits: int) -> Parcel | None:
+        """Return the corrections of own columns; the keys of the other shares travel with the content's key."""
+        if not part.infos:
+            return None
+        keys = {share: self._share_key(stage, share) for share in (1, 2)}
+        corrections = [
+            replicated.share_values(place_rows(values, order, size), factor(info), keys)
+            for info, values in zip(part.infos, part.values, strict=True)
+        ]
+        return self._share_parcel(stage, [info.name for info in part.infos], corrections, bits, keys)
+
+    def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Matrix], bits: int) -> Parcel | None:
+        """Return this station's shares of products for its neighbour, and keep them."""
+        if not names or self.place is None:
+            return None
+        return self._share_parcel(stage, list(names), parts, bits, {})
+
+    def _share_parcel(
+        self, stage: int, names: list[str], matrices: Sequence[Matrix], bits: int, keys: dict[int, bytes]
+    ) -> Parcel:
+        joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
+        self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
+        plain = joined.astype(joined.dtype.newbyteorder("<")).tobytes()
+        members = computing(self.setup)
+        topic = self._topic("openings", self.own, stage)
+        sealed = {}
+        content_key = self.derived(f"content|{self.station.round_name}|{topic}")
+        for place, member in enumerate(members):
+            if member == self.own:
+                continue
+            readers = [1, 2] if keys else [((self.place or 0) + 1) % replicated.COMPUTING]
+            letter = content_key if place in readers else ABSENT
+            letter += b"".join(keys[s] if keys and place != s else ABSENT for s in (1, 2))
+            sealed[member] = self.station.channel.seal(member, letter, topic)
+        return Parcel(self.own, stage, names, self.encipher(content_key, plain, topic), sealed)
+
+    def receive_shares(self, delivery: Delivery) -> None:
+        """Unseal and keep shares."""
+        self.check_rows(delivery)
+        widths = {info.name: info for info in delivery.factors}
+        for parcel in delivery.parcels:
+            topic = self._topic("openings", parcel.sender, parcel.stage)
+            letter = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
+            keys = {s: letter[KEY_BYTES * s : KEY_BYTES * (s + 1)] for s in (1, 2)}
+            self.station.keep(
+                f"share-{parcel.sender}-{parcel.stage}",
+                **{str(s): np.frombuffer(key, dtype=np.uint8) for s, key in keys.items() if key != ABSENT},
+            )
+            if letter[:KEY_BYTES] != ABSENT:
+                plain = self.decipher(letter[:KEY_BYTES], parcel.content, topic)
+                chosen = [widths[name] for name in parcel.names]
+                dtype = np.dtype(DTYPES[chosen[0].bits])
+                content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype)
+                self.station.keep(
+                    f"parcel-{parcel.sender}-{parcel.stage}",
+                    content=content.reshape(-1, sum(info.width for info in chosen)),
+                    names=np.array(parcel.names),
+                )
+
+    def computing_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> replicated.ComputingSide:
+        """Return this computing station's side of the products over the named factors."""
+        place = self.place
+        if place is None:
+            raise MessageError("only the first three stations compute")
+        infos = {info.name: info for info in delivery.factors}
+        widths = {name: info.width for name, info in infos.items()}
+        shares = {
+            name: {
+                share: self._share(infos[name], share, widths, delivery.rows, bits)
+                for share in range(replicated.COMPUTING)
+                if share != place
+            }
+            for name in dict.fromkeys(names)
+        }
+        members = computing(self.setup)
+        neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != place}
+        return replicated.ComputingSide(place, neighbors, {name: factor(infos[name]) for name in shares}, shares)
+
+    def _share(self, info: FactorInfo, share: int, widths: dict[str, int], rows: int, bits: int) -> Matrix:
+        members = computing(self.setup)
+        if info.derived:
+            sender = members[(share + 1) % replicated.COMPUTING]
+            values = self._columns(sender, info, widths)
+        else:
+            values = self._owner_share(info, share, widths, rows)
+        return replicated.complete_share(share, values.astype(DTYPES[bits]), factor(info))
+
+    def _owner_share(self, info: FactorInfo, share: int, widths: dict[str, int], rows: int) -> Matrix:
+        owner = info.holders[0]
+        if share == 0:
+            values = self._columns(owner, info, widths)
+        else:
+            key = self._key_of(owner, info.stage, share)
+            submitted = int(self.station.kept("sizes")[str(owner)]) if info.stage == 0 else rows
+            values = replicated.expand_share(key, factor(info), submitted, DTYPES[info.bits])
+        return values[self.order_of(owner)] if info.stage == 0 else values
+
+    def _key_of(self, owner: int, stage: int, share: int) -> bytes:
+        if owner == self.own:
+            return self._share_key(stage, share)
+        return self.station.kept(f"share-{owner}-{stage}")[str(share)].tobytes()
+
+    def _columns(self, sender: int, info: FactorInfo, widths: dict[str, int]) -> Matrix:
+        content, names = self._content(sender, info.stage)
+        start = sum(widths[name] for name in names[: names.index(info.name)])
+        return content[:, start : start + info.width]
+
+    def answers(self, delivery: Delivery, tables: Sequence[products.Table], bits: int) -> Matrix:
+        """Return this station's shares of tables before its noise; zeros at a station that does not compute."""
+        states = {info.name: factor(info).states for info in delivery.factors}
+        cells = sum(int(np.prod([states[name] for name in table])) for table in tables)
+        if self.place is None:
+            return np.zeros(cells, dtype=DTYPES[bits])
+        side = self.computing_side(delivery, [name for table in tables for name in table], bits)
+        return side.answers(tables, self.station.round_name)
+
+    def masked(self, shares: Matrix) -> Matrix:
+        """Return shares under pairwise masks of all stations, so that no station's noise is seen on its own."""
+        keys = {peer: self.key(peer, "answers") for peer in self.setup.stations if peer != self.own}
+        return shares + pairwise_mask(self.own, keys, self.station.round_name, shares.shape, shares.dtype)

@@ -1,0 +1,177 @@
+"""Tables over vertically split records: exact, in few rounds, with a helper and without one, and for united records."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.embedded import EmbeddedFederation
+
+PEOPLE = 150
+COLUMNS = {"a": (3, 0), "b": (2, 0), "c": (2, 1), "d": (3, 1), "e": (2, 2), "f": (4, 2)}
+
+
+@pytest.fixture(scope="module")
+def table():
+    draw = np.random.default_rng(3)
+    frame = pd.DataFrame({"id": np.arange(PEOPLE)})
+    for name, (states, _) in COLUMNS.items():
+        frame[name] = draw.integers(0, states, PEOPLE)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def stations(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stations")
+    parties = {}
+    for place, name in enumerate(("north", "south", "west")):
+        own = [column for column, (_, home) in COLUMNS.items() if home == place]
+        path = folder / f"{name}.csv"
+        table[["id", *own]].sample(frac=1, random_state=place).to_csv(path, index=False)
+        parties[name] = {"default": path}
+    return parties
+
+
+def pooled(table, question):
+    shape = [COLUMNS[column][0] for column in question]
+    counts = np.zeros(shape, dtype=int)
+    np.add.at(counts, tuple(table[column].to_numpy() for column in question), 1)
+    return counts
+
+
+def assert_tables(answers, table, questions):
+    for answer, question in zip(answers, questions, strict=True):
+        assert np.array_equal(np.array(answer), pooled(table, question)), question
+
+
+BATCHES = [
+    [list(pair) for pair in itertools.combinations(COLUMNS, 2)] + [["a"], ["f"]],
+    [["a", "c", other] for other in "bdef"],
+    [["a", "c", "e", other] for other in "bdf"] + [["a", "b", "c", "d", "e", "f"]],
+]
+
+
+@pytest.fixture(scope="module")
+def helped(stations):
+    with EmbeddedFederation(stations, helpers=["helper"]) as federation:
+        return federation.run("vertical_toy", "run_tables", {"columns": list(COLUMNS), "batches": BATCHES})
+
+
+def test_a_search_of_three_steps_is_exact_in_eight_rounds(helped, table):
+    for answers, batch in zip(helped["model"], BATCHES, strict=True):
+        assert_tables(answers, table, batch)
+    assert helped["federation"]["rounds"] <= 9
+    functions = [entry["function"] for entry in helped["federation"]["per_round"]]
+    assert functions[:6] == [
+        "partial_open_channel",
+        "partial_submit",
+        "partial_match",
+        "partial_tables",
+        "partial_extend",
+        "partial_tables",
+    ]
+    assert functions[6:].count("partial_tables") == 1
+
+
+def test_states_found_in_the_data_are_said_to_be_revealed(helped):
+    assert helped["states"]["a"] == ["0", "1", "2"]
+    assert "a, b, c" in helped["privacy"]["reveals"]["central"]
+
+
+def test_without_a_helper_the_same_tables(stations, table):
+    arguments = {"columns": list(COLUMNS), "batches": BATCHES[:2], "helper": "none"}
+    with EmbeddedFederation(stations) as federation:
+        result = federation.run("vertical_toy", "run_tables", arguments)
+    for answers, batch in zip(result["model"], BATCHES[:2], strict=True):
+        assert_tables(answers, table, batch)
+    assert "no two of the first three" in result["privacy"]["reveals"]["assumption"]
+
+
+def test_without_a_helper_a_fourth_station_only_shares(stations, table, tmp_path):
+    extra = tmp_path / "east.csv"
+    table[["id"]].assign(g=table["a"]).to_csv(extra, index=False)
+    questions = [["g", "a"], ["f", "g"], ["g", "b", "c"]]
+    arguments = {"columns": ["g", "a", "f", "b", "c"], "batches": [questions], "helper": "none"}
+    with EmbeddedFederation({**stations, "east": {"default": extra}}) as federation:
+        result = federation.run("vertical_toy", "run_tables", arguments)
+    copied = table.assign(g=table["a"])
+    for answer, question in zip(result["model"][0], questions, strict=True):
+        counts = np.zeros(np.array(answer).shape, dtype=int)
+        np.add.at(counts, tuple(copied[column].to_numpy() for column in question), 1)
+        assert np.array_equal(np.array(answer), counts)
+
+
+def test_noise_is_added_once_with_and_without_a_helper(stations, table):
+    for helpers, helper in ((["helper"], None), ([], "none")):
+        arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "epsilon": 0.5, "helper": helper}
+        with EmbeddedFederation(stations, helpers=helpers) as federation:
+            noisy = np.array(federation.run("vertical_toy", "run_tables", arguments)["model"][0][0])
+        difference = noisy - pooled(table, ["a", "c"])
+        assert np.abs(difference).max() < 150
+
+
+def test_united_records_count_absent_ones_as_missing(table, tmp_path):
+    frames = [table[["id", "a"]].iloc[:90], table[["id", "a", "c"]].iloc[90:], table[["id", "c"]].iloc[:60]]
+    parties = {}
+    for name, frame in zip(("north", "south", "west"), frames, strict=True):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv"}
+    domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
+    arguments = {"columns": ["a", "c"], "batches": [[["a", "c"], ["c"]]], "records": "union", "domain": domain}
+    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+        result = federation.run("vertical_toy", "run_tables", arguments)
+    states = table["c"].where((table.index < 60) | (table.index >= 90), 2)
+    expected = np.zeros((4, 3), dtype=int)
+    np.add.at(expected, (table["a"].to_numpy(), states.to_numpy().astype(int)), 1)
+    assert result["rows"] == PEOPLE
+    assert np.array_equal(np.array(result["model"][0][0]), expected)
+
+
+def test_two_stations_need_a_helper(stations):
+    pair = {name: stations[name] for name in ("north", "south")}
+    arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "helper": "none"}
+    policies = {"*": {"minimum_organizations": 2}}
+    with EmbeddedFederation(pair, policies=policies) as federation, pytest.raises(errors.ThresholdError, match="three"):
+        federation.run("vertical_toy", "run_tables", arguments)
+
+
+def test_a_changed_opening_or_order_stops_the_job(stations):
+    def flip(organization, function, payload):
+        if function == "partial_submit" and organization == "north":
+            sealed = bytearray(payload["sealed"].encode())
+            sealed[len(sealed) // 2] ^= 1
+            payload = {**payload, "sealed": sealed.decode("ascii", "replace")}
+        return payload
+
+    arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]]}
+    with (
+        EmbeddedFederation(stations, helpers=["helper"], tamper=flip) as federation,
+        pytest.raises(errors.MessageError),
+    ):
+        federation.run("vertical_toy", "run_tables", arguments)
+
+
+def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tmp_path):
+    """Two data sets with the same answers sizes look alike to the helper, byte count by byte count."""
+    sizes = []
+    for seed in (1, 2):
+        parties = {}
+        for name in stations:
+            frame = pd.read_csv(stations[name]["default"])
+            for column in frame.columns[1:]:
+                frame[column] = frame[column].sample(frac=1, random_state=seed).to_numpy()
+            path = tmp_path / f"{name}{seed}.csv"
+            frame.to_csv(path, index=False)
+            parties[name] = {"default": path}
+        with EmbeddedFederation(parties, helpers=["helper"], record=True) as federation:
+            federation.run(
+                "vertical_toy", "run_tables", {"columns": list("ace"), "batches": [[["a", "c"]], [["a", "c", "e"]]]}
+            )
+            entries = [entry for entry in federation.transcript if entry["organization"] == "helper"]
+            bodies = [entry["input"]["kwargs"]["message"]["body"] for entry in entries]
+            assert all(not body["delivery"]["parcels"] for body in bodies if "delivery" in body)
+            assert all(not body["delivery"]["orders"] for body in bodies if "delivery" in body)
+            sizes.append([(entry["function"], len(entry["result"]["sealed"])) for entry in entries])
+    assert sizes[0] == sizes[1]
