@@ -9,8 +9,8 @@ import pytest
 
 from fedbayes.bayes.sklearn import NaiveBayesClassifier
 from fedbayes.client import figures
+from fedbayes.client.figures.layout import layers_of, layout
 from fedbayes.client.figures.naive_bayes import information
-from fedbayes.client.figures.network import layers_of
 from fedbayes.client.figures.style import to_svg
 from fedbayes.client.kinds import kind_of
 from fedbayes.client.report import render
@@ -240,7 +240,7 @@ def test_layers_put_children_below_parents_and_stay_narrow():
     row = {node: position for position, layer in enumerate(layers) for node in layer}
     assert sorted(row) == sorted(nodes)
     assert all(row[parent] < row[child] for parent, child in edges)
-    assert max(len(layer) for layer in layers) <= 9
+    assert max(len(layer) for layer in layers) <= 8
 
 
 def test_figures_are_figures_and_the_same_bytes_each_time():
@@ -262,3 +262,15 @@ def test_figures_are_figures_and_the_same_bytes_each_time():
 def test_survival_curves_need_a_baseline():
     with pytest.raises(ValueError, match="baseline"):
         figures.survival_curves({"coefficients": []})
+
+
+def test_layout_keeps_nodes_apart_and_long_edges_away_from_them():
+    nodes = ["a", "b", "c", "d"]
+    edges = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d"), ("a", "c")]
+    drawn = layout(nodes, edges)
+    assert [drawn.places[node][1] for node in nodes] == [0.0, -1.0, -2.0, -3.0]
+    for (_, _), route in drawn.routes.items():
+        for x, y in route[1:-1]:
+            beside = [place[0] for place in drawn.places.values() if place[1] == y]
+            assert all(abs(x - other) > 0.5 for other in beside)
+    assert drawn.routes[("a", "d")][0] == drawn.places["a"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .formats import is_plain, number, plain_items, promise, size, title
-from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, extras_of, kind_of, networks_of
+from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, extras_of, kind_of, networks_of
 
 MOST_LINES = 40
 
@@ -26,7 +26,10 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     for name, value in extras_of(result).items():
         if is_plain(value):
             console.print(f"{title(name)}: {number(value)}", highlight=False, markup=False)
-    for heading, rows in (("Model", model_lines(result.get("model"))), ("Diagnostics", _diagnostics(result))):
+    model = result.get("model")
+    kind = kind_of(model)
+    named = "Model" if kind == OTHER else f"Model: {kind}"
+    for heading, rows in ((named, model_lines(model)), ("Diagnostics", _diagnostics(result))):
         if rows:
             _print_rows(console, heading, rows)
 
@@ -58,7 +61,7 @@ def model_lines(model: Any) -> list[tuple[str, ...]]:
     }
     kind = kind_of(model)
     if kind in writers:
-        return [("kind", kind), *writers[kind](model)]
+        return writers[kind](model)
     return list(plain_items(model).items()) if isinstance(model, Mapping) else []
 
 
@@ -86,9 +89,12 @@ def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    names = ("feature", "coefficient", "hazard_ratio", "lower_95", "upper_95", "p")
-    rows: list[tuple[str, ...]] = [names]
-    return rows + [tuple(number(entry.get(name)) for name in names) for entry in model["coefficients"]]
+    names = ("feature", "coefficient", "hazard_ratio", "standard_error", "p")
+    rows: list[tuple[str, ...]] = [tuple(name.replace("_", " ") for name in names)]
+    rows += [tuple(number(entry.get(name)) for name in names) for entry in model["coefficients"]]
+    return rows + [
+        (title(name), number(model[name], 7)) for name in ("log_likelihood", "records", "events") if name in model
+    ]
 
 
 def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -1,102 +1,53 @@
-"""The graph of a Bayesian network, drawn in layers from causes to effects."""
+"""The graph of a Bayesian network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .layout import layout
 from .style import COLORS, INK, MUTED, new_figure, shorten
 
-SWEEPS = 12
-WIDEST = 9
-
-
-def layers_of(nodes: list[str], edges: list[tuple[str, str]]) -> list[list[str]]:
-    """Return nodes by layer: each one below all its parents, close to its children, crossings reduced by the barycentre heuristic.
-
-    References
-    ----------
-    .. [1] Sugiyama, Tagawa and Toda (1981), Methods for visual understanding of hierarchical system structures.
-    """
-    import networkx as nx
-
-    graph: Any = nx.DiGraph()
-    graph.add_nodes_from(nodes)
-    graph.add_edges_from(edges)
-    order = list(nx.topological_sort(graph))
-    level: dict[str, int] = {}
-    for node in order:
-        level[node] = 1 + max((level[parent] for parent in graph.predecessors(node)), default=-1)
-    for node in reversed(order):
-        below = [level[child] for child in graph.successors(node)]
-        if below:
-            level[node] = min(below) - 1 if not list(graph.predecessors(node)) else level[node]
-    layers: list[list[str]] = [[] for _ in range(max(level.values(), default=0) + 1)]
-    for node in nodes:
-        layers[level[node]].append(node)
-    layers = [part for layer in layers for part in _split(layer)]
-    for sweep in range(SWEEPS):
-        _order_once(graph, layers, downwards=sweep % 2 == 0)
-    return layers
-
-
-def _split(layer: list[str]) -> list[list[str]]:
-    """Cut a layer that is too wide to be read into several rows of about equal length (no edges run inside a layer)."""
-    parts = -(-len(layer) // WIDEST)
-    return [layer[part::parts] for part in range(parts)]
-
-
-def _order_once(graph: Any, layers: list[list[str]], downwards: bool) -> None:
-    place = {node: _abscissa(k, len(layer)) for layer in layers for k, node in enumerate(layer)}
-    for layer in layers if downwards else layers[::-1]:
-        weights = {}
-        for node in layer:
-            near = list(graph.predecessors(node) if downwards else graph.successors(node))
-            weights[node] = sum(place[other] for other in near) / len(near) if near else place[node]
-        layer.sort(key=lambda node: weights[node])
-        place.update({node: _abscissa(k, len(layer)) for k, node in enumerate(layer)})
-
-
-def _abscissa(position: int, length: int) -> float:
-    return position - (length - 1) / 2
+Point = tuple[float, float]
+LINE_HEIGHT = 0.1
 
 
 def bayesian_network(model: Mapping[str, Any], highlight: str | None = None) -> Any:
-    """Return the drawn graph of a network.
+    """Return the drawn graph of a network, arrows from parent to child, downwards.
 
     Parameters
     ----------
     model : dict
         A result's `model` with ``nodes`` and ``edges``.
     highlight : str, optional
-        A node drawn in another colour, such as the target.
+        A node drawn in another colour, such as the label.
     """
     nodes = [str(node) for node in model["nodes"]]
-    edges = [(str(parent), str(child)) for parent, child in model["edges"]]
-    layers = layers_of(nodes, edges)
-    widest = max(len(layer) for layer in layers) if layers else 1
-    figure = new_figure(min(max(4.0, 1.45 * widest + 0.6), 13.5), max(2.0, 1.05 * len(layers) + 0.4))
+    drawn = layout(nodes, [(str(parent), str(child)) for parent, child in model["edges"]])
+    points = [*drawn.places.values(), *(point for route in drawn.routes.values() for point in route)]
+    left, right = min((x for x, _ in points), default=0.0) - 0.6, max((x for x, _ in points), default=0.0) + 0.6
+    lowest = min((y for _, y in points), default=0.0)
+    figure = new_figure(min(max(3.0, 1.15 * (right - left)), 14.0), max(1.0, 0.9 * (1.0 - lowest)))
     axes = figure.add_subplot()
     axes.set_axis_off()
-    place = {
-        node: (_abscissa(k, len(layer)) * 1.0 + (0.18 if row % 2 else -0.18), -float(row))
-        for row, layer in enumerate(layers)
-        for k, node in enumerate(layer)
-    }
-    labels = {node: _label(axes, place[node], node, node == highlight) for node in nodes}
-    axes.set_xlim(-widest / 2 - 0.35, widest / 2 + 0.35)
-    axes.set_ylim(-len(layers) + 0.45, 0.55)
-    for parent, child in edges:
-        _arrow(axes, labels[parent], labels[child], place[parent], place[child])
+    axes.set_xlim(left, right)
+    axes.set_ylim(lowest - 0.5, 0.5)
+    labels = {node: _wrapped(node) for node in nodes}
+    for node in nodes:
+        _label(axes, drawn.places[node], labels[node], node == highlight)
+    for (parent, child), route in drawn.routes.items():
+        _arrow(axes, route, _half_height(labels[parent]), _half_height(labels[child]))
     return figure
 
 
-def _label(axes: Any, place: tuple[float, float], name: str, marked: bool) -> Any:
+def _label(axes: Any, place: Point, text: str, marked: bool) -> None:
     color = COLORS[1] if marked else COLORS[0]
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.3}
-    return axes.text(
-        *place, _wrapped(name), ha="center", va="center", fontsize=7.5, color=INK, bbox=box, zorder=3, linespacing=0.95
-    )
+    axes.text(*place, text, ha="center", va="center", fontsize=7.5, color=INK, bbox=box, zorder=3, linespacing=0.95)
+
+
+def _half_height(text: str) -> float:
+    return LINE_HEIGHT * (1.2 + text.count("\n"))
 
 
 def _wrapped(name: str) -> str:
@@ -107,22 +58,28 @@ def _wrapped(name: str) -> str:
     return text[: cut + 1] + "\n" + text[cut + 1 :]
 
 
-def _arrow(axes: Any, tail: Any, head: Any, start: tuple[float, float], end: tuple[float, float]) -> None:
-    distant = abs(start[1] - end[1]) > 1.5
-    bend = (0.12 if end[0] >= start[0] else -0.12) if distant else 0.0
-    axes.annotate(
-        "",
-        xy=end,
-        xytext=start,
-        arrowprops={
-            "arrowstyle": "-|>",
-            "color": MUTED,
-            "linewidth": 0.9,
-            "patchA": tail.get_bbox_patch(),
-            "patchB": head.get_bbox_patch(),
-            "shrinkA": 1,
-            "shrinkB": 1,
-            "connectionstyle": f"arc3,rad={bend}",
-        },
-        zorder=2,
+def _arrow(axes: Any, route: Sequence[Point], start_gap: float, end_gap: float) -> None:
+    from matplotlib.patches import FancyArrowPatch
+
+    points = [(route[0][0], route[0][1] - start_gap), *route[1:-1], (route[-1][0], route[-1][1] + end_gap)]
+    axes.add_patch(
+        FancyArrowPatch(path=_curve(points), arrowstyle="-|>", mutation_scale=9, color=MUTED, linewidth=0.9, zorder=2)
     )
+
+
+def _curve(points: Sequence[Point]) -> Any:
+    """Return a smooth path through the points (Catmull-Rom, as Bezier curves); straight between two."""
+    from matplotlib.path import Path
+
+    if len(points) == 2:
+        return Path(list(points), [Path.MOVETO, Path.LINETO])
+    padded = [points[0], *points, points[-1]]
+    vertices, codes = [points[0]], [Path.MOVETO]
+    for before, start, end, after in zip(padded, padded[1:], padded[2:], padded[3:], strict=False):
+        vertices += [
+            (start[0] + (end[0] - before[0]) / 6, start[1] + (end[1] - before[1]) / 6),
+            (end[0] - (after[0] - start[0]) / 6, end[1] - (after[1] - start[1]) / 6),
+            end,
+        ]
+        codes += [Path.CURVE4] * 3
+    return Path(vertices, codes)
