@@ -95,6 +95,7 @@ class Fine:
         "b": Variable("b", ("0", "1")),
     }
     records, minimum_count = 10, 0
+    found: ClassVar[list[str]] = ["age"]
 
     def __call__(self, tables):
         return [np.arange(10).reshape(5, 2) for _ in tables]

@@ -94,6 +94,14 @@ def test_records_split_by_rows_equal_pooled(table, kit, given, tmp_path) -> None
     assert found.parents == expected.network.parents
     np.testing.assert_allclose(found.tables["ill"], expected.network.tables["ill"])
     assert result["federation"]["rounds"] == 1 + expected.structure.batches
+    asked = {"model": result["model"], "label": "ill", "split": "horizontal"}
+    noisy = {**arguments, "structure": [["smoke", "ill"]], "epsilon": 5.0}
+    with EmbeddedFederation(parties=parties, policies=kit.limits) as embedded:
+        scores = embedded.run("vertibayes", "evaluate", asked)["model"]
+        private = embedded.run("vertibayes", "fit", noisy)
+    assert scores["rows"] == len(table)
+    assert scores["auc"] > 0.7
+    assert private["privacy"]["differentially_private"] is True
 
 
 def test_hybrid_records_are_united(table, kit, given, tmp_path) -> None:

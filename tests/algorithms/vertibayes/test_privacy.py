@@ -69,6 +69,10 @@ def test_result_states_what_each_role_learns(runs) -> None:
 
 def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, table) -> None:
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], "epsilon": 2.0}
+    leaky = federation.run("vertibayes", "fit", arguments)["privacy"]
+    assert leaky["differentially_private"] is False
+    assert "ill, smoke" in leaky["reason"]
+    arguments["domain"] = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     noisy = [federation.run("vertibayes", "fit", arguments) for _ in range(2)]
     for result in noisy:
         assert result["privacy"]["differentially_private"] is True

@@ -52,13 +52,15 @@ def fit(
     The README tells what every argument means and what each role learns.
     """
     options = Options.check(locals())
-    epsilon = None if epsilon is None else epsilon / options.batches
+    rules = fine_rules(bins)
+    batches = options.batches + (rules != bins)
     cut = folds if validation == "svdg" else 0
-    question = Question(options.columns, id_column, domain or {}, fine_rules(bins), split, epsilon, helper, cut)
+    portion = None if epsilon is None else epsilon / batches
+    question = Question(options.columns, id_column, domain or {}, rules, split, portion, helper, cut)
     source = merged_by_class(open_source(federation, question, organizations), bins, label)
     learned = learn(options, list(source.variables.values()), source)
     scores = validate(options, learned, source.by_fold)
-    return results.fitted(federation, options, learned, source, scores)
+    return results.fitted(federation, options, learned, source, scores, batches)
 
 
 @central

@@ -46,6 +46,7 @@ class MergedTables:
         self._source = source
         self.records = source.records
         self.minimum_count = source.minimum_count
+        self.found = source.found
         self._starts: dict[str, list[int]] = {}
         self.variables = dict(source.variables)
         for column, kept in cuts.items():

@@ -30,14 +30,19 @@ PREDICTED = {
 
 
 def fitted(
-    federation: Federation, options: Options, learned: Learned, source: Source, scores: Mapping[str, Any] | None
+    federation: Federation,
+    options: Options,
+    learned: Learned,
+    source: Source,
+    scores: Mapping[str, Any] | None,
+    batches: int,
 ) -> dict[str, Any]:
-    """Return the result of `fit`."""
+    """Return the result of `fit`; `batches`: how many parts the epsilon was divided into."""
     minimum = max(options.minimum_count, float(source.minimum_count))
     network = learned.network.publish(learned.counts, minimum, options.smallest_probability)
     return federation.result(
         model=network_json(network, source.variables, options.label),
-        privacy=privacy(options.epsilon, learned.structure.batches, source),
+        privacy=privacy(options.epsilon, batches, source),
         diagnostics={
             "records": source.records,
             "structure": {
@@ -86,13 +91,18 @@ def privacy(epsilon: float | None, batches: int, source: Source) -> dict[str, An
     reveals = source.reveals()
     if epsilon is None:
         return results.not_private(EXACT, reveals=reveals)
+    if source.found:
+        return results.not_private(
+            f"the tables are noisy, but the states of {', '.join(source.found)} were found in data; give a domain",
+            reveals,
+        )
     return results.privacy(
         True,
         unit="record",
         neighbors="add_remove",
         epsilon=epsilon,
         mechanism="discrete Laplace noise on every cell, made of the stations' shares inside the sum",
-        composition=f"basic, over {batches} batches and all tables of a batch",
+        composition=f"basic, over {batches} batches and all tables of a batch; the number of common records is taken as public",
         sensitivity="1 a table",
         reveals=reveals,
     )

@@ -26,11 +26,14 @@ HONEST_FRACTION = 0.5
 
 
 class Source(Protocol):
-    """An oracle that knows its variables and says what each role learns."""
+    """An oracle that knows its variables and says what each role learns; `found`: columns whose states come from
+    data.
+    """
 
     variables: dict[str, Variable]
     records: int | None
     minimum_count: int
+    found: list[str]
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
@@ -121,6 +124,7 @@ class VerticalTables:
             noisy=question.epsilon is not None,
         )
         self.minimum_count = self._tables.minimum_count
+        self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)
         self.records: int | None = self._tables.rows
         self.variables = {
             name: Variable(name, _texts(states.labels), states.has_missing, states.cuts)
@@ -160,6 +164,7 @@ class HorizontalTables:
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._federation, self._stations, self._question = federation, parties.stations, question
         self.variables = {column: _public_variable(column, question) for column in question.columns}
+        self.found: list[str] = []
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns: one round."""

@@ -59,20 +59,23 @@ def _moral(families: Sequence[Sequence[int]]) -> list[set[int]]:
 
 
 def _eliminate(neighbors: list[set[int]], cardinalities: Sequence[int]) -> Iterator[frozenset[int]]:
-    left = set(range(len(neighbors)))
-
     def cost(node: int) -> tuple[int, float, int]:
         around = neighbors[node]
         fill = sum(b not in neighbors[a] for a, b in combinations(sorted(around), 2))
         return fill, float(np.prod([cardinalities[v] for v in (*around, node)], dtype=float)), node
 
-    while left:
-        node = min(left, key=cost)
+    costs = {node: cost(node) for node in range(len(neighbors))}
+    while costs:
+        node = min(costs, key=costs.__getitem__)
+        del costs[node]
         yield frozenset(neighbors[node] | {node})
+        touched = set(neighbors[node])
         for a in neighbors[node]:
             neighbors[a] |= neighbors[node] - {a}
             neighbors[a].discard(node)
-        left.remove(node)
+        for a in neighbors[node]:
+            touched |= neighbors[a]
+        costs.update({a: cost(a) for a in touched})
 
 
 def _maximal(cliques: Iterator[frozenset[int]]) -> list[frozenset[int]]:
@@ -88,12 +91,13 @@ def _spanning_tree(sets: Sequence[frozenset[int]]) -> list[int]:
     allowed.
     """
     above = [-1] * len(sets)
-    inside, outside = [len(sets) - 1], list(range(len(sets) - 1))
-    while outside:
-        pair = max(((i, o) for o in outside for i in inside), key=lambda p: (len(sets[p[0]] & sets[p[1]]), p))
-        above[pair[1]] = pair[0]
-        inside.append(pair[1])
-        outside.remove(pair[1])
+    latest = len(sets) - 1
+    nearest = {outside: (-1, latest) for outside in range(latest)}
+    while nearest:
+        for outside, best in nearest.items():
+            nearest[outside] = max(best, (len(sets[latest] & sets[outside]), latest))
+        latest = max(nearest, key=lambda outside: (nearest[outside], outside))
+        above[latest] = nearest.pop(latest)[1]
     return above
 
 
