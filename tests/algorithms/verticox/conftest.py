@@ -13,7 +13,7 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
-from v6_verticox.program import Program, Stage, masks, pack, reorder, unpack
+from v6_verticox.program import Program, Stage, masks, pack, reorder, scattered, unpack
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, Layout
 
@@ -26,6 +26,7 @@ class Rehearsal:
     time: np.ndarray
     event: np.ndarray
     baseline_rows: tuple[int, ...] = ()
+    expanded: bool = False
     views: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -34,11 +35,12 @@ class Rehearsal:
         self.keys = [rng.bytes(32) for _ in range(count)]
         self.features = [block.shape[1] for block in self.columns]
         rows = len(self.time)
-        self.layout = Layout(rows, sum(self.features), count, (rows,), count - 1)
+        self.holder = OutcomeHolder(self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int), self.expanded)
+        used, copies = len(self.holder.order), self.holder.copies
+        self.layout = Layout(used, sum(self.features), count, (used,), count - 1, rows * copies, self.expanded)
         self.rows = rows
         self.events = float(self.event.sum())
         self.names = [f"x{index}" for index in range(sum(self.features))]
-        self.holder = OutcomeHolder(self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int))
         self.rounds = 0
         self.corrections: dict[str, Wide] = {}
         self.programs = [
@@ -67,7 +69,9 @@ class Rehearsal:
     def _stage(self, stage: Stage, permuted: dict[str, Wide] | None = None) -> dict[str, np.ndarray]:
         outgoing = []
         for program in self.programs:
-            result = program.run(stage, permuted)
+            places, inputs = self.holder.tau, self.layout.inputs
+            spread = {name: scattered(array, places, inputs) for name, array in (permuted or {}).items()}
+            result = program.run(stage, spread)
             outgoing.append(reorder(result, self.holder.tau) if permuted else result)
         self.rounds += 1
         for name in outgoing[0].opened:
@@ -93,20 +97,24 @@ class Rehearsal:
 
     def start(self) -> Gradient:
         stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
+        if self.expanded:
+            stages.insert(1, Stage("weigh_start"))
         self._deal(stages)
         values = np.concatenate(self.columns, axis=1)
         blocks, names = [], []
         for index, block in enumerate(self.columns):
             names.append(f"features/{index}")
-            blocks.append((index, block, FEATURE_BITS))
-        published = self._permute_features(names, blocks, values.shape)
-        for name, entered in self.holder.entries(self.programs[-1].engine, self.layout.strata).items():
+            blocks.append((index, np.tile(block, (self.holder.copies, 1)), FEATURE_BITS))
+        shape = (self.layout.inputs, values.shape[1])
+        published = self._permute_features(names, blocks, shape)
+        for name, entered in self.holder.entries(self.programs[-1].engine).items():
             for program in self.programs:
                 shape, bits = program.entry(name)
                 program.wires[name] = program.engine.entered(name, self.layout.owner, entered, shape, bits)
         self._stage(stages[0], {"features": published})
-        revealed = self._stage(stages[1])
-        self._pending = stages[2]
+        for stage in stages[1:-1]:
+            revealed = self._stage(stage)
+        self._pending = stages[-1]
         return Gradient(np.zeros(self.layout.features), revealed["gradient"].ravel(), 0.0)
 
     def _permute_features(self, names: list[str], blocks: list[Any], shape: tuple[int, int]) -> Wide:
@@ -139,6 +147,9 @@ class Rehearsal:
         blocks, offset = [], 0
         for index, block in enumerate(self.columns):
             values = np.exp(block @ coefficients[offset : offset + block.shape[1]])[:, None]
+            values = np.tile(values, (self.holder.copies, 1))
+            if self.expanded and index == len(self.columns) - 1:
+                values = self.holder.weighted(values)
             blocks.append((index, values, self.layout.factor_bits()))
             offset += block.shape[1]
         published = self._permute([f"{step}.0/factor{i}" for i in range(len(blocks))], blocks)

@@ -44,6 +44,18 @@ def test_parity_on_other_data(paper_data, rehearse, name):
     assert surface.rounds <= 70
 
 
+@pytest.mark.parametrize("name", ["rossi", "veteran"])
+def test_efron_by_expanded_ties(paper_data, rehearse, name):
+    frame = pd.get_dummies(paper_data(name), drop_first=True, dtype=float)
+    features = [column for column in frame if column not in ("time", "event")]
+    surface, scale = rehearse(frame, features, 3, expanded=True)
+    found = solve(surface, np.zeros(len(features)), 1e-7, 30)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
+    expected = model.fit(risk, frame[features].to_numpy(dtype=float), features)
+    np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
+    assert surface.rounds <= 70
+
+
 def test_penalty(paper_data, rehearse):
     frame = paper_data("rossi")
     _, found, scale = solved(rehearse, frame, FEATURES, 2, penalty=10.0)

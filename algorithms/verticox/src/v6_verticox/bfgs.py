@@ -95,7 +95,7 @@ class SeenPredictor:
         plan = self.plan
         masked = Wide.from_words(reply.masked)
         masks = [
-            expand_wide(self._keys[member], "columns", (plan.rows, width))
+            expand_wide(self._keys[member], "columns", (plan.records, width))
             for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
             if width
         ]

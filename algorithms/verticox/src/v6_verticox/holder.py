@@ -24,9 +24,11 @@ def layout(plan: Plan) -> Layout:
     return Layout(
         rows=plan.rows,
         features=sum(plan.widths),
-        factors=sum(1 for width in plan.widths if width),
+        factors=len(input_names(plan, 1)),
         strata=tuple(plan.strata),
         owner=len(plan.holders) - 1,
+        inputs=plan.records * plan.copies,
+        weighted=plan.expanded,
     )
 
 
@@ -40,7 +42,10 @@ def input_names(plan: Plan, step: int) -> list[tuple[str, int, int]]:
     with_features = [(index, width) for index, width in enumerate(plan.widths) if width]
     if step == 0:
         return [(f"features/{index}", index, width) for index, width in with_features]
-    return [(f"{step}.0/factor{place}", index, 1) for place, (index, _) in enumerate(with_features)]
+    entering = [index for index, _ in with_features]
+    if plan.expanded and not plan.widths[-1]:
+        entering.append(len(plan.holders) - 1)  # the outcome holder's weights are a factor of their own
+    return [(f"{step}.0/factor{place}", index, 1) for place, index in enumerate(entering)]
 
 
 class KeptWires(MutableMapping[str, Wire]):
@@ -216,10 +221,10 @@ def dealt(station: Station, plan: Plan, step: int, stages: list[StageInfo], inpu
 
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, step: int) -> dict[str, Wide]:
-    entries = input_names(plan, step)
-    own = [expand_wide(keys[index], f"input/{name}", (plan.rows, width)) for name, index, width in entries]
+    entries, inputs = input_names(plan, step), plan.records * plan.copies
+    own = [expand_wide(keys[index], f"input/{name}", (inputs, width)) for name, index, width in entries]
     if step == 0:
-        target = dealer.random("features", (plan.rows, sum(plan.widths)))
+        target = dealer.random("features", (inputs, sum(plan.widths)))
         return {"features": delta(keys[-1], Wide.concatenate(own), target)}
     return {
         f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape))

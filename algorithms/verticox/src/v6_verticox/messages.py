@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
-STAGES = ("features", "relative_risk", "combine", "weigh", "refine", "last", "information")
+STAGES = ("features", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,10 @@ class Question(Message):
         The dealer.
     id_column : str or None
         None: the stations' rows are in the same order.
+    ties : str
+        "breslow" or "efron".
+    expanded : bool
+        Whether tied events become rows of their own (private_newton with Efron's ties).
     """
 
     time: str
@@ -39,6 +43,8 @@ class Question(Message):
     stations: list[int]
     helper: int
     id_column: str | None
+    ties: str = "breslow"
+    expanded: bool = False
 
     def __post_init__(self) -> None:
         """Check the roles."""
@@ -68,6 +74,7 @@ class Outcome(Message):
     edges: list[float]
     edge_strata: list[int]
     edge_rows: list[int]
+    copies: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,11 @@ class Plan(Message):
     rows : int
     strata : list of int
         Rows of each stratum.
+    records : int
+    copies : int
+        How often every record is entered (1, or the largest number of tied events).
+    expanded : bool
+        Whether tied events are rows of their own.
     """
 
     holders: list[int]
@@ -101,9 +113,14 @@ class Plan(Message):
     helper: int
     rows: int
     strata: list[int]
+    records: int
+    copies: int
+    expanded: bool
 
     def __post_init__(self) -> None:
         """Check shapes."""
+        if not 1 <= self.copies <= self.records or not 1 <= self.rows <= self.records * self.copies:
+            raise ValueError("the plan's copies do not fit together")
         if len(self.holders) != len(self.widths) or len(set(self.holders)) < 2 or self.helper in self.holders:
             raise ValueError("the plan's roles do not fit together")
         if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:

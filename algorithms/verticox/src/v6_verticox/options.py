@@ -69,5 +69,3 @@ class FitOptions:
             raise ArgumentError(f"features: '{twice[0]}' is named for another role too; take it out")
         if len(set(outcome + identifier)) != len(outcome + identifier):
             raise ArgumentError("time, event, strata and id_column must be different columns")
-        if self.solver == "private_newton" and self.ties == "efron":
-            raise ArgumentError("ties='efron' needs solver='bfgs' or 'admm'; private_newton takes 'breslow'")

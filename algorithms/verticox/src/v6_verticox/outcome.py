@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from .columns import Survival
 from .messages import Outcome
+from .model import RiskSets, evaluate_predictor
 from .roles import OutcomeHolder
 
 
-def describe(outcome: Survival, per_edge: int) -> Outcome:
+def describe(outcome: Survival, per_edge: int, ties: str = "breslow", expanded: bool = False) -> Outcome:
     """Summarise the outcome.
 
     Parameters
@@ -19,42 +19,48 @@ def describe(outcome: Survival, per_edge: int) -> Outcome:
         The checked columns.
     per_edge : int
         Events between two points of the baseline hazard, at least: a step of the hazard is then no single event.
+    ties : str
+        How the likelihood treats them.
+    expanded : bool
+        Whether tied events are rows of their own.
 
-    **Reveals** to central: number of events, sizes of the strata, -sum of log numbers at risk over the events, and about
-    events / `per_edge` times with the number at risk there, as a life table does.
+    **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
+    events / `per_edge` times with the number of rows at risk there, as a life table does; with `expanded` also the largest number of
+    tied events and the number of rows.
     """
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum)
-    sizes = np.bincount(outcome.stratum)
-    tied = holder.tied_events()
-    at_risk = np.concatenate([np.arange(size, 0, -1) for size in sizes])
-    edges, rows, strata = _edges(holder, tied, sizes, per_edge)
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, expanded)
+    risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
+    edges, rows, strata = _edges(holder, per_edge)
     return Outcome(
         events=int(outcome.event.sum()),
-        strata=[int(size) for size in sizes],
+        strata=[int(size) for size in holder.sizes],
         strata_names=outcome.strata_names,
-        log_likelihood=float(-np.sum(tied * np.log(at_risk))),
+        log_likelihood=evaluate_predictor(risk, np.zeros(len(outcome.time)))[0],
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,
+        copies=holder.copies,
     )
 
 
-def _edges(
-    holder: OutcomeHolder, tied: npt.NDArray[np.float64], sizes: npt.NDArray[np.int_], per_edge: int
-) -> tuple[list[float], list[int], list[int]]:
-    """Return times, rows and strata of the baseline's points: after every `per_edge` events, at the end of ties."""
+def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
+    """Return times, rows and strata of the baseline's points: after every `per_edge` events, where all ties are in."""
+    records = len(holder.time)
+    time, stratum = holder.time[holder.order % records], holder.stratum[holder.order % records]
+    begins = np.flatnonzero(holder.tied)
     edges: list[float] = []
     rows: list[int] = []
     strata: list[int] = []
-    time, start = holder.time[holder.order], 0
-    for stratum, size in enumerate(sizes):
-        seen, part = 0.0, time[start : start + size]
-        for row in range(size):
-            seen += tied[start + row]
-            if seen >= per_edge and tied[start + row] > 0:
-                edges.append(float(part[row]))
-                rows.append(start + row)
-                strata.append(stratum)
-                seen = 0.0
-        start += size
+    seen = 0.0
+    for place, row in enumerate(begins):
+        following = begins[place + 1] if place + 1 < len(begins) else None
+        seen += holder.tied[row]
+        ends = following is None or time[following] != time[row] or stratum[following] != stratum[row]
+        if seen >= per_edge and ends:
+            edges.append(float(time[row]))
+            rows.append(int(row))
+            strata.append(int(stratum[row]))
+            seen = 0.0
+        if following is not None and stratum[following] != stratum[row]:
+            seen = 0.0
     return edges, rows, strata

@@ -27,9 +27,9 @@ from .messages import (
     StageRequest,
 )
 from .outcome import describe
-from .program import Program, pack, reorder
-from .roles import OutcomeHolder, as_indices, masked_input
-from .shared_newton import FEATURE_BITS
+from .program import Program, pack, reorder, scattered
+from .roles import OutcomeHolder, as_places, masked_input
+from .shared_newton import FEATURE_BITS, START, WEIGHT
 
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
@@ -63,7 +63,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     if len(outcome) == 2:
         found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
         station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum)
-        described = describe(found, limit)
+        described = describe(found, limit, question.ties, question.expanded)
     elif outcome:
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
@@ -102,11 +102,14 @@ def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
     holder = ShareHolder(station, plan)
     kept = station.kept("design")["values"]
     found = [(name, width) for name, index, width in input_names(plan, request.step) if index == holder.index]
-    if len(found) != 1 or kept.shape != (plan.rows, plan.widths[holder.index]):
+    if len(found) != 1 or kept.shape != (plan.records, plan.widths[holder.index]):
         raise MessageError("this station has other columns than the plan says; start the job again")
     name = found[0][0]
     bits = FEATURE_BITS if request.step == 0 else layout(plan).factor_bits()
-    values = Wide.encode(kept if request.step == 0 else _relative_risk(station, request.coefficients), bits)
+    real = np.tile(kept if request.step == 0 else _relative_risk(station, request.coefficients), (plan.copies, 1))
+    if plan.expanded and holder.owns_outcome and request.step:
+        real = _sorter(holder).weighted(real)
+    values = Wide.encode(real, bits)
     sent = {name: masked_input(holder.key, name, values)}
     holder.once(f"input|{name}", sent)
     if holder.owns_outcome:
@@ -118,7 +121,7 @@ def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
     """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
     design_kept = station.kept("design")
     beta = np.asarray(coefficients, dtype=np.float64)
-    predictor = design_kept["values"] @ beta
+    predictor = design_kept["values"] @ beta if len(beta) else np.zeros(len(design_kept["values"]))
     if not np.max(predictor) <= LARGEST_PREDICTOR:
         worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
         raise DataProblem(
@@ -138,8 +141,7 @@ def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
     holder = ShareHolder(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder sorts")
-    outcome = station.kept("outcome")
-    sorter = OutcomeHolder(holder.key, outcome["time"], outcome["event"], outcome["stratum"])
+    sorter = _sorter(holder)
     engine = holder.engine(step, request.corrections)
     received: dict[str, Wide] = {}
     for name, index, _ in input_names(plan, step):
@@ -150,7 +152,7 @@ def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
     if step == 0:
         joined = Wide.concatenate(list(received.values()))
         published = {"features": sorter.permuted(joined, engine.correction("features"))}
-        published.update(sorter.entries(engine, plan.strata))
+        published.update(sorter.entries(engine))
     else:
         published = {
             name: sorter.permuted(array, engine.correction(f"delta|{name}")) for name, array in received.items()
@@ -161,6 +163,12 @@ def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
         np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1)
     )
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
+
+
+def _sorter(holder: ShareHolder) -> OutcomeHolder:
+    """Return the secret order; the same in every round."""
+    kept = holder.station.kept("outcome")
+    return OutcomeHolder(holder.key, kept["time"], kept["event"], kept["stratum"], holder.plan.expanded)
 
 
 def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int) -> dict[str, Wide]:
@@ -182,10 +190,11 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.previous, request.openings)
     if stage.kind in ("features", "relative_risk"):
-        permuted, tau = _published(holder, stage.step, request.permuted)
+        published, tau = _published(holder, stage.step, request.permuted)
         if stage.kind == "features":
-            _entered(program, permuted)
-        outgoing = reorder(program.run(stage, permuted), tau)
+            _entered(program, published)
+        inputs = program.layout.inputs
+        outgoing = reorder(program.run(stage, {n: scattered(a, tau, inputs) for n, a in published.items()}), tau)
     else:
         outgoing = program.run(stage)
     words, frac_bits = revealed_words(outgoing)
@@ -198,17 +207,17 @@ def _published(holder: ShareHolder, step: int, sealed: bytes) -> tuple[dict[str,
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
         names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
-        outcome = holder.station.kept("outcome")
-        sorter = OutcomeHolder(holder.key, outcome["time"], outcome["event"], outcome["stratum"])
-        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}, sorter.tau
+        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}, _sorter(holder).tau
     published = holder.unseal(holder.plan.holders[-1], sealed, f"published|{step}")
-    return published, as_indices(published.pop("tau").low if "tau" in published else np.zeros(0))
+    return published, as_places(
+        published.pop("tau").low if "tau" in published else np.zeros(0), layout(holder.plan).inputs
+    )
 
 
 def _entered(program: Program, published: dict[str, Wide]) -> None:
-    for name in ("d", "0.0/reciprocal"):
+    for name in [entry for entry in ("d", START, WEIGHT) if entry in published]:
         shape, bits = program.entry(name)
-        public = published[name]
+        public = published.pop(name)
         program.wires[name] = program.engine.entered(name, program.layout.owner, public, shape, bits)
 
 

@@ -11,14 +11,13 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, Layout
-
-START = "0.0/reciprocal"
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, WEIGHT, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Stage:
     Parameters
     ----------
     kind : str
-        "features", "relative_risk", "combine", "weigh", "refine", "last" or "information".
+        "features", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last" or "information".
     step, version : int
         Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
     source : str
@@ -77,7 +76,7 @@ class Program:
     def get(self, name: str) -> Wire:
         """Return a wire; the dealer recalls the masks of earlier rounds."""
         if name not in self.wires and isinstance(self.engine, Dealer):
-            if name in ("d", START):
+            if name in ("d", START, WEIGHT):
                 shape, bits = self.entry(name)
                 return self.engine.entered(name, self.layout.owner, None, shape, bits)
             return self.engine.recall(name, *formulas.opening(self.layout, name))
@@ -86,8 +85,9 @@ class Program:
         return self.wires[name]
 
     def entry(self, name: str) -> tuple[tuple[int, ...], int]:
-        """Return shape and fractional bits of what the outcome holder enters: events, or the first reciprocals."""
-        return ((self.layout.rows, 1), 0) if name == "d" else ((self.layout.rows, 3), RECIPROCAL_BITS)
+        """Return shape and fractional bits of what the outcome holder enters: events, first reciprocals, weights."""
+        rows = self.layout.rows
+        return {"d": ((rows, 1), 0), START: ((rows, 3), RECIPROCAL_BITS), WEIGHT: ((rows, 1), RISK_BITS)}[name]
 
     def receive(self, name: str, public: Wide | None) -> None:
         """Turn an opening into a wire."""
@@ -109,6 +109,7 @@ class Program:
             "features": self._features,
             "relative_risk": self._relative_risk,
             "combine": self._combine,
+            "weigh_start": self._weigh_start,
             "weigh": self._weigh,
             "refine": self._refine,
             "last": self._last,
@@ -116,12 +117,12 @@ class Program:
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
-        shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
+        shape, bits = (self.layout.inputs, 1), self.layout.factor_bits()
         names = [f"{stage.step}.0/factor{index}" for index in range(self.layout.factors)]
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
     def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        shape = (self.layout.rows, self.layout.features)
+        shape = (self.layout.inputs, self.layout.features)
         own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
         return Outgoing({"x": self.engine.lifted(own)})
 
@@ -133,6 +134,9 @@ class Program:
 
     def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         return Outgoing({f"{stage.step}.0/w": formulas.combined(self.engine, self.layout, stage.step, self.get)})
+
+    def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({"0.0/y": formulas.weighted_features(self.engine, 0, self.get)})
 
     def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         refined = self._refine(stage, permuted).opened
@@ -166,8 +170,15 @@ class Program:
         return Outgoing({}, revealed)
 
 
+def scattered(array: Wide, places: npt.NDArray[np.intp], inputs: int) -> Wide:
+    """Return published rows at their places in the dealer's order, zeros elsewhere."""
+    full = Wide.zeros((inputs, *array.shape[1:]))
+    full.high[places], full.low[places] = array.high, array.low
+    return full
+
+
 def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
-    """Bring opened shares from the dealer's order of the rows into the outcome holder's (secret) one."""
+    """Bring opened shares from the dealer's order of the inputs into the outcome holder's (secret) one of the rows."""
     return Outgoing({name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed)
 
 

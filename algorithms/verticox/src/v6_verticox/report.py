@@ -50,7 +50,7 @@ def model_json(
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
         "offset": offset,
         "baseline": baseline_json(prepared, hazard),
-        "records": prepared.plan.rows,
+        "records": prepared.plan.records,
         "events": outcome.events,
     }
 

@@ -25,9 +25,10 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .shared_newton import RECIPROCAL_BITS
+from .shared_newton import RECIPROCAL_BITS, RISK_BITS, START, WEIGHT
 
 Integers = npt.NDArray[np.intp]
+Vector = npt.NDArray[np.float64]
 
 
 def masked_input(key: bytes, name: str, values: Wide) -> Wide:
@@ -59,60 +60,107 @@ class OutcomeHolder:
     ----------
     key : bytes
         Shared with the dealer.
-    time : ndarray of float, (rows,)
-    event : ndarray of int, (rows,)
+    time : ndarray of float, (records,)
+    event : ndarray of int, (records,)
         1 for an event, 0 for a censored record.
-    stratum : ndarray of int, (rows,)
+    stratum : ndarray of int, (records,)
         Codes 0, 1, ... of the strata; their sizes are public, their members are not.
+    expanded : bool
+        Efron's ties: d tied events become d risk sets, in each of which every one of them has weight 1/d. So the rows are d copies
+        of each, risk sets are suffixes again, and everything else is as for Breslow's ties.
+
+    Attributes
+    ----------
+    order : ndarray of int, (rows,)
+        Place of each row among the inputs: copy * records + record.
+    tau : ndarray of int, (rows,)
+    tied, indicator, weight : ndarray of float, (rows,)
+        Events of the risk set that begins here; event (on one copy); weight.
+    sizes : ndarray of int, (strata,)
+        Rows of each stratum.
     """
 
     key: bytes
     time: npt.NDArray[np.float64]
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
+    expanded: bool = False
+    copies: int = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
+    tied: Vector = field(init=False)
+    indicator: Vector = field(init=False)
+    weight: Vector = field(init=False)
+    sizes: npt.NDArray[np.int_] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.order = np.lexsort((-self.event, self.time, self.stratum))
-        back = np.argsort(secret_order(self.key, len(self.time)), kind="stable")
+        records = len(self.time)
+        order = np.lexsort((-self.event, self.time, self.stratum))
+        time, stratum, event = self.time[order], self.stratum[order], self.event[order]
+        first = np.r_[True, (time[1:] != time[:-1]) | (stratum[1:] != stratum[:-1])]
+        block = np.cumsum(first) - 1
+        counts = np.bincount(block, weights=event)[block]
+        copy, place, start = np.zeros(records, dtype=np.intp), np.arange(records), first
+        if self.expanded:
+            place, copy, start = _copies(np.flatnonzero(first), counts.astype(np.intp), event)
+        self.copies = int(copy.max()) + 1
+        self.order = copy * records + order[place]
+        events = counts[place] if not self.expanded else np.minimum(counts[place], 1.0)
+        self.tied = np.where(start, events, 0.0)
+        self.indicator = np.where(copy == 0, event[place], 0).astype(np.float64)
+        self.weight = np.where(self.expanded & (event[place] == 1), 1.0 / np.maximum(counts[place], 1.0), 1.0)
+        self.sizes = np.bincount(stratum[place])
+        back = np.argsort(secret_order(self.key, records * self.copies), kind="stable")
         self.tau = back[self.order]
 
     def permuted(self, sent: Wide, correction: Wide) -> Wide:
-        """Return what is published, in the dealer's order of the rows; `tau` brings it into the secret order."""
-        sigma = secret_order(self.key, len(self.time))
-        return sent[sigma] + correction
+        """Return what is published: the rows in the secret order, under a mask that nobody knows."""
+        return sent[self.order] + correction[self.tau]
 
-    def tied_events(self) -> npt.NDArray[np.float64]:
-        """Return the number of events at each time, at the first row of its ties (secret order), else 0."""
-        time, stratum = self.time[self.order], self.stratum[self.order]
-        first = np.ones(len(time), dtype=bool)
-        first[1:] = (time[1:] != time[:-1]) | (stratum[1:] != stratum[:-1])
-        block = np.cumsum(first) - 1
-        counts = np.bincount(block, weights=self.event[self.order])
-        return np.where(first, counts[block], 0.0)
+    def weighted(self, values: Vector) -> Vector:
+        """Return this party's own factor, (inputs, 1), times the weights of the rows."""
+        result = values.copy()
+        result[self.order] *= self.weight[:, None]
+        return result
 
-    def entries(self, engine: Party, strata: Sequence[int]) -> dict[str, Wide]:
-        """Return the event indicators and the reciprocals at zero coefficients, masked, for the other parties."""
-        tied = self.tied_events()
-        at_risk = np.concatenate([np.arange(size, 0, -1) for size in strata])
-        first = np.stack([1.0 / at_risk, np.sqrt(tied) / at_risk, tied / at_risk], axis=1)
-        indicators = Wide.encode(self.event[self.order].astype(np.float64)[:, None], 0)
-        return {
-            "d": engine.enter("d", indicators),
-            "0.0/reciprocal": engine.enter("0.0/reciprocal", Wide.encode(first, RECIPROCAL_BITS)),
-        }
+    def at_risk(self) -> Vector:
+        """Return the risk-set sums at zero coefficients."""
+        parts = np.split(self.weight, np.cumsum(self.sizes)[:-1])
+        return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
+
+    def entries(self, engine: Party) -> dict[str, Wide]:
+        """Return event indicators, first reciprocals and weights, masked, for the other parties."""
+        at_risk = self.at_risk()
+        first = np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
+        entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
+        if self.expanded:
+            entries[WEIGHT] = Wide.encode(self.weight[:, None], RISK_BITS)
+        return {name: engine.enter(name, value) for name, value in entries.items()}
 
 
-def as_indices(values: Any) -> Integers:
-    """Return a received permutation, checked.
+def _copies(
+    starts: Integers, counts: Integers, event: npt.NDArray[np.int_]
+) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
+    """Return sorted place, copy, and whether a risk set begins, of every row after the expansion of ties."""
+    ends = np.r_[starts[1:], len(event)]
+    places, copies, begins = [], [], []
+    for start, end in zip(starts, ends, strict=True):
+        tied = int(counts[start])
+        places += [np.tile(np.arange(start, start + tied), tied), np.arange(start + tied, end)]
+        copies += [np.repeat(np.arange(tied), tied), np.zeros(end - start - tied, dtype=np.intp)]
+        begins += [np.tile(np.arange(tied) == 0, tied), np.zeros(end - start - tied, dtype=bool)]
+    return np.concatenate(places), np.concatenate(copies), np.concatenate(begins)
+
+
+def as_places(values: Any, inputs: int) -> Integers:
+    """Return received places, checked.
 
     Raises
     ------
     ValueError
-        When it is none.
+        When they are not distinct, or too large.
     """
     order = np.asarray(values).astype(np.intp)
-    if not np.array_equal(np.sort(order), np.arange(order.size)):
+    if order.size == 0 or np.unique(order).size != order.size or order.min() < 0 or order.max() >= inputs:
         raise ValueError("a permutation is damaged")
     return order

@@ -79,9 +79,9 @@ def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
     if station.has_data or station.aggregator == station.organization:
         raise MessageError("the helper must hold no data and must not run the central function")
     owner = station.channel.key(plan.holders[-1], PURPOSE)
-    masks = expand_wide(owner, f"residuals|{step}", (plan.rows, step + 1))
+    masks = expand_wide(owner, f"residuals|{step}", (plan.records, step + 1))
     parts = [
-        expand_wide(columns_key(station, member), "columns", (plan.rows, width)).transposed_product(masks)
+        expand_wide(columns_key(station, member), "columns", (plan.records, width)).transposed_product(masks)
         for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
         if width
     ]
@@ -147,7 +147,7 @@ def _opened_columns(holder: ShareHolder, request: ResidualRequest) -> Wide:
             continue
         if member in request.columns:
             columns = holder.unseal(member, request.columns[member], "columns")["columns"]
-            if columns.shape != (request.plan.rows, width):
+            if columns.shape != (request.plan.records, width):
                 raise MessageError("opened columns have another shape than they must; the job stops")
             holder.once(f"columns|{member}", {"": columns})
         parts.append(Wide.from_words(holder.station.kept(f"columns|{member}")["0"]))

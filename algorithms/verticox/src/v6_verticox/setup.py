@@ -72,6 +72,8 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         list(parties.stations),
         helper,
         options.id_column,
+        options.ties,
+        options.solver == "private_newton" and options.ties == "efron",
     )
     rows, orders = aligned(federation, question)
     requests = {
@@ -119,7 +121,10 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
     outcome = replies[owner].outcome
     assert outcome is not None
     widths = [len(replies[member].scales) for member in holders]
-    plan = Plan(holders, widths, question.helper, involved.pop(), outcome.strata)
+    rows = sum(outcome.strata)
+    plan = Plan(
+        holders, widths, question.helper, rows, outcome.strata, involved.pop(), outcome.copies, question.expanded
+    )
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
     return Prepared(plan, labels_in_order, scales, outcome, question)

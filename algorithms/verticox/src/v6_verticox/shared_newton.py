@@ -29,6 +29,8 @@ RECIPROCAL_BITS = 34
 FACTOR_BITS = {1: 40, 2: 36, 3: 28}
 MOST_FACTORS = 3
 COEFFICIENT_BITS = 5
+START = "0.0/reciprocal"
+WEIGHT = "0.0/w"
 
 Get = Callable[[str], Wire]
 
@@ -46,6 +48,10 @@ class Layout:
         Rows of each stratum, in the secret order.
     owner : int
         Position of the outcome holder among the share holders (the last one).
+    inputs : int
+        Rows that every party enters: records times copies; `rows` of them are used.
+    weighted : bool
+        Whether rows have weights (Efron's ties).
     """
 
     rows: int
@@ -53,6 +59,8 @@ class Layout:
     factors: int
     strata: tuple[int, ...]
     owner: int
+    inputs: int
+    weighted: bool
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
@@ -149,7 +157,7 @@ class Level:
 
 def last_level(engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, get: Get) -> Level:
     """Return what follows from the wires of w x and of (r, t, q)."""
-    weighted = get(f"{step}.0/y") if step else get("x")
+    weighted = get(f"{step}.0/y") if step or layout.weighted else get("x")
     hazard = reciprocal.columns([2]).apply(layout.prefix)
     explained = engine.inner(f"{label}/explained", hazard, weighted)
     observed = engine.inner(f"{label}/observed", get("d"), get("x"))

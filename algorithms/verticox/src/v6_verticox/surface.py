@@ -23,8 +23,8 @@ from .messages import (
     StageRequest,
 )
 from .newton import NEWTON, Gradient
-from .program import START
 from .setup import Prepared
+from .shared_newton import START
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3
@@ -58,11 +58,14 @@ class FederatedSurface:
         self._previous = ""
 
     def start(self) -> Gradient:
-        """Evaluate at zero coefficients: five rounds."""
+        """Evaluate at zero coefficients: five rounds (six with expanded ties)."""
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
+        if self.plan.expanded:
+            stages.insert(1, _info("weigh_start", 0))
         permuted = self._enter(0, stages)
         self._stage(stages[0], permuted)
-        revealed = self._stage(stages[1])
+        for stage in stages[1:-1]:
+            revealed = self._stage(stage)
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
     def evaluate(self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]]) -> Gradient:
@@ -120,7 +123,7 @@ class FederatedSurface:
         for member, width in zip(plan.holders, plan.widths, strict=True):
             own = [float(value) for value in self._coefficients[start : start + width]]
             start += width
-            if width:
+            if width or (step and plan.expanded and member == plan.holders[-1]):
                 requests[member] = EnterRequest(plan, step, own if step else [], [], True)
         entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
