@@ -12,7 +12,7 @@ from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
-from v6_dp_naive_bayes import gossip, robust
+from v6_dp_naive_bayes import baselines, gossip, robust
 from v6_dp_naive_bayes.model import UNITS, Plan, add, finalise, merge, plan_of, summarise
 
 DOMAIN = {
@@ -181,3 +181,36 @@ def test_sums_are_counted_in_units_of_a_public_range():
     model = finalise(plan, np.concatenate([counts.values, first.values, second.values]), 1)
     assert isinstance(model.features["age"], Gaussian)
     assert model.features["age"].moments()[0][1] == pytest.approx(50)
+
+
+@pytest.mark.parametrize("statistics", ["histogram", "gaussian"])
+def test_the_baselines_come_near_one_another_with_a_large_budget(pooled, statistics):
+    plan = make_plan(statistics, CountNoise("local", 1e5))
+    encoded = plan.columns.schema.encode(pooled)
+    plain = baselines.vanilla(plan, encoded)
+    reference = fit_model(plan.columns.schema, "class", encoded, statistics, 10)
+    assert np.allclose(plain.predict_proba(pooled), reference.predict_proba(pooled), atol=1e-3)
+    for private in (baselines.centralized, baselines.vaidya):
+        agreement = np.mean(private(plan, encoded).predict(pooled) == plain.predict(pooled))
+        assert agreement > 0.9
+
+
+def test_the_baselines_are_ruined_by_a_tiny_budget(pooled):
+    plan = make_plan("gaussian", CountNoise("local", 1e-3))
+    encoded = plan.columns.schema.encode(pooled)
+    plain = baselines.vanilla(plan, encoded).predict(pooled)
+    for private in (baselines.centralized, baselines.vaidya):
+        agreements = [np.mean(private(plan, encoded).predict(pooled) == plain) for _ in range(9)]
+        assert np.median(agreements) < 0.9
+
+
+def test_central_functions_stay_short():
+    import ast
+    import inspect
+
+    from v6_dp_naive_bayes import central
+
+    for node in ast.walk(ast.parse(inspect.getsource(central))):
+        if isinstance(node, ast.FunctionDef):
+            body = [part for part in node.body if not isinstance(part, ast.Expr)]
+            assert body[-1].end_lineno - body[0].lineno < 40

@@ -43,6 +43,9 @@ def update_result(
         )
     provenance = {**before.provenance, "releases": [*earlier, _release(federation, plan, stations)]}
     result = _result(federation, replace(model, provenance=provenance), plan, stations, "sum")
+    if result["privacy"]["differentially_private"]:
+        text = "; rows that were in the model before keep the budgets listed in model.provenance.releases"
+        result["privacy"]["composition"] += text
     if not all(isinstance(entry, dict) and entry.get("private") for entry in earlier):
         reason = "the model that was updated is not differentially private"
         result["privacy"] = {**result["privacy"], "differentially_private": False, "reason": reason}

@@ -178,6 +178,7 @@ def evaluate_model(
     vector = signed(summed, curves * 2 * bins + classes**2 + 2 * metrics.CALIBRATION_BINS + 1)
     tallies = metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / LOSS_UNITS, classes, bins)
     scores = metrics.scores_of(tallies)
+    scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem("no row of the stations has a known label; check the label's column and domain")
     confusion = {"confusion": tallies.confusion, "classes": list(classifier.schema[classifier.label].categories or ())}
