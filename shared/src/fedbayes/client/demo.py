@@ -154,6 +154,8 @@ def execute(out: Path, repeats: int, epsilon: float) -> None:
     """
     from rich.console import Console
 
+    from ..federation.embedded.processes import processes
+
     began = time.monotonic()
     hospitals = out / "hospitals"
     try:
@@ -161,6 +163,7 @@ def execute(out: Path, repeats: int, epsilon: float) -> None:
     except OSError as problem:
         raise UsageProblem(f"--out: {out} cannot be written ({problem.strerror}); choose another folder") from None
     console = Console(stderr=True)
+    processes()  # the embedded host imports what containers need while scikit-learn is imported here
     records = load()
     console.print(f"{len(records)} records, {len(SHARES)} hospitals, epsilon {epsilon:g}", highlight=False)
     result, table = _repeat(records, hospitals, repeats, epsilon, console)

@@ -28,40 +28,38 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     entries = model["coefficients"]
     rows = [[_cell(name, entry.get(name)) for name, _ in COLUMNS] for entry in entries]
     ratios = ", ".join(f"{entry['feature']} {float(entry['hazard_ratio']):.2f}" for entry in entries)
-    content = [
-        html.table(
-            "Coefficients; interval of the coefficient",
-            [name for _, name in COLUMNS],
-            rows,
-            numeric=tuple(range(1, len(COLUMNS))),
-        ),
+    headers = [name for _, name in COLUMNS]
+    return [
+        html.table("Coefficients; interval of the coefficient", headers, rows, numeric=tuple(range(1, len(COLUMNS)))),
         html.picture(
             to_svg(forest(model)), f"Forest plot of hazard ratios: {ratios}.", "Hazard ratios with 95 % intervals."
         ),
+        *_survival(model),
+        *_facts(model),
     ]
+
+
+def _survival(model: Mapping[str, Any]) -> list[str]:
     baselines = baselines_of(model)
-    if baselines:
-        curves = _profiles(entries) if "" in baselines else {}
-        who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
-        told = f"Survival over time of {who}" + (
-            ", and with each of the strongest features raised by one unit." if curves else "."
-        )
-        content.append(html.picture(to_svg(survival_curves(model, {"baseline": 0.0, **curves})), told))
+    if not baselines:
+        return []
+    curves = _profiles(model["coefficients"]) if "" in baselines else {}
+    who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
+    told = f"Survival over time of {who}" + (
+        ", and with each of the strongest features raised by one unit." if curves else "."
+    )
+    return [html.picture(to_svg(survival_curves(model, {"baseline": 0.0, **curves})), told)]
+
+
+def _facts(model: Mapping[str, Any]) -> list[str]:
     test = model.get("likelihood_ratio_test")
+    tests = []
     if isinstance(test, Mapping):
-        content.append(
-            html.table(
-                "Likelihood-ratio test against no effect",
-                [title(name) for name in test],
-                [[number(value) for value in test.values()]],
-            )
-        )
-    facts = [
-        (title(name), number(value, 6))
-        for name, value in model.items()
-        if is_plain(value) and value is not None and name not in ("format", "kind")
-    ]
-    return [*content, html.table("", ("Name", "Value"), facts)] if facts else content
+        values = [number(value) for value in test.values()]
+        tests = [html.table("Likelihood-ratio test against no effect", [title(name) for name in test], [values])]
+    plain = {name: value for name, value in model.items() if is_plain(value) and value is not None}
+    facts = [(title(name), number(value, 6)) for name, value in plain.items() if name not in ("format", "kind")]
+    return [*tests, html.table("", ("Name", "Value"), facts)] if facts else tests
 
 
 def _cell(name: str, value: Any) -> str:
