@@ -175,3 +175,17 @@ def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tm
             assert all(not body["delivery"]["orders"] for body in bodies if "delivery" in body)
             sizes.append([(entry["function"], len(entry["result"]["sealed"])) for entry in entries])
     assert sizes[0] == sizes[1]
+
+
+def test_united_records_that_two_stations_hold_are_refused(table, tmp_path):
+    parties = {}
+    for name, frame in {"north": table[["id", "a"]], "south": table[["id", "a", "c"]]}.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv"}
+    domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
+    arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "records": "union", "domain": domain}
+    with (
+        EmbeddedFederation(parties, helpers=["helper"]) as federation,
+        pytest.raises(errors.ArgumentError, match="same column"),
+    ):
+        federation.run("vertical_toy", "run_tables", arguments)

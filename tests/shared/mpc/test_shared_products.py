@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from fedbayes.mpc import replicated, ring
+from fedbayes.mpc import factors, replicated, ring, subset_shares
 from fedbayes.mpc import shared_products as products
 
 ROWS = 400
@@ -30,10 +30,10 @@ class Dealer:
         self.factors, self.openings, self.parts, self.wholes = {}, {}, {p: {} for p in self.parties}, {}
         self.data = {}
         for party, matrix in data.items():
-            factor = products.Factor(f"f{party}", (party,), matrix.shape[1] - 1, True)
+            factor = factors.Factor(f"f{party}", (party,), matrix.shape[1] - 1, True)
             values = matrix[:, :-1].astype(dtype)
-            opening = products.open_values(values, self.keys[party], factor)
-            self.add(factor, products.complete_opening(opening, factor), matrix)
+            opening = factors.open_values(values, self.keys[party], factor)
+            self.add(factor, factors.complete_opening(opening, factor), matrix)
 
     def add(self, factor, opening, matrix):
         self.factors[factor.name] = factor
@@ -41,7 +41,7 @@ class Dealer:
         self.data[factor.name] = matrix
         whole = np.zeros_like(opening)
         for holder in factor.holders:
-            part = products.mask_part(self.keys[holder], factor, len(opening), opening.dtype)
+            part = factors.mask_part(self.keys[holder], factor, len(opening), opening.dtype)
             self.parts[holder][factor.name] = part
             whole = whole + part
         self.wholes[factor.name] = whole
@@ -55,18 +55,18 @@ class Dealer:
         return products.HelperSide(self.keys, self.factors, self.wholes)
 
     def multiply(self, name, left, right):
-        factor = products.product_factor(name, self.factors[left], self.factors[right])
+        factor = factors.product_factor(name, self.factors[left], self.factors[right])
         pieces = [self.side(party).product_part(factor, left, right) for party in factor.holders]
         pieces.append(self.helper().product_part(factor, left, right))
         opening = sum(pieces[1:], pieces[0])
-        matrix = products.row_products([self.data[left], self.data[right]])
-        self.add(factor, products.complete_opening(opening, factor), matrix)
+        matrix = factors.row_products([self.data[left], self.data[right]])
+        self.add(factor, factors.complete_opening(opening, factor), matrix)
         return pieces
 
     def deal(self, tables):
         dealt = {party: {} for party in self.parties}
         for table in tables:
-            for correction in products.corrections_for(table, self.parties):
+            for correction in subset_shares.corrections_for(table, self.parties):
                 dealt[correction.receiver][correction.subset] = self.helper().correction(correction)
         return dealt
 
@@ -125,9 +125,9 @@ def test_fixed_point_columns_multiply_in_the_larger_ring():
     left, right = draw.normal(size=(ROWS, 2)), draw.normal(size=(ROWS, 1))
     engine = dealer([2, 2], dtype=np.uint64)
     for party, values in ((1, left), (2, right)):
-        factor = products.Factor(f"x{party}", (party,), values.shape[1])
+        factor = factors.Factor(f"x{party}", (party,), values.shape[1])
         encoded = ring.lower(np.rint(values * 2.0**20).astype(np.int64), np.uint64)
-        engine.add(factor, products.open_values(encoded, engine.keys[party], factor), encoded)
+        engine.add(factor, factors.open_values(encoded, engine.keys[party], factor), encoded)
     answer = engine.ask([("x1", "x2")])[0][0] / 2.0**40
     assert np.allclose(answer, left.T @ right, atol=ROWS * 2.0**-18)
 
@@ -166,8 +166,8 @@ def test_the_same_question_in_another_round_is_padded_afresh():
 
 def test_the_choice_between_tree_and_subset_shares_follows_the_size():
     small, large = [2] * 8, [2] * 8
-    assert products.subset_seconds([1] * 8, 10_000, 8) < products.tree_seconds([1] * 8, 10_000, 8)
-    assert products.subset_seconds(small, 10**6, 8) > products.tree_seconds(large, 10**6, 8)
+    assert subset_shares.subset_seconds([1] * 8, 10_000, 8) < subset_shares.tree_seconds([1] * 8, 10_000, 8)
+    assert subset_shares.subset_seconds(small, 10**6, 8) > subset_shares.tree_seconds(large, 10**6, 8)
 
 
 class Replicated:
@@ -178,7 +178,7 @@ class Replicated:
         self.neighbors = [{q: pair[min(p, q), max(p, q)] for q in range(3) if q != p} for p in range(3)]
         self.factors, self.shares, self.data = {}, [{}, {}, {}], {}
         for index, matrix in enumerate(matrices):
-            factor = products.Factor(f"f{index}", (index,), matrix.shape[1] - 1, True)
+            factor = factors.Factor(f"f{index}", (index,), matrix.shape[1] - 1, True)
             keys = {1: bytes([index, 1] * 16), 2: bytes([index, 2] * 16)}
             values = matrix[:, :-1].astype(dtype)
             shares = {0: replicated.share_values(values, factor, keys)}
@@ -195,9 +195,9 @@ class Replicated:
         return [replicated.ComputingSide(p, self.neighbors[p], self.factors, self.shares[p]) for p in range(3)]
 
     def multiply(self, name, left, right):
-        factor = products.product_factor(name, self.factors[left], self.factors[right])
+        factor = factors.product_factor(name, self.factors[left], self.factors[right])
         parts = {(p + 2) % 3: side.product_part(factor, left, right) for p, side in enumerate(self.sides())}
-        self.add(factor, parts, products.row_products([self.data[left], self.data[right]]))
+        self.add(factor, parts, factors.row_products([self.data[left], self.data[right]]))
 
     def ask(self, tables, batch="1"):
         shares = [side.answers(tables, batch) for side in self.sides()]

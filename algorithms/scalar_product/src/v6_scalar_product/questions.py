@@ -8,11 +8,12 @@ from typing import Any
 from fedbayes.federation import Federation, arguments, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import open_parties
-from fedbayes.federation.vertical.central import locate, reveals_of, setup_of
+from fedbayes.federation.vertical.central import locate
+from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
-from fedbayes.federation.vertical.states import check_condition
-from fedbayes.mpc.shared_products import MOST_FACTORS, subset_seconds, tree_seconds
+from fedbayes.federation.vertical.roles import reveals_of, setup_of
+from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
 MOST_CONDITIONS = 100
 EXPECTED_ROWS = 100_000

@@ -21,9 +21,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.mpc.factors import Factor, inner_product, row_products
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray, negate
-from fedbayes.mpc.shared_products import Factor, Table, inner_product, row_products
+from fedbayes.mpc.subset_shares import Table
 
 COMPUTING = 3
 Shares = dict[int, RingArray]
@@ -104,6 +105,13 @@ class ComputingSide:
         first, second = (self.place + 1) % COMPUTING, (self.place + 2) % COMPUTING
         x, y = self._shares[left], self._shares[right]
         return [(x[first], y[first] + y[second]), (x[second], y[first])]
+
+    def row_share(self, name: str) -> RingArray:
+        """Return an additive share of a factor's rows, (rows, states): those of the three computing parties add up to it.
+
+        **Reveals** nothing while it stays here; a linear function of it may leave under a further mask only.
+        """
+        return self._shares[name][(self.place + 1) % COMPUTING]
 
     def _zero(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
         """Return this party's part of a pseudo-random sharing of zero."""

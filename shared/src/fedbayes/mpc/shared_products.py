@@ -24,144 +24,17 @@ References
 """
 
 import hashlib
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbayes.mpc import ring
+from fedbayes.mpc.factors import Factor, inner_product, row_products
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
-
-Table = tuple[str, ...]
-"""Names of the factors of one question, in the order of the answer's axes."""
-MOST_FACTORS = 8
-ROUND_SECONDS = 3.3
-BYTES_PER_SECOND = 8e6
-FEW_CELLS = 4
-"""Up to this many cells, elementwise products beat a matrix product by limbs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """One shared matrix.
-
-    Attributes
-    ----------
-    name : str
-        Unique in the job: masks follow from it.
-    holders : tuple of int
-        Parties whose keys make the mask, ascending.
-    width : int
-        Columns that travel.
-    complete : bool
-        Whether one more column follows from the others because every row sums to one (indicator matrices).
-    """
-
-    name: str
-    holders: tuple[int, ...]
-    width: int
-    complete: bool = False
-
-    @property
-    def states(self) -> int:
-        """Number of columns in use."""
-        return self.width + int(self.complete)
-
-
-def product_factor(name: str, left: Factor, right: Factor) -> Factor:
-    """Return the factor of the row-wise product: its states are the pairs of states, the right one fastest."""
-    complete = left.complete and right.complete
-    holders = tuple(sorted({*left.holders, *right.holders}))
-    return Factor(name, holders, left.states * right.states - int(complete), complete)
-
-
-def complete_opening(opening: RingArray, factor: Factor) -> RingArray:
-    """Return the opening (rows, states): the last column is one minus the others where it did not travel."""
-    if not factor.complete:
-        return opening
-    last = np.ones(len(opening), dtype=opening.dtype) - opening.sum(axis=1, dtype=opening.dtype)
-    return np.column_stack([opening, last])
-
-
-def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.uint32) -> RingArray:
-    """Return one holder's part of a mask, (rows, states) of the ring.
-
-    Parameters
-    ----------
-    key : bytes
-        The key of this holder and the helper.
-    factor : Factor
-        Whose mask.
-    rows : int
-        Rows as they were opened.
-    dtype : dtype
-        The ring the factor was opened in.
-    """
-    part = expand(key, f"mask|{factor.name}", (rows, factor.width), dtype)
-    if not factor.complete:
-        return part
-    last = ring.negate(part.sum(axis=1, dtype=part.dtype))
-    return np.column_stack([part, last])
-
-
-def open_values(values: RingArray, key: bytes, factor: Factor) -> RingArray:
-    """Return this holder's part of an opening: its values (rows, width) minus its part of the mask.
-
-    **Reveals** nothing without the key: uniform over the ring.
-    """
-    masked: RingArray = values - expand(key, f"mask|{factor.name}", values.shape, values.dtype)
-    return masked
-
-
-def row_products(matrices: Sequence[RingArray]) -> RingArray:
-    """Return the row-wise Kronecker product: (rows, product of the widths), the last factor fastest."""
-
-    def pair(left: RingArray, right: RingArray) -> RingArray:
-        joint: RingArray = (left[:, :, None] * right[:, None, :]).reshape(len(left), -1)
-        return joint
-
-    return reduce(pair, matrices)
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """Row-wise shares of the product of several masks: `padder` expands its share, `receiver` is sent the rest."""
-
-    subset: Table
-    padder: int
-    receiver: int
-
-
-def corrections_for(table: Table, parties: Sequence[int]) -> list[Correction]:
-    """Return the corrections that a table over three or more factors needs, for subset shares."""
-    ordered = sorted(parties)
-    found = []
-    for size in range(2, len(table)):
-        for subset in combinations(table, size):
-            turn = zlib.crc32("|".join(subset).encode()) % len(ordered)
-            found.append(Correction(subset, ordered[turn], ordered[(turn + 1) % len(ordered)]))
-    return found
-
-
-def subset_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
-    """Return the estimated cost of subset shares: the corrections' transport, dealt along with the alignment."""
-    columns = sum(int(np.prod(subset)) for size in range(2, len(widths)) for subset in combinations(widths, size))
-    return columns * rows * item_bytes * (1.0 + 1.0 / parties) / BYTES_PER_SECOND
-
-
-def tree_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
-    """Return the estimated cost of a multiplication tree: its openings' transport and its rounds."""
-    level, columns, rounds = [int(width) for width in widths], 0, 0
-    while len(level) > 2:
-        merged = [int(np.prod(level[i : i + 2])) for i in range(0, len(level), 2)]
-        columns += sum(merged[: len(level) // 2])
-        level, rounds = merged, rounds + 1
-    return rounds * ROUND_SECONDS + 3 * columns * rows * item_bytes * parties / BYTES_PER_SECOND
+from fedbayes.mpc.subset_shares import Correction, Table, correction_pad, corrections_for
 
 
 class DataSide:
@@ -370,11 +243,6 @@ def answer_pad(key: bytes, tables: Sequence[Table], batch: str, size: int, dtype
     return expand(key, f"answers|{batch}|{questions}", size, dtype)
 
 
-def correction_pad(key: bytes, subset: Table, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
-    """Return the padder's row-wise share of a product of masks."""
-    return expand(key, f"subset|{'|'.join(subset)}", shape, dtype)
-
-
 def split_answers(
     total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]
 ) -> list[npt.NDArray[np.int64]]:
@@ -405,13 +273,3 @@ def _pair_blocks(
         for index in members:
             found[index] = np.ascontiguousarray(columns[tables[index][1]]).reshape(-1)
     return found
-
-
-def inner_product(left: RingArray, right: RingArray) -> RingArray:
-    """Return left' @ right in the ring, for matrices (rows, p) and (rows, q)."""
-    if left.shape[1] * right.shape[1] > FEW_CELLS:
-        return ring.matmul(left.T, right)
-    sums = [
-        [(left[:, i] * right[:, j]).sum(dtype=left.dtype) for j in range(right.shape[1])] for i in range(left.shape[1])
-    ]
-    return np.array(sums, dtype=left.dtype)

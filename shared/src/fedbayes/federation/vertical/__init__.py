@@ -27,8 +27,9 @@ Roles: every organization with the task's data is a *data station*; the *helper*
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
 """
 
-from .central import SecureTables, choose_helper, open_parties
+from .central import SecureTables
 from .partials import partial_extend, partial_match, partial_submit, partial_tables
+from .roles import choose_helper, open_parties
 from .states import ColumnStates
 from .suppression import suppress
 

@@ -3,67 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .. import arguments
-from ..errors import ArgumentError, ThresholdError
+from ..errors import ArgumentError
 from ..rounds import Federation, Parties
-from .engine import MOST_BYTES, NO_HELPER, ROUND_BYTES, Engine, choose_helper
-from .messages import Setup, Wanted
+from .engine import MOST_BYTES, ROUND_BYTES, Engine
+from .messages import Wanted
 from .opening import factor_name
 from .planning import Columns, Planner
-from .states import ColumnStates, check_bins
+from .roles import reveals_of, setup_of
+from .states import ColumnStates
 
-__all__ = ["SecureTables", "choose_helper", "open_parties", "setup_of"]
-
-RECORDS = ("intersection", "union")
 Counts = npt.NDArray[np.int64]
-
-
-def open_parties(
-    federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
-) -> Parties:
-    """Open the channel among the organizations asked for and the helper that is named. One round."""
-    if organizations is not None and helper not in (None, NO_HELPER):
-        listed = federation.resolve(organizations)
-        chosen = federation.resolve([helper], "helper")[0]
-        return federation.open_channel(sorted({*listed, chosen}))
-    return federation.open_channel(organizations)
-
-
-def setup_of(
-    federation: Federation,
-    parties: Parties,
-    id_column: str,
-    helper: int | str | None = None,
-    records: str = "intersection",
-    domain: dict[str, Any] | None = None,
-    bins: Any = "quantile",
-    missing_state: bool = False,
-) -> Setup:
-    """Return the roles of a job, checked.
-
-    Raises
-    ------
-    ArgumentError, PlacementError
-        Naming the argument and the remedy.
-    ThresholdError
-        When fewer than two organizations hold data.
-    """
-    arguments.check_name("id_column", id_column)
-    arguments.check_choice("records", records, RECORDS)
-    if len(parties.stations) < 2:
-        raise ThresholdError("private products need two or more organizations with data; include more of them")
-    chosen = choose_helper(federation, parties, helper)
-    rules = check_bins(bins)
-    known = arguments.check_mapping("domain", domain, optional=True) or {}
-    union = records == "union"
-    if union and not chosen:
-        raise ArgumentError("records: a union needs a helper; name an organization without data")
-    return Setup(chosen, list(parties.stations), id_column, union, known, rules, missing_state or union)
 
 
 class SecureTables:
@@ -88,9 +44,11 @@ class SecureTables:
         self.rows = engine.rows
         self.minimum_count = engine.minimum_count
         self._bits = 32 if noisy else 0
+        self._overlaps_asked = False
         self._planner = Planner({name: states.owners for name, states in columns.items()})
         for info in engine.factors.values():
-            self._planner.add(tuple(info.columns), info.name)
+            if info.columns:
+                self._planner.add(tuple(info.columns), info.name)
 
     @classmethod
     def open(
@@ -149,7 +107,8 @@ class SecureTables:
         engine.match()
         described = {member: reply.described for member, reply in replies.items()}
         if setup.union:
-            described = {int(member): entry for member, entry in engine.extend({}, wanted, 32).items()}
+            asked = [*wanted, Wanted("presence", [])]
+            described = {int(member): entry for member, entry in engine.extend({}, asked, 32).items()}
         return cls(federation, engine, _states(federation, owners, described), noisy)
 
     def tables(
@@ -191,13 +150,24 @@ class SecureTables:
             self._open(level)
         asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        answers = dict(
-            zip(unique, self.engine.ask(unique, self._bits, epsilon, honest_fraction, last=last), strict=True)
-        )
+        overlaps = self._overlaps() if epsilon is None else []
+        found = self.engine.ask([*unique, *overlaps], self._bits, epsilon, honest_fraction, last=last)
+        if any(int(both.sum()) for both in found[len(unique) :]):
+            raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
+        answers = dict(zip(unique, found[: len(unique)], strict=True))
         return [
             self._arranged(answers[names], parts, tuple(question))
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
         ]
+
+    def _overlaps(self) -> list[tuple[str, str]]:
+        """Return, for united records and once a job, the pairs of stations whose common records must be none."""
+        if not self.engine.setup.union or self._overlaps_asked:
+            return []
+        self._overlaps_asked = True
+        shared = {pair for states in self.columns.values() for pair in combinations(states.owners, 2)}
+        names = {member: factor_name("presence", [], member) for member in self.engine.setup.stations}
+        return [(names[first], names[second]) for first, second in sorted(shared)]
 
     def joint(self, groups: Sequence[Sequence[str]]) -> list[tuple[Columns, str]]:
         """Open the joint states of every group of columns as one factor; one round for each level that is not open yet.
@@ -272,24 +242,6 @@ class SecureTables:
         found = [name for name, states in self.columns.items() if not states.public]
         states = f"; the states found in the data of: {', '.join(sorted(found))}" if found else ""
         return reveals_of(self.engine.setup, states)
-
-
-def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
-    """Return the statement of what each role of the private products learns."""
-    if not setup.helper:
-        return {
-            "central": f"the tables asked for, the number of records, which station holds which column{states}",
-            "stations": "which of its own records are common to all, the number of rows of each station, which places of the others' "
-            "shuffled lists belong together; of values uniform shares only",
-            "assumption": "no two of the first three stations collude: two of them could rebuild all data",
-        }
-    members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
-    return {
-        "central": f"the tables asked for, the number of records, which station holds which column{states}",
-        "stations": f"{members}, and the number of rows of each station; of values uniform numbers only",
-        "helper": "the number of rows of each station, of common records, and the list of tables; nothing that depends on a value",
-        "assumption": "the helper colludes neither with a station nor with the organization that runs central: it and either could rebuild the data",
-    }
 
 
 def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:

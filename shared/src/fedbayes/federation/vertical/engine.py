@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...mpc import factors
 from ...mpc import shared_products as products
 from ...mpc.replicated import COMPUTING
 from ...mpc.secure_sum import reconstruct
+from ...mpc.subset_shares import Table
 from ..codec import Message
-from ..errors import ArgumentError, PlacementError, StationError, ThresholdError
-from ..rounds import Federation, Parties
+from ..errors import ArgumentError, StationError, ThresholdError
+from ..rounds import Federation
 from .messages import (
     Delivery,
     ExtendReply,
@@ -32,57 +34,12 @@ from .messages import (
 )
 from .workspace import DTYPES, factor
 
-NO_HELPER = "none"
 SMALL_RING_ROWS = 1 << 15
 LARGE_RING_ROWS = 1 << 31
 MOST_CELLS = 20_000_000
 ROUND_BYTES = 150_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000
-
-
-def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
-    """Return the organization that serves as commodity server, 0 for none.
-
-    Parameters
-    ----------
-    federation : Federation
-        The job.
-    parties : Parties
-        Who takes part.
-    helper : int, str or None
-        An organization by id or name; None takes the first one without data, "none" does without (three stations or more).
-
-    Raises
-    ------
-    PlacementError
-        If it holds data of the task or runs central, as its masks together with what either sees are the data.
-    ArgumentError
-        If it does not take part, or nobody without data does.
-    """
-    if helper == NO_HELPER:
-        if len(parties.stations) < COMPUTING:
-            raise ThresholdError("helper: none needs three or more organizations with data; include more, or a helper")
-        return 0
-    if helper is None:
-        free = [member for member in parties.helpers if member != federation.organization]
-        if free:
-            return free[0]
-        if parties.helpers:
-            raise PlacementError(
-                "the only organization without data runs central; start the task at another organization, or include one more without data"
-            )
-        raise ArgumentError("helper: no organization without data takes part; include one")
-    chosen = federation.resolve([helper], "helper")[0]
-    if chosen in parties.stations:
-        raise PlacementError(
-            f"helper: {federation.name(chosen)} holds data of this task; choose an organization without"
-        )
-    if chosen == federation.organization:
-        raise PlacementError(f"helper: {federation.name(chosen)} runs central; start the task at another organization")
-    if chosen not in parties.helpers:
-        raise ArgumentError(f"helper: {federation.name(chosen)} does not take part; add it to organizations")
-    return chosen
 
 
 class Engine:
@@ -133,7 +90,7 @@ class Engine:
             self._register(reply.factors, reply.parcel)
         return self.replies
 
-    def match(self, deal: Sequence[products.Table] = ()) -> int:
+    def match(self, deal: Sequence[Table] = ()) -> int:
         """Have the hashes matched, and corrections dealt for the tables named. One round at the helper.
 
         Raises
@@ -273,7 +230,7 @@ class Engine:
 
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:
         first, second = self.factors[left], self.factors[right]
-        shape = products.product_factor(name, factor(first), factor(second))
+        shape = factors.product_factor(name, factor(first), factor(second))
         replicated = self.setup.stations[:COMPUTING]
         contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else replicated
         ring = bits or self._bits({left, right})
@@ -290,7 +247,7 @@ class Engine:
 
     def ask(
         self,
-        tables: Sequence[products.Table],
+        tables: Sequence[Table],
         bits: int = 0,
         epsilon: float | None = None,
         honest_fraction: float = 1.0,

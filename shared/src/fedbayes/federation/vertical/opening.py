@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...mpc import alignment, ring
-from ...mpc import shared_products as products
+from ...mpc import alignment, factors, ring
 from ..errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from ..station import Station
+from .conditions import holds
 from .messages import Condition, FactorInfo, Setup, Wanted
-from .states import Codes, ColumnStates, holds, indicators, joint_codes, resolve
+from .states import Codes, ColumnStates, indicators, joint_codes, resolve
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000
@@ -221,5 +221,5 @@ def open_part(workspace: Workspace, part: OwnPart, order: npt.NDArray[np.int64],
     key = workspace.key(workspace.setup.helper, PURPOSE)
     openings = []
     for info, values in zip(part.infos, part.values, strict=True):
-        openings.append(products.open_values(place_rows(values, order, size), key, factor(info)))
+        openings.append(factors.open_values(place_rows(values, order, size), key, factor(info)))
     return openings

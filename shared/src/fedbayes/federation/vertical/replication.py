@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...mpc import alignment, blind_matching, replicated
-from ...mpc import shared_products as products
 from ...mpc.secure_sum import pairwise_mask
+from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Parcel, Setup
 from .opening import OwnPart, place_rows
@@ -198,7 +198,7 @@ class Replica(Workspace):
         start = sum(widths[name] for name in names[: names.index(info.name)])
         return content[:, start : start + info.width]
 
-    def answers(self, delivery: Delivery, tables: Sequence[products.Table], bits: int) -> Matrix:
+    def answers(self, delivery: Delivery, tables: Sequence[Table], bits: int) -> Matrix:
         """Return this station's shares of tables before its noise; zeros at a station that does not compute."""
         states = {info.name: factor(info).states for info in delivery.factors}
         cells = sum(int(np.prod([states[name] for name in table])) for table in tables)

@@ -13,7 +13,6 @@ from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.schema import Column
 from ..errors import ArgumentError, DataProblem
-from .messages import Condition
 
 RULES = ("published", "quantile", "width")
 DEFAULT_BINS = 5
@@ -215,87 +214,3 @@ def indicators(codes: Codes, width: int, dtype: npt.DTypeLike) -> npt.NDArray[An
     """Return (rows, width) with a 1 in the column of each row's state; states from `width` on have none."""
     found: npt.NDArray[Any] = (codes[:, None] == np.arange(width)[None, :]).astype(dtype)
     return found
-
-
-def holds(values: Any, condition: Condition) -> npt.NDArray[np.bool_]:
-    """Return where a condition holds. A missing value satisfies `missing` only.
-
-    Raises
-    ------
-    ArgumentError
-        When the condition's value does not fit its operator.
-    DataProblem
-        When numbers are asked of a column of text.
-    """
-    absent = np.asarray(values.isna(), dtype=np.bool_)
-    if condition.op == "missing":
-        return absent
-    if condition.op in ("==", "!=", "in"):
-        wanted = condition.value if condition.op == "in" else [condition.value]
-        texts = {canonical_text(value) for value in wanted} - {None}
-        import pandas
-
-        positions, distinct = pandas.factorize(values, use_na_sentinel=True)
-        table = np.array([canonical_text(value) in texts for value in distinct] + [False], dtype=np.bool_)
-        inside = table[positions]
-        return np.asarray(~inside & ~absent if condition.op == "!=" else inside)
-    return _compared(values, condition, absent)
-
-
-def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    try:
-        numbers = np.asarray(Column(condition.column, bounds=(-1e308 / 2, 1e308 / 2)).encode(values), dtype=np.float64)
-    except SchemaError:
-        raise DataProblem(f"column '{condition.column}' holds text; compare it with ==, != or in") from None
-    with np.errstate(invalid="ignore"):
-        if condition.op == "between":
-            low, high = condition.value
-            found = (numbers >= low) & (numbers <= high)
-        else:
-            compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.op]
-            found = compare(numbers, condition.value)
-    return np.asarray(found & ~absent)
-
-
-def check_condition(entry: Any, position: int) -> Condition:
-    """Return a condition of the task, checked.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the condition by its position.
-    """
-    name = f"conditions[{position}]"
-    if not isinstance(entry, dict) or not {"column", "op"} <= set(entry) <= {"column", "op", "value"}:
-        raise ArgumentError(f'{name} must be {{"column": ..., "op": ..., "value": ...}}')
-    column, operator, value = entry["column"], entry["op"], entry.get("value")
-    if not isinstance(column, str) or not column:
-        raise ArgumentError(f"{name}: column must be a name")
-    try:
-        condition = Condition(column, operator, value)
-    except (ValueError, TypeError) as problem:
-        raise ArgumentError(f"{name}: {problem}") from None
-    _check_value(name, operator, value)
-    return condition
-
-
-def _check_value(name: str, operator: str, value: Any) -> None:
-    scalar = isinstance(value, str | int | float | bool) and value == value and value != ""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
-    if operator in ("==", "!=") and not scalar:
-        raise ArgumentError(f"{name}: value must be a text, number or truth value; for missing values use op missing")
-    if operator in ("<", "<=", ">", ">=") and not number:
-        raise ArgumentError(f"{name}: value must be a number")
-    if operator == "in" and not (
-        isinstance(value, list | tuple)
-        and 0 < len(value) <= 1000
-        and all(isinstance(v, str | int | float) for v in value)
-    ):
-        raise ArgumentError(f"{name}: value must be a list of 1 to 1000 texts or numbers")
-    if operator == "between" and not (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and all(isinstance(v, int | float) and not isinstance(v, bool) and np.isfinite(v) for v in value)
-        and value[0] <= value[1]
-    ):
-        raise ArgumentError(f"{name}: value must be [low, high]")

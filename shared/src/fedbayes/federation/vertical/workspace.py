@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...mpc import alignment
+from ...mpc import alignment, factors, subset_shares
 from ...mpc import shared_products as products
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
@@ -22,9 +22,9 @@ DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
 Matrix = npt.NDArray[Any]
 
 
-def factor(info: FactorInfo) -> products.Factor:
+def factor(info: FactorInfo) -> factors.Factor:
     """Return the protocol's view of a factor; its masks are those of its stage, so no mask serves twice."""
-    return products.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete)
+    return factors.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete)
 
 
 class Workspace:
@@ -178,7 +178,7 @@ class Workspace:
             total = piece if total is None else total + piece
         if total is None:
             raise MessageError("a factor of the request was opened by no one")
-        return products.complete_opening(total.astype(DTYPES[bits]), factor(info))
+        return factors.complete_opening(total.astype(DTYPES[bits]), factor(info))
 
     def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str]]:
         """Return what a station opened in a stage, (rows, widths of all its factors), and the factors' names."""
@@ -199,9 +199,9 @@ class Workspace:
         if info.stage == 0:
             sizes = self.station.kept("sizes") if self.is_helper else {}
             submitted = int(sizes[str(holder)]) if self.is_helper else len(self._content(holder, 0)[0])
-            part = products.mask_part(key, factor(info), submitted, ring)[self.order_of(holder)]
+            part = factors.mask_part(key, factor(info), submitted, ring)[self.order_of(holder)]
         else:
-            part = products.mask_part(key, factor(info), rows, ring)
+            part = factors.mask_part(key, factor(info), rows, ring)
         return part.astype(DTYPES[bits])
 
     def data_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.DataSide:
@@ -223,12 +223,12 @@ class Workspace:
             self._corrections(delivery, bits),
         )
 
-    def _corrections(self, delivery: Delivery, bits: int) -> dict[products.Table, Matrix]:
+    def _corrections(self, delivery: Delivery, bits: int) -> dict[subset_shares.Table, Matrix]:
         if not delivery.dealt:
             return {}
         flat = self.station.kept("corrections")["flat"].astype(DTYPES[bits])
         states = {info.name: factor(info).states for info in delivery.factors}
-        found: dict[products.Table, Matrix] = {}
+        found: dict[subset_shares.Table, Matrix] = {}
         start = 0
         for correction in dealt_to(delivery.dealt, self.setup.stations, self.own):
             width = int(np.prod([states[name] for name in correction.subset]))
@@ -249,11 +249,11 @@ class Workspace:
         return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
 
 
-def dealt_to(tables: Iterable[Sequence[str]], stations: Sequence[int], receiver: int) -> list[products.Correction]:
+def dealt_to(tables: Iterable[Sequence[str]], stations: Sequence[int], receiver: int) -> list[subset_shares.Correction]:
     """Return the corrections of subset shares that one station is sent, in their order."""
-    found: dict[products.Table, products.Correction] = {}
+    found: dict[subset_shares.Table, subset_shares.Correction] = {}
     for table in tables:
-        for correction in products.corrections_for(tuple(table), stations):
+        for correction in subset_shares.corrections_for(tuple(table), stations):
             if correction.receiver == receiver:
                 found.setdefault(correction.subset, correction)
     return list(found.values())

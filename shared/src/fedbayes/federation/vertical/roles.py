@@ -1,0 +1,120 @@
+"""Who plays which part in private products, checked before anything is sent; and what each learns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...mpc.replicated import COMPUTING
+from .. import arguments
+from ..errors import ArgumentError, PlacementError, ThresholdError
+from ..rounds import Federation, Parties
+from .messages import Setup
+from .states import check_bins
+
+NO_HELPER = "none"
+RECORDS = ("intersection", "union")
+
+
+def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
+    """Return the organization that serves as commodity server, 0 for none.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    parties : Parties
+        Who takes part.
+    helper : int, str or None
+        An organization by id or name; None takes the first one without data, "none" does without (three stations or more).
+
+    Raises
+    ------
+    PlacementError
+        If it holds data of the task or runs central, as its masks together with what either sees are the data.
+    ArgumentError
+        If it does not take part, or nobody without data does.
+    """
+    if helper == NO_HELPER:
+        if len(parties.stations) < COMPUTING:
+            raise ThresholdError("helper: none needs three or more organizations with data; include more, or a helper")
+        return 0
+    if helper is None:
+        free = [member for member in parties.helpers if member != federation.organization]
+        if free:
+            return free[0]
+        if parties.helpers:
+            raise PlacementError(
+                "the only organization without data runs central; start the task at another organization, or include one more without data"
+            )
+        raise ArgumentError("helper: no organization without data takes part; include one")
+    chosen = federation.resolve([helper], "helper")[0]
+    if chosen in parties.stations:
+        raise PlacementError(
+            f"helper: {federation.name(chosen)} holds data of this task; choose an organization without"
+        )
+    if chosen == federation.organization:
+        raise PlacementError(f"helper: {federation.name(chosen)} runs central; start the task at another organization")
+    if chosen not in parties.helpers:
+        raise ArgumentError(f"helper: {federation.name(chosen)} does not take part; add it to organizations")
+    return chosen
+
+
+def open_parties(
+    federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
+) -> Parties:
+    """Open the channel among the organizations asked for and the helper that is named. One round."""
+    if organizations is not None and helper not in (None, NO_HELPER):
+        listed = federation.resolve(organizations)
+        chosen = federation.resolve([helper], "helper")[0]
+        return federation.open_channel(sorted({*listed, chosen}))
+    return federation.open_channel(organizations)
+
+
+def setup_of(
+    federation: Federation,
+    parties: Parties,
+    id_column: str,
+    helper: int | str | None = None,
+    records: str = "intersection",
+    domain: dict[str, Any] | None = None,
+    bins: Any = "quantile",
+    missing_state: bool = False,
+) -> Setup:
+    """Return the roles of a job, checked.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        When fewer than two organizations hold data.
+    """
+    arguments.check_name("id_column", id_column)
+    arguments.check_choice("records", records, RECORDS)
+    if len(parties.stations) < 2:
+        raise ThresholdError("private products need two or more organizations with data; include more of them")
+    chosen = choose_helper(federation, parties, helper)
+    rules = check_bins(bins)
+    known = arguments.check_mapping("domain", domain, optional=True) or {}
+    union = records == "union"
+    if union and not chosen:
+        raise ArgumentError("records: a union needs a helper; name an organization without data")
+    return Setup(chosen, list(parties.stations), id_column, union, known, rules, missing_state or union)
+
+
+def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
+    """Return the statement of what each role of the private products learns."""
+    if not setup.helper:
+        return {
+            "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
+            "stations": "which of its own records are common to all, the number of rows of each station, which places of the others' "
+            "shuffled lists belong together; of values uniform shares only",
+            "assumption": "no two of the first three stations collude: two of them could rebuild all data",
+        }
+    members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
+    return {
+        "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
+        "stations": f"{members}, and the number of rows of each station; of values uniform numbers only",
+        "helper": "the number of rows of each station, of common records, and the list of tables; nothing that depends on a value",
+        "assumption": "the helper colludes neither with a station nor with the organization that runs central: it and either could rebuild the data",
+    }

@@ -1,0 +1,59 @@
+"""Which row-wise shares of products of masks a table over three or more factors needs, and when they pay."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.mpc.prg import expand
+from fedbayes.mpc.ring import RingArray
+
+Table = tuple[str, ...]
+"""Names of the factors of one question, in the order of the answer's axes."""
+MOST_FACTORS = 8
+ROUND_SECONDS = 3.3
+BYTES_PER_SECOND = 8e6
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """Row-wise shares of the product of several masks: `padder` expands its share, `receiver` is sent the rest."""
+
+    subset: Table
+    padder: int
+    receiver: int
+
+
+def corrections_for(table: Table, parties: Sequence[int]) -> list[Correction]:
+    """Return the corrections that a table over three or more factors needs, for subset shares."""
+    ordered = sorted(parties)
+    found = []
+    for size in range(2, len(table)):
+        for subset in combinations(table, size):
+            turn = zlib.crc32("|".join(subset).encode()) % len(ordered)
+            found.append(Correction(subset, ordered[turn], ordered[(turn + 1) % len(ordered)]))
+    return found
+
+
+def subset_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+    """Return the estimated cost of subset shares: the corrections' transport, dealt along with the alignment."""
+    columns = sum(int(np.prod(subset)) for size in range(2, len(widths)) for subset in combinations(widths, size))
+    return columns * rows * item_bytes * (1.0 + 1.0 / parties) / BYTES_PER_SECOND
+
+
+def tree_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+    """Return the estimated cost of a multiplication tree: its openings' transport and its rounds."""
+    level, columns, rounds = [int(width) for width in widths], 0, 0
+    while len(level) > 2:
+        merged = [int(np.prod(level[i : i + 2])) for i in range(0, len(level), 2)]
+        columns += sum(merged[: len(level) // 2])
+        level, rounds = merged, rounds + 1
+    return rounds * ROUND_SECONDS + 3 * columns * rows * item_bytes * parties / BYTES_PER_SECOND
+
+
+def correction_pad(key: bytes, subset: Table, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
+    """Return the padder's row-wise share of a product of masks."""
+    return expand(key, f"subset|{'|'.join(subset)}", shape, dtype)
