@@ -45,6 +45,16 @@ def test_classify_equals_pooled_posteriors(federation, model, table) -> None:
     assert result["federation"]["rounds"] <= 6
 
 
+def test_three_stations_need_no_helper(federation, model, table, given) -> None:
+    arguments = {"model": model, "id_column": "id", "helper": "none"}
+    content = federation.run("vertibayes", "classify", arguments)["model"]
+    ordered = table.set_index("id").loc[content["identifiers"]]
+    expected = posteriors(BayesianNetwork.from_dict(model), encode(model, ordered), "ill")
+    np.testing.assert_allclose(content["probabilities"], expected, atol=1e-4)
+    again = federation.run("vertibayes", "fit", {**given, "structure": EDGES, "label": "ill", "helper": "none"})
+    assert again["model"] == model
+
+
 def test_both_evaluations_equal_the_pooled_one(federation, model, table) -> None:
     expected = assess(BayesianNetwork.from_dict(model), encode(model, table), "ill")
     arguments = {"model": model, "id_column": "id"}

@@ -11,8 +11,11 @@ from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.vertical.messages import Setup
+from fedbayes.federation.vertical.replication import Replica
 from fedbayes.federation.vertical.states import resolve
 from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.mpc.replicated import ComputingSide
+from fedbayes.mpc.shared_products import DataSide
 from fedbayes.randomness import uniform_bits
 
 from .messages import CountsReply, CountsRequest, ScoresReply, ScoresRequest, TallyReply, TallyRequest
@@ -64,19 +67,17 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     in the label's Markov blanket, so every node must allow predictions. The identifying station shows identifiers to
     central. **Assumes** that the helper colludes with no one.
     """
-    workspace = Workspace(station, request.delivery.setup)
-    workspace.receive(request.delivery)
-    classes = request.weights[0].shape[1]
-    share = np.zeros((request.delivery.rows, classes), dtype=np.uint32)
+    workspace = _workspace(station, request.delivery.setup)
     if not workspace.is_helper:
         station.require_predictions()
         station.require_private(False)
         station.charge(epsilon=0.0, note="predictions", queries=request.delivery.rows)
-        side = workspace.data_side(request.delivery, request.names, RING_BITS)
-        for name, weights in zip(request.names, request.weights, strict=True):
-            rows = side.row_share(name)
-            if rows is not None:
-                share += rows @ weights.astype(np.uint32)
+    side = _side(workspace, request)
+    share = np.zeros((request.delivery.rows, request.weights[0].shape[1]), dtype=np.uint32)
+    for name, weights in zip(request.names, request.weights, strict=True):
+        rows = None if side is None else side.row_share(name)
+        if rows is not None:
+            share += rows @ weights.astype(np.uint32)
     wide = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
     masked = station.channel.mask(wide, station.participants)
     identifiers = _identifiers(station, workspace) if request.identify == station.organization else []
@@ -86,6 +87,21 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
         station.keep("scores", masked=masked)
         return ScoresReply(masked[:0], b"", [])
     return ScoresReply(masked[:0], station.channel.seal(request.holder, masked.astype("<u8").tobytes(), "scores"), [])
+
+
+def _workspace(station: Station, setup: Setup) -> Workspace:
+    return Workspace(station, setup) if setup.helper else Replica(station, setup)
+
+
+def _side(workspace: Workspace, request: ScoresRequest) -> DataSide | ComputingSide | None:
+    """Return what holds this organization's shares, or None where it has none."""
+    if isinstance(workspace, Replica):
+        workspace.receive_shares(request.delivery)
+        if workspace.place is None:
+            return None
+        return workspace.computing_side(request.delivery, request.names, RING_BITS)
+    workspace.receive(request.delivery)
+    return None if workspace.is_helper else workspace.data_side(request.delivery, request.names, RING_BITS)
 
 
 def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:
@@ -108,7 +124,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     """
     station.require_predictions()
     station.require_private(False)
-    workspace = Workspace(station, request.setup)
+    workspace = _workspace(station, request.setup)
     total = station.kept("scores")["masked"]
     for sender, sealed in request.sealed.items():
         received = np.frombuffer(station.channel.unseal(sender, sealed, "scores"), dtype="<u8").astype(np.uint64)

@@ -75,7 +75,7 @@ class RecordScores:
         joint = self.tables.joint(self.classifier.groups)
         names = [name for _, name in joint]
         weights = self.classifier.weights([axes for axes, _ in joint])
-        members = sorted([*engine.setup.stations, engine.setup.helper])
+        members = sorted(member for member in (*engine.setup.stations, engine.setup.helper) if member)
         requests = {
             member: ScoresRequest(engine.delivery(member, set(names)), names, weights, holder, identify)
             for member in members
