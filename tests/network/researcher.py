@@ -18,7 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / "docker/network/state"
 POLL_SECONDS = 0.25
 LONGEST_SECONDS = 240.0
-OVER = ("completed", "failed", "crashed", "killed by user", "not allowed", "unknown error", "start failed")
+OVER = (
+    "completed",
+    "failed",
+    "crashed",
+    "killed by user",
+    "not allowed",
+    "unknown error",
+    "start failed",
+    "non-existing Docker image",
+)
 
 
 class TaskFailed(Exception):

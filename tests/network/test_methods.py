@@ -49,7 +49,8 @@ def test_every_method_has_a_case(algorithm: str) -> None:
 
 @pytest.mark.parametrize(("algorithm", "case"), RUNS)
 def test_method_on_real_nodes(algorithm: str, case: Case, network: Network, embedded: Callable[..., Any]) -> None:
-    result = network.run(algorithm, case.function, case.arguments, at=case.at, label=case.label)
+    task = network.submit(algorithm, case.function, case.arguments, at=case.at, label=case.label)
+    result = network.result(task, case.seconds)
     assert set(case.keys) <= set(result)
     json.dumps(result, allow_nan=False)
     assert set(result["federation"]["organizations"]) >= set(network.stations)
