@@ -81,7 +81,8 @@ class Plan(Message):
     @property
     def tabled(self) -> list[str]:
         """The features that are modelled by tables."""
-        return [name for name in self.columns.features if name not in self.gaussian]
+        moments = set(self.gaussian)
+        return [name for name in self.columns.features if name not in moments]
 
     @property
     def counts_classes(self) -> bool:
@@ -101,11 +102,16 @@ class Plan(Message):
         """Number of queries that share the budget: 1 + F_cat + 2 F_num of the paper, or F for histograms."""
         return len(self.sizes)
 
-    def deviation(self, query: int, stations: int, l1: float = 1.0) -> float:
-        """Return the standard deviation of the noise in a cell of one query, summed over the stations."""
+    def deviations(self, stations: int) -> list[float]:
+        """Return the standard deviation of the noise in a cell of each query, summed over the stations."""
+        sizes, moments = self.sizes, 2 * len(self.gaussian)
         if self.published:
-            return 0.0
-        return self.noise.deviation(self.queries, l1, l1, self.sizes[query], stations)
+            return [0.0] * len(sizes)
+        changes = [1.0] * (len(sizes) - moments) + [float(UNITS), UNITS / 2] * (moments // 2)
+        return [
+            self.noise.deviation(len(sizes), change, change, size, stations)
+            for change, size in zip(changes, sizes, strict=True)
+        ]
 
 
 def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
@@ -169,11 +175,11 @@ def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
     """
     columns, schema = plan.columns, plan.columns.schema
     parts = np.split(np.asarray(vector, dtype=np.float64), np.cumsum(plan.sizes)[:-1])
-    offset = int(plan.counts_classes)
+    offset, noises = int(plan.counts_classes), plan.deviations(stations)
     tables = {name: parts[offset + place].reshape(columns.classes, -1) for place, name in enumerate(plan.tabled)}
-    spread = {name: plan.deviation(offset + place, stations) for place, name in enumerate(plan.tabled)}
+    spread = dict(zip(tables, noises[offset:], strict=False))
     if plan.counts_classes:
-        counts, noise = parts[0], plan.deviation(0, stations)
+        counts, noise = parts[0], noises[0]
     else:
         counts, noise = class_counts_from_margins(tables, max(spread.values()))
     features: dict[str, Feature] = {}
@@ -181,8 +187,8 @@ def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
         features[name] = table_feature(schema, name, table, plan.bins, spread[name], plan.pseudocount)
     for place, name in enumerate(plan.gaussian):
         query = offset + len(tables) + 2 * place
-        deviation = plan.deviation(query, stations, UNITS) / UNITS
-        features[name] = _gaussian(counts, parts[query], parts[query + 1], schema[name].bounds, deviation)
+        bounds, deviation = schema[name].bounds, noises[query] / UNITS
+        features[name] = _gaussian(counts, parts[query], parts[query + 1], bounds, deviation)
     ordered = {name: features[name] for name in columns.features}
     return NaiveBayes(schema, columns.label, counts, ordered, noise)
 

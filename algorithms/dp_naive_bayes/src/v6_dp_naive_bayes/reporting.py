@@ -124,7 +124,8 @@ def _diagnostics(model: NaiveBayes, plan: Plan, stations: int, aggregation: str)
     }
     if plan.noise.private and not plan.published:
         found["honest_stations"] = plan.noise.honest(stations)
-        found["noise_deviation_of_a_count"] = plan.deviation(0, stations)
+        noises = plan.deviations(stations)
+        found["noise_deviation_of_a_count"] = noises[0]
         if plan.gaussian:
-            found["noise_deviation_of_a_sum"] = plan.deviation(plan.queries - 2, stations, UNITS) / UNITS
+            found["noise_deviation_of_a_sum"] = noises[-2] / UNITS
     return found

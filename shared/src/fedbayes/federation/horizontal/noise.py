@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -96,14 +97,8 @@ class CountNoise(Message):
 
     def gaussian_sigma(self, queries: int, l2: float, cells: int, stations: int) -> float:
         """Return the standard deviation of the honest stations' Gaussian noise on one query of so many."""
-        from fedbayes.dp.accounting import distributed_gaussian_rho, epsilon_to_rho, gaussian_scale
-
-        rho = epsilon_to_rho(self.epsilon, self.delta) / queries
         change = l2 * (2.0 if self.neighbors == "replace_one" else 1.0)
-        sigma = gaussian_scale(change, rho)
-        while distributed_gaussian_rho(sigma, self.honest(stations), change, cells) > rho:
-            sigma *= 1.01
-        return sigma
+        return _sigma(self.epsilon, self.delta, queries, change, cells, self.honest(stations))
 
     def deviation(self, queries: int, l1: float, l2: float, cells: int, stations: int) -> float:
         """Return the standard deviation of the noise in one cell of the sum over the stations (0 for ``none``)."""
@@ -122,6 +117,25 @@ class CountNoise(Message):
             return None
         law = "discrete Gaussian" if self.delta > 0 else "discrete Laplace"
         return f"{law}, {'in shares inside the secure sum' if self.placement == 'distributed' else 'at each station'}"
+
+
+@lru_cache(maxsize=1024)
+def _rho(epsilon: float, delta: float) -> float:
+    from fedbayes.dp.accounting import epsilon_to_rho
+
+    return epsilon_to_rho(epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def _sigma(epsilon: float, delta: float, queries: int, change: float, cells: int, honest: int) -> float:
+    """Return the smallest deviation (to 1 %) with which the honest stations' shares keep a query's part of rho."""
+    from fedbayes.dp.accounting import distributed_gaussian_rho, gaussian_scale
+
+    rho = _rho(epsilon, delta) / queries
+    sigma = gaussian_scale(change, rho)
+    while distributed_gaussian_rho(sigma, honest, change, cells) > rho:
+        sigma *= 1.01
+    return sigma
 
 
 def check_noise(
