@@ -1,0 +1,142 @@
+"""The workspace is what CONTRIBUTING.md says: every method complete, exports equal to store files, files of bearable size."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ALGORITHMS = sorted(path.parent.name for path in ROOT.glob("algorithms/*/pyproject.toml"))
+PARTS = (
+    "Dockerfile",
+    "pyproject.toml",
+    "algorithm_store.json",
+    "README.md",
+    "src/v6_{name}/__init__.py",
+    "src/v6_{name}/central.py",
+    "src/v6_{name}/partial.py",
+    "src/v6_{name}/messages.py",
+)
+SOURCES = sorted(
+    path for folder in ("shared/src", "algorithms", "docker", "scripts") for path in (ROOT / folder).rglob("*.py")
+)
+LONGEST_FILE, LONGEST_FUNCTION = 500, 40
+
+
+def store(name: str) -> dict[str, Any]:
+    return dict(json.loads((ROOT / f"algorithms/{name}/algorithm_store.json").read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_method_is_complete(name: str) -> None:
+    missing = [part for part in PARTS if not (ROOT / "algorithms" / name / part.format(name=name)).is_file()]
+    assert not missing
+    assert list((ROOT / "tests/algorithms" / name).glob("test_*.py"))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_exports_are_the_remote_functions_of_the_store_file(name: str) -> None:
+    module = importlib.import_module(f"v6_{name}")
+    exported = set(module.__all__)
+    assert {"partial_open_channel", "disclosure_settings"} <= exported
+    assert exported == {function["name"] for function in store(name)["functions"]}
+    for function in exported:
+        assert getattr(module, function).fedbayes_remote in ("central", "partial")
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_arguments_are_those_of_the_store_file(name: str) -> None:
+    module = importlib.import_module(f"v6_{name}")
+    for function in store(name)["functions"]:
+        remote = getattr(module, function["name"])
+        if remote.fedbayes_remote == "central":
+            parameters = list(remote.fedbayes_arguments.parameters.values())[1:]
+            assert [parameter.name for parameter in parameters] == [entry["name"] for entry in function["arguments"]]
+            required = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
+            told = {entry["name"] for entry in function["arguments"] if not entry.get("has_default_value", False)}
+            assert required == told, function["name"]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_image_is_of_the_pattern(name: str) -> None:
+    lines = (ROOT / f"algorithms/{name}/Dockerfile").read_text(encoding="utf-8").splitlines()
+    assert f"ENV PKG_NAME=v6_{name}" in lines
+    assert lines.index("USER 1000:1000") > lines.index("USER 0:0")
+    assert store(name)["image"].startswith(f"fedbayes.invalid/algorithms/{name}:")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_and_functions_are_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= LONGEST_FILE
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            length = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+            assert length <= LONGEST_FUNCTION, f"{node.name} has {length} lines"
+
+
+def test_randomness_has_one_door() -> None:
+    pattern = re.compile(
+        r"\bos\.urandom\b|\bnumpy\.random\b|\bnp\.random\b|^import secrets\b|^from secrets\b|^import random\b",
+        re.MULTILINE,
+    )
+    packages = [
+        path for path in SOURCES if path.is_relative_to(ROOT / "shared") or path.is_relative_to(ROOT / "algorithms")
+    ]
+    users = [path.name for path in packages if pattern.search(path.read_text(encoding="utf-8"))]
+    assert users == ["randomness.py"]
+
+
+def test_help_lists_every_target() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", text, re.MULTILINE))
+    assert targets == set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
+    phony = next(line for line in text.splitlines() if line.startswith(".PHONY:"))
+    assert set(phony.split()[1:]) == targets
+
+
+def test_lock_pins_every_dependency_of_the_library() -> None:
+    locked = {
+        line.split("==")[0].lower() for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    }
+    text = (ROOT / "shared/pyproject.toml").read_text(encoding="utf-8")
+    needed = {match.lower() for match in re.findall(r'^    "([A-Za-z0-9_-]+)[><=]', text, re.MULTILINE)}
+    assert needed
+    assert needed <= locked
+
+
+def test_a_new_method_starts_complete(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "algorithms").mkdir()
+    command = [sys.executable, str(tmp_path / "scripts/new_algorithm"), "a_new_one"]
+    made = subprocess.run(command, check=True, capture_output=True, text=True)
+    folder = tmp_path / "algorithms/a_new_one"
+    assert "algorithms/a_new_one/Dockerfile" in made.stdout
+    assert all((folder / part.format(name="a_new_one")).is_file() for part in PARTS)
+    assert not [path for path in folder.rglob("*") if path.is_file() and "@name@" in path.read_text(encoding="utf-8")]
+    check = "import sys, v6_a_new_one as m, json; print(json.dumps(sorted(m.__all__)))"
+    run = subprocess.run([sys.executable, "-c", check], cwd=folder / "src", check=True, capture_output=True, text=True)
+    described = json.loads((folder / "algorithm_store.json").read_text(encoding="utf-8"))
+    assert json.loads(run.stdout) == sorted(function["name"] for function in described["functions"])
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"), [("Wrong-Name", "snake_case"), ("class", "snake_case"), ("here", "is there already")]
+)
+def test_a_wrong_name_is_refused(tmp_path: Path, name: str, cause: str) -> None:
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    (tmp_path / "algorithms/here").mkdir(parents=True)
+    command = [sys.executable, str(tmp_path / "scripts/new_algorithm"), name]
+    refused = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert cause in refused.stderr
