@@ -1,11 +1,4 @@
-"""Distributions of one feature given the class, from counts or moments that may carry noise.
-
-**Noise-aware smoothing.** With cells that carry noise of standard deviation ``s``, a class's row of a table is
-projected on the non-negative cells that sum to that class's size (the least-squares answer: it removes the bias
-that cutting off negative cells would leave). Every cell of a value then gets ``pseudocount + s/2 * s/(s + m)``,
-``m`` its largest count in any class: a value must stand out of the noise in some class to be evidence. Without
-noise this is Laplace smoothing, as in scikit-learn's ``CategoricalNB``.
-"""
+"""Distributions of one feature given the class, from counts or moments that may carry noise."""
 
 from __future__ import annotations
 
@@ -18,10 +11,10 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError, bin_codes
 from fedbayes.bayes.schema import Column
+from fedbayes.bayes.smoothing import table_probabilities
 
 Floats = NDArray[np.float64]
 
-NOISE_SHARE = 0.5
 RELATIVE_VARIANCE_FLOOR = 1e-9
 NOISY_STANDARD_DEVIATION_FLOOR = 0.01
 
@@ -37,7 +30,7 @@ class Feature(Protocol):
     def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
         """Return log P(value | class), shape (n, classes), 0 where the value is missing.
 
-        ``values``: what ``Column.encode`` gave; ``totals``: float64, shape (classes,), rows of each class, > 0.
+        ``values``: what ``Column.encode`` gave; ``totals``: float64, shape (classes,), > 0.
         """
 
     def to_dict(self) -> dict[str, Any]:
@@ -46,48 +39,6 @@ class Feature(Protocol):
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Feature:
         """Read what ``to_dict`` wrote."""
-
-
-def project_on_simplex(values: Floats, total: float) -> Floats:
-    """Return the point of {x >= 0, sum x = total} nearest to ``values`` (float64, shape (k,); total > 0)."""
-    descending = np.sort(values)[::-1]
-    excess = np.cumsum(descending) - total
-    positive = np.nonzero(descending * np.arange(1, len(values) + 1) > excess)[0]
-    last = int(positive[-1])
-    return np.asarray(np.maximum(values - excess[last] / (last + 1), 0.0))
-
-
-def table_probabilities(counts: Floats, missing: Floats, totals: Floats, noise: float, pseudocount: float) -> Floats:
-    """Return P(value | class) from counts that may be noisy (see the module).
-
-    Parameters
-    ----------
-    counts : ndarray
-        float64, shape (classes, k).
-    missing : ndarray
-        Rows of each class without a value, float64, shape (classes,).
-    totals : ndarray
-        Rows of each class, > 0, float64, shape (classes,).
-    noise : float
-        Standard deviation of the noise in each cell.
-    pseudocount : float
-        Added to every cell.
-
-    Returns
-    -------
-    ndarray, float64, shape (classes, k); rows sum to 1.
-    """
-    cells = np.maximum(counts, 0.0)
-    if noise > 0:
-        present = np.maximum(totals - np.maximum(missing, 0.0), 1.0)
-        rows = zip(counts, present, strict=True)
-        cells = np.stack([project_on_simplex(row, float(total)) for row, total in rows])
-    cells = cells + pseudocount
-    if noise > 0:
-        cells = cells + NOISE_SHARE * noise * noise / (noise + cells.max(axis=0))
-    sums = cells.sum(axis=1, keepdims=True)
-    uniform = np.full_like(cells, 1.0 / cells.shape[1])
-    return np.asarray(np.divide(cells, sums, out=uniform, where=sums > 0))
 
 
 def _log_rows(probabilities: Floats, codes: NDArray[Any]) -> Floats:
@@ -129,12 +80,25 @@ class _Json:
         return cls(**{n: _number_or_array(data[n]) for n in names})
 
 
+class _Tables(_Json):
+    """What tables of counts share."""
+
+    counts: Floats
+    missing: Floats
+    noise: float
+    pseudocount: float
+
+    def probabilities(self, totals: Floats) -> Floats:
+        """Return P(value or bin | class), float64, shape (classes, values)."""
+        return table_probabilities(self.counts, self.missing, totals, self.noise, self.pseudocount)
+
+
 def _number_or_array(value: object) -> Any:
     return np.array(value, dtype=np.float64) if isinstance(value, list) else float(value)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
-class CategoricalTables(_Json):
+class CategoricalTables(_Tables):
     """Counts of a categorical feature's values in each class.
 
     Parameters
@@ -162,17 +126,13 @@ class CategoricalTables(_Json):
         _shaped(f"counts of {column.name!r}", self.counts, (classes, column.cardinality))
         _shaped(f"missing of {column.name!r}", self.missing, (classes,))
 
-    def probabilities(self, totals: Floats) -> Floats:
-        """Return P(value | class), float64, shape (classes, categories)."""
-        return table_probabilities(self.counts, self.missing, totals, self.noise, self.pseudocount)
-
     def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
         """Return log P(value | class) of codes (-1 = missing), shape (n, classes)."""
         return _log_rows(self.probabilities(totals), values)
 
 
 @dataclass(frozen=True)
-class Histogram(_Json):
+class Histogram(_Tables):
     """Counts of a numeric feature's public bins in each class.
 
     Parameters
@@ -204,10 +164,6 @@ class Histogram(_Json):
             raise SchemaError(f"column {column.name!r} has categories: a histogram needs bounds")
         _shaped(f"counts of {column.name!r}", self.counts, (classes, len(self.edges) - 1))
         _shaped(f"missing of {column.name!r}", self.missing, (classes,))
-
-    def probabilities(self, totals: Floats) -> Floats:
-        """Return P(bin | class), float64, shape (classes, bins)."""
-        return table_probabilities(self.counts, self.missing, totals, self.noise, self.pseudocount)
 
     def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
         """Return log P(bin | class) of numbers (NaN = missing), shape (n, classes)."""
