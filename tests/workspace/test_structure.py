@@ -60,7 +60,7 @@ def test_arguments_are_those_of_the_store_file(name: str) -> None:
         remote = getattr(module, function["name"])
         if remote.fedbayes_remote == "central":
             parameters = list(remote.fedbayes_arguments.parameters.values())[1:]
-            assert [parameter.name for parameter in parameters] == [entry["name"] for entry in function["arguments"]]
+            assert {parameter.name for parameter in parameters} == {entry["name"] for entry in function["arguments"]}
             required = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
             told = {entry["name"] for entry in function["arguments"] if not entry.get("has_default_value", False)}
             assert required == told, function["name"]
