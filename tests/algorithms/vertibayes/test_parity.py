@@ -152,8 +152,8 @@ def test_svdg_scores_by_folds_of_people(federation, kit, given) -> None:
 
 
 def test_public_validation_scores_the_records_given(federation, kit, table, given) -> None:
-    public = {name: table[name].tolist()[:150] for name in COLUMNS if name != "age"}
-    edges = [["smoke", "ill"], ["ill", "xray"], ["ill", "cough"]]
+    public = {name: table[name].tolist()[:150] for name in COLUMNS}
+    edges = [["smoke", "ill"], ["ill", "xray"], ["ill", "cough"], ["age", "ill"]]
     arguments = {"structure": edges, "label": "ill", "validation": "public", "public_records": public}
     result = federation.run("vertibayes", "fit", {**given, **arguments})
     scores = result["diagnostics"]["validation"]

@@ -257,7 +257,7 @@ def by_families(
             saturated,
             codes,
             weights,
-            EmSettings(starts=1, pseudocount=0.0, tolerance=1e-9, max_iterations=2000),
+            EmSettings(starts=1, pseudocount=0.0, tolerance=1e-8, max_iterations=1000),
         )
         counts[node] = found.counts[node]
         converged &= found.converged

@@ -15,12 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes import metrics
+from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.tables import Counts, TableOracle
 from fedbayes.federation.errors import ArgumentError
 
-from .model import Learned, fit_tables, refit, synthetic
+from .model import Learned, Variable, fit_tables, refit, synthetic
 from .options import Options
 
 Array = npt.NDArray[np.float64]
@@ -168,15 +169,32 @@ def validate(options: Options, learned: Learned, by_fold: TableOracle) -> dict[s
         return synthetic_cross_validation(options, learned)
     if options.validation == "svdg":
         return held_out_generation(options, learned, by_fold)
-    return {"method": "public", **assess(learned.network, public_rows(options, learned.network), options.label or "")}
+    return {"method": "public", **assess(learned.network, public_rows(options, learned), options.label or "")}
 
 
-def public_rows(options: Options, network: BayesianNetwork) -> Codes:
-    """Return the codes of the public records; `ArgumentError` naming the column that does not fit."""
+def public_rows(options: Options, learned: Learned) -> Codes:
+    """Return the codes of the public records, numbers of binned columns put into their bins.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the column that does not fit.
+    """
+    records = dict(options.public_records or {})
+    for variable in learned.variables:
+        values = records.get(variable.name)
+        if values is not None and variable.cuts is not None:
+            records[variable.name] = [_binned(value, variable) for value in values]
     try:
-        return network.encode(options.public_records or {})
+        return learned.network.encode(records)
     except ValueError as problem:
         raise ArgumentError(f"public_records: {problem}") from None
+
+
+def _binned(value: Any, variable: Variable) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        return value
+    return variable.states[int(Bins(variable.cuts or ()).encode([value])[0])]
 
 
 def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle) -> dict[str, Any]:
