@@ -16,7 +16,7 @@ import numpy as np
 from fedbayes.federation import Federation, Message, Station, central, disclosure_settings, partial, partial_open_channel
 from fedbayes.federation import results
 
-__all__ = ["broken", "disclosure_settings", "fit", "partial_open_channel", "partial_sum", "slow"]
+__all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_open_channel", "partial_sum", "slow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,12 @@ def fit(federation: Federation, column: str, organizations: list | None = None) 
     return federation.result(
         model={"rows": total[0], "sum": total[1]}, privacy=results.not_private("the sum is exact", {"central": "the sum"})
     )
+
+
+@central
+def echo(federation: Federation, model: dict) -> dict:
+    """Return a model."""
+    return federation.result(model=model, privacy=results.not_private("an echo"))
 
 
 @central

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from io import StringIO
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -59,7 +60,13 @@ def test_algorithms_as_json(command):
     code, out, _ = command("algorithms", "--json")
     toy = next(entry for entry in json.loads(out) if entry["name"] == "client_toy")
     assert code == 0
-    assert {function["name"] for function in toy["functions"]} == {"broken", "disclosure_settings", "fit", "slow"}
+    assert {function["name"] for function in toy["functions"]} == {
+        "broken",
+        "disclosure_settings",
+        "echo",
+        "fit",
+        "slow",
+    }
 
 
 def test_algorithm_that_cannot_be_imported_is_told(command, algorithm_folder):
@@ -250,3 +257,63 @@ def test_the_command_starts_without_heavy_imports():
     text = "import sys, fedbayes.client.cli; print([m for m in ('numpy', 'pandas', 'vantage6', 'matplotlib') if m in sys.modules])"
     told = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == "[]"
+
+
+class Coin:
+    """A model of a package: tells the label by a fair coin."""
+
+    label, features, classes = "y", ["x"], ["a", "b"]
+
+    def predict_proba(self, frame):
+        return np.full((len(frame), 2), 0.5)
+
+
+def test_predict_by_the_package_that_declares_the_format(command, tmp_path, monkeypatch):
+    point = SimpleNamespace(name="coin/1", load=lambda: lambda model: Coin())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] if group == "fedbayes.models" else [])
+    write(tmp_path / "r.json", {"format": "coin/1"})
+    pd.DataFrame({"x": [1, 2]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv")
+    assert code == 0
+    assert out.splitlines()[1] == "a,0.5,0.5"
+    pd.DataFrame({"z": [1]}).to_csv(tmp_path / "new.csv", index=False)
+    assert command("predict", "r.json", "new.csv")[0] == 2
+
+
+def test_predict_bins_numbers_and_reads_gaps_as_a_state(command, tmp_path):
+    network = {
+        "nodes": {"y": {"states": ["no", "yes"]}, "x": {"states": ["low", "high", "?"], "cuts": [5.0]}},
+        "edges": [["y", "x"]],
+        "tables": {
+            "y": {"parents": [], "probabilities": [0.5, 0.5]},
+            "x": {"parents": ["y"], "probabilities": [[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]},
+        },
+        "label": "y",
+    }
+    write(tmp_path / "r.json", network)
+    pd.DataFrame({"x": [1.0, 5.0, np.nan]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv")
+    assert code == 0
+    assert [float(line.split(",")[2]) for line in out.splitlines()[1:]] == pytest.approx(
+        [1 / 9, 1 / 2, 8 / 9], abs=1e-5
+    )
+
+
+def test_predict_cox_by_stratum_and_offset(command, tmp_path):
+    model = {
+        "coefficients": [{"feature": "age", "coefficient": 0.5}],
+        "offset": 1.0,
+        "strata": "site",
+        "baseline": {
+            "strata": [
+                {"stratum": "n", "time": [1.0], "cumulative_hazard": [0.2]},
+                {"stratum": "s", "time": [1.0], "cumulative_hazard": [0.4]},
+            ]
+        },
+    }
+    write(tmp_path / "r.json", model)
+    pd.DataFrame({"age": [2.0, 2.0, 2.0], "site": ["n", "s", "x"]}).to_csv(tmp_path / "new.csv", index=False)
+    table = pd.read_csv(StringIO(command("predict", "r.json", "new.csv", "--times", "3")[1]))
+    assert table["linear_predictor"].tolist() == [0.0, 0.0, 0.0]
+    assert table["S(3)"].tolist()[:2] == pytest.approx([np.exp(-0.2), np.exp(-0.4)])
+    assert np.isnan(table["S(3)"].iloc[2])

@@ -56,6 +56,16 @@ def test_arguments_come_from_a_file_and_the_line_goes_above_it(command, parties,
     assert json.loads((tmp_path / "r.json").read_text())["federation"]["organizations"] == ["alpha", "beta", "gamma"]
 
 
+def test_model_of_a_result_is_an_argument(command, parties, tmp_path):
+    (tmp_path / "m.json").write_text('{"model": {"column": "x"}}')
+    (tmp_path / "none.json").write_text('{"model": null}')
+    run = ("run", "client_toy", "echo", *parties, "--out", "r.json", "--quiet")
+    assert command(*run, "--model", "m.json")[0] == 0
+    assert json.loads((tmp_path / "r.json").read_text())["model"] == {"column": "x"}
+    assert_refused(command(*run, "--model", "none.json"), 2, "no model")
+    assert_refused(command(*run, "--model", "m.json", "--arg", "model=1"), 2, "twice")
+
+
 def test_policies_reach_the_parties(command, parties):
     answer = command(
         "run", "client_toy", "fit", *parties, "--policy", "beta:minimum_rows=50", "--arg", "column=x", "--out", "r.json"

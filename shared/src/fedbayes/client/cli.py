@@ -37,6 +37,10 @@ def run(
         Texts, _option("An argument, NAME=VALUE; JSON if it parses, else text. Repeatable.", "--arg")
     ] = None,
     args: Annotated[Path | None, _option("JSON object with arguments; --arg goes above it.", "--args")] = None,
+    model: Annotated[
+        Path | None,
+        _option("A result whose model is given as the argument `model` (evaluate, update, ...).", "--model"),
+    ] = None,
     report: Annotated[Path | None, _option("Report, as one HTML file.", "--report")] = None,
     party: Annotated[
         Texts, _option("NAME=FILE: a station and its table; NAME:LABEL=PATH for a further database.", "--party")

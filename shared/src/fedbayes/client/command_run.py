@@ -9,6 +9,7 @@ from typing import Any
 
 from . import files, options
 from .exits import UsageProblem
+from .kinds import read_result
 from .local import Job, LocalPlace
 from .progress import Progress
 
@@ -25,6 +26,7 @@ class Options:
     out: Path
     arg: list[str] | None
     args: Path | None
+    model: Path | None
     report: Path | None
     party: list[str] | None
     helper: list[str] | None
@@ -77,7 +79,7 @@ def execute(given: Options) -> None:
     from rich.console import Console
 
     given.check()
-    job = Job(given.algorithm, given.function, options.read_arguments(given.arg or [], given.args))
+    job = Job(given.algorithm, given.function, _arguments(given))
     files.check_output("--out", given.out)
     if given.report is not None:
         files.check_output("--report", given.report)
@@ -93,6 +95,18 @@ def execute(given: Options) -> None:
 
         files.write_text(given.report, render(result, f"{job.algorithm}: {job.function}"))
         progress.note(f"report: {given.report}")
+
+
+def _arguments(given: Options) -> dict[str, Any]:
+    arguments = options.read_arguments(given.arg or [], given.args)
+    if given.model is None:
+        return arguments
+    if "model" in arguments:
+        raise UsageProblem("--model: the argument 'model' is given twice; give it once")
+    model = read_result(given.model).get("model")
+    if model is None:
+        raise UsageProblem(f"--model: {given.model} holds no model")
+    return {**arguments, "model": model}
 
 
 def _embedded(given: Options, job: Job, progress: Progress) -> Any:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+SHORT = {"auc": "AUC", "n": "Records", "em": "EM", "aic": "AIC", "bic": "BIC", "p": "p", "z": "z"}
+
 
 def number(value: Any, digits: int = 4) -> str:
     """Return a number with `digits` significant digits, grouped thousands for whole numbers, a dash for nothing."""
@@ -34,6 +36,8 @@ def size(count: Any) -> str:
 
 def title(name: str) -> str:
     """Return a field's name as words."""
+    if name.lower() in SHORT:
+        return SHORT[name.lower()]
     text = name.replace("_", " ")
     return text[:1].upper() + text[1:]
 
