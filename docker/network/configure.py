@@ -20,13 +20,13 @@ import tables
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
+from services import container_name, node_name, node_service, server_service
 
-PROJECT = "fedbayes"
 HELPER = "helper"
 ORGANIZATIONS = (*tables.STATIONS, HELPER)
 COLLABORATION = "dev network"
-PLATFORM_IMAGE = os.environ.get("PLATFORM_IMAGE", "fedbayes.invalid/platform:4.15.2")
 REGISTRY = os.environ.get("REGISTRY", "fedbayes.invalid")
+ENCRYPTED = os.environ.get("ENCRYPTED", "yes") != "no"
 LEDGER = "ledger"
 POLICY = {
     "FEDBAYES_MINIMUM_ROWS": "10",
@@ -49,16 +49,6 @@ QUIET = (
     "docker.auth",
     "sqlalchemy.engine",
 )
-
-
-def node_name(organization: str) -> str:
-    """Return the node's configuration name; its container is called `vantage6-<this>-user`."""
-    return f"{PROJECT}_{organization}"
-
-
-def container_name(organization: str) -> str:
-    """Return the name of the node's container: the node finds itself by it."""
-    return f"vantage6-{node_name(organization)}-user"
 
 
 def logging_settings(name: str) -> dict[str, Any]:
@@ -92,6 +82,7 @@ def settings(state: Path) -> dict[str, Any]:
         "port": free_port(),
         "api_path": "/api",
         "collaboration": COLLABORATION,
+        "encrypted": ENCRYPTED,
         "user": "researcher",
         "password": f"Aa1!{secrets.token_urlsafe(12)}",
         "organization": tables.STATIONS[0],
@@ -131,7 +122,7 @@ def public_key(state: Path, organization: str) -> str:
 
 
 def entities(state: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """Return organizations, the researcher, and the one encrypted collaboration, for the server's import."""
+    """Return organizations, the researcher, and the one collaboration, for the server's import."""
     organizations = []
     for name in ORGANIZATIONS:
         entry: dict[str, Any] = {
@@ -141,7 +132,7 @@ def entities(state: Path, made: dict[str, Any]) -> dict[str, Any]:
             "address2": "",
             "zipcode": "",
             "country": "",
-            "public_key": public_key(state, name),
+            "public_key": public_key(state, name) if made["encrypted"] else "",
             "users": [],
         }
         user = made["user"] if name == made["organization"] else f"admin-{name}"
@@ -156,34 +147,8 @@ def entities(state: Path, made: dict[str, Any]) -> dict[str, Any]:
         )
         organizations.append(entry)
     participants = [{"name": name, "api_key": made["api_keys"][name]} for name in ORGANIZATIONS]
-    collaboration = {"name": COLLABORATION, "encrypted": True, "participants": participants}
+    collaboration = {"name": COLLABORATION, "encrypted": made["encrypted"], "participants": participants}
     return {"organizations": organizations, "collaborations": [collaboration]}
-
-
-def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
-    """Return the server's service; at its first start it imports the entities."""
-    start = (
-        "[ -e /mnt/database/imported ] || { vserver-local import -c /mnt/config/server.yaml /mnt/entities.yaml"
-        " && touch /mnt/database/imported; }; exec python /app/serve.py /mnt/config/server.yaml 5000"
-    )
-    probe = "import urllib.request as u; u.urlopen('http://127.0.0.1:5000/api/health', timeout=3)"
-    return {
-        "image": PLATFORM_IMAGE,
-        "environment": {"VANTAGE6_CONFIG_NAME": "server", "PYTHONUNBUFFERED": "1"},
-        "ports": [f"127.0.0.1:{made['port']}:5000"],
-        "volumes": [
-            f"{state}/config/server.yaml:/mnt/config/server.yaml:ro",
-            f"{state}/config/entities.yaml:/mnt/entities.yaml:ro",
-            "database:/mnt/database",
-        ],
-        "entrypoint": ["sh", "-ec", start],
-        "healthcheck": {
-            "test": ["CMD", "python", "-c", probe],
-            "interval": "1s",
-            "timeout": "5s",
-            "retries": 120,
-        },
-    }
 
 
 def databases(state: Path, organization: str) -> list[dict[str, str]]:
@@ -210,7 +175,7 @@ def node_configuration(state: Path, made: dict[str, Any], organization: str) -> 
         "api_path": made["api_path"],
         "task_dir": "/mnt/data",
         "databases": databases(state, organization),
-        "encryption": {"enabled": True, "private_key": "/mnt/private_key.pem"},
+        "encryption": {"enabled": made["encrypted"], "private_key": "/mnt/private_key.pem"},
         "algorithm_env": dict(POLICY),
         "policies": {
             "require_algorithm_pull": False,
@@ -218,40 +183,6 @@ def node_configuration(state: Path, made: dict[str, Any], organization: str) -> 
         },
         "share_algorithm_logs": True,
         "logging": logging_settings(node_name(organization)),
-    }
-
-
-def node_service(state: Path, organization: str, listed: list[dict[str, str]]) -> dict[str, Any]:
-    """Return a node's service, with the mounts and names that the stock node expects of `v6 node start`."""
-    name, container = node_name(organization), container_name(organization)
-    environment = {
-        "DATA_VOLUME_NAME": f"{container}-vol",
-        "VPN_VOLUME_NAME": f"{container}-vpn-vol",
-        "PRIVATE_KEY": "/mnt/private_key.pem",
-        "PYTHONUNBUFFERED": "1",
-    }
-    volumes = [
-        f"{state}/config/{name}.yaml:/mnt/config/{name}.yaml:ro",
-        f"{state}/keys/{organization}.pem:/mnt/private_key.pem:ro",
-        f"data_{organization}:/mnt/data",
-        f"vpn_{organization}:/mnt/vpn",
-        "/var/run/docker.sock:/var/run/docker.sock",
-    ]
-    for database in listed:
-        target = database["label"] + Path(database["uri"]).suffix
-        environment[f"{database['label'].upper()}_DATABASE_URI"] = target
-        volumes.append(f"{database['uri']}:/mnt/{target}")
-    # umask: inputs and outputs of the runs belong to the node's user and are used by the algorithms' user.
-    start = f"umask 000; exec vnode-local start -c /mnt/config/{name}.yaml -n {name} --dockerized --user"
-    return {
-        "image": PLATFORM_IMAGE,
-        "container_name": container,
-        "environment": environment,
-        "volumes": volumes,
-        "command": ["sh", "-c", start],
-        "depends_on": {"server": {"condition": "service_healthy"}},
-        "stop_grace_period": "3s",
-        "labels": {"vantage6-type": "node", "system": "False", "name": name},
     }
 
 
@@ -284,7 +215,9 @@ def main(state: Path) -> None:
     for organization in ORGANIZATIONS:
         configuration = node_configuration(state, made, organization)
         write_yaml(state / f"config/{node_name(organization)}.yaml", configuration)
-        services[f"node-{organization}"] = node_service(state, organization, configuration["databases"])
+        services[f"node-{organization}"] = node_service(
+            state, organization, configuration["databases"], made["encrypted"]
+        )
         container = container_name(organization)
         volumes[f"data_{organization}"] = {"name": f"{container}-vol"}
         volumes[f"vpn_{organization}"] = {"name": f"{container}-vpn-vol"}

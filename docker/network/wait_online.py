@@ -20,7 +20,7 @@ def statuses(made: dict[str, Any]) -> dict[str, str]:
 
     client = UserClient(made["url"], made["port"], made["api_path"], log_level="error")
     client.authenticate(made["user"], made["password"])
-    client.setup_encryption(made["private_key"])
+    client.setup_encryption(made["private_key"] if made["encrypted"] else None)
     return {node["name"]: str(node["status"]) for node in client.node.list(per_page=100)["data"]}
 
 

@@ -75,7 +75,7 @@ class Network:
         self.helper: str = made["helper"]
         self.client = UserClient(made["url"], made["port"], made["api_path"], log_level="error")
         self.client.authenticate(made["user"], made["password"])
-        self.client.setup_encryption(made["private_key"])
+        self.client.setup_encryption(made["private_key"] if made["encrypted"] else None)
         logging.getLogger("vantage6").setLevel(logging.CRITICAL)
         listed = self.client.organization.list(per_page=100)["data"]
         self.ids = {entry["name"]: int(entry["id"]) for entry in listed if entry["name"] in made["organizations"]}
