@@ -29,6 +29,7 @@ def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
     probe = "import urllib.request as u; u.urlopen('http://127.0.0.1:5000/api/health', timeout=3)"
     return {
         "image": PLATFORM_IMAGE,
+        "container_name": f"{PROJECT}_server",
         "environment": {"VANTAGE6_CONFIG_NAME": "server", "PYTHONUNBUFFERED": "1"},
         "ports": [f"127.0.0.1:{made['port']}:5000"],
         "volumes": [

@@ -135,7 +135,7 @@ def test_a_reply_that_was_changed_on_the_server_stops_the_job(network: Network, 
             "data = bytearray(base64.b64decode(body)); data[len(data) // 2] ^= 1;"
             "database.execute('update run set result=? where id=?', (head + '$' + base64.b64encode(bytes(data)).decode(), number)); database.commit()"
         )
-        engine("exec", "fedbayes_server_1", "python", "-c", change)
+        engine("exec", "fedbayes_server", "python", "-c", change)
     finally:
         engine("unpause", *central)
     with pytest.raises(AlgorithmError):
