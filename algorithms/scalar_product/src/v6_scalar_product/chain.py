@@ -72,17 +72,17 @@ def protocols(owners: Sequence[int], helper: int) -> dict[str, Protocol]:
         places = range(len(parent.owners))
         for size in range(2, len(parent.owners)):
             for masked in combinations(places, size):
-                child = _child(parent, masked, servers)
+                child = _child(parent, masked, servers, (*owners, helper))
                 found[child.path] = child
                 waiting.append((child, (*servers, child.server)))
     return found
 
 
-def _child(parent: Protocol, masked: tuple[int, ...], servers: tuple[int, ...]) -> Protocol:
+def _child(parent: Protocol, masked: tuple[int, ...], servers: tuple[int, ...], everyone: Sequence[int]) -> Protocol:
     kept = tuple(place for place in range(len(parent.owners)) if place not in masked)
-    server = next(parent.owners[place] for place in masked if parent.owners[place] not in servers)
     path = f"{parent.path}/{'.'.join(str(place) for place in masked)}"
     owners = (*(parent.owners[place] for place in kept), parent.server)
+    server = next(party for party in everyone if party not in owners and party not in servers)
     return Protocol(path, owners, (*kept, -1), masked, server, parent.coefficient * (len(masked) - 1), parent.path)
 
 

@@ -1,0 +1,109 @@
+"""Exports and store file, vantage6's mock client, the tree of the published protocol, repeats by the platform, changed messages."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import v6_scalar_product as package
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.thesis import protocol_runs
+from v6_scalar_product.chain import protocols
+
+STORE = Path(__file__).resolve().parents[3] / "algorithms" / "scalar_product" / "algorithm_store.json"
+AGE = {"column": "age", "op": ">=", "value": 50}
+WEIGHT = {"column": "weight", "op": "<", "value": 75}
+
+
+def test_the_store_file_lists_exactly_the_exported_functions():
+    store = json.loads(STORE.read_text(encoding="utf-8"))
+    assert sorted(entry["name"] for entry in store["functions"]) == sorted(package.__all__)
+    assert all(hasattr(getattr(package, name), "fedbayes_remote") for name in package.__all__)
+
+
+@pytest.mark.parametrize("name", ["count", "contingency", "scalar_product", "information_gain"])
+def test_the_store_file_lists_the_arguments(name):
+    store = json.loads(STORE.read_text(encoding="utf-8"))
+    listed = next(entry["arguments"] for entry in store["functions"] if entry["name"] == name)
+    taken = list(getattr(package, name).fedbayes_arguments.parameters)[1:]
+    assert sorted(argument["name"] for argument in listed) == sorted(taken)
+
+
+def test_it_runs_under_the_mock_client(parties, table):
+    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+    frames = [pd.read_csv(files["default"]) for files in parties.values()]
+    datasets = [[{"database": frame, "db_type": "csv"}] for frame in [*frames, pd.DataFrame()]]
+    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_scalar_product")
+    task = {"method": "count", "kwargs": {"conditions": [AGE, WEIGHT], "id_column": "id"}}
+    result = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]
+    assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
+
+
+@pytest.mark.parametrize("owners", [2, 3, 4, 5])
+def test_tree_of_the_published_protocol(owners):
+    runs = protocols(list(range(1, owners + 1)), 99)
+    assert len(runs) == protocol_runs(owners)
+    for run in runs.values():
+        assert run.server not in run.owners
+        assert len(set(run.owners)) == len(run.owners)
+        around, serving = run, set()
+        while around.path:
+            around = runs[around.parent]
+            serving.add(around.server)
+        assert run.server not in serving
+
+
+def test_without_a_helper_the_count_is_the_same(parties, table):
+    with EmbeddedFederation(parties) as federation:
+        result = federation.run(
+            "scalar_product", "count", {"conditions": [AGE, WEIGHT], "id_column": "id", "helper": "none"}
+        )
+    assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
+
+
+def test_sizes_and_rounds_do_not_depend_on_the_data(parties, tmp_path):
+    """The same question on other people: every message has its size, and no two sealed contents are alike."""
+    shapes, contents = [], []
+    for seed in (1, 2):
+        files = {}
+        for name, paths in parties.items():
+            frame = pd.read_csv(paths["default"], dtype=str)
+            for column in frame.columns[1:]:
+                frame[column] = frame[column].sample(frac=1, random_state=seed).to_numpy()
+            path = tmp_path / f"{name}-{seed}.csv"
+            frame.to_csv(path, index=False)
+            files[name] = {"default": path}
+        with EmbeddedFederation(files, helpers=["helper"], record=True) as federation:
+            federation.run("scalar_product", "count", {"conditions": [AGE, WEIGHT], "id_column": "id"})
+            replies = [entry for entry in federation.transcript if entry["function"].startswith("partial")]
+        shapes.append(sorted((e["organization"], e["function"], len(e["result"]["sealed"])) for e in replies))
+        contents += [entry["result"]["sealed"] for entry in replies]
+        text = json.dumps(replies)
+        assert "p0001" not in text
+        assert "s0-1" not in text
+    assert shapes[0] == shapes[1]
+    assert len(set(contents)) == len(contents)
+    assert {function for _, function, _ in shapes[0]} == {
+        "partial_open_channel",
+        "partial_submit",
+        "partial_match",
+        "partial_tables",
+    }
+
+
+@pytest.mark.parametrize("function", ["partial_submit", "partial_match", "partial_tables"])
+def test_a_change_on_the_way_stops_the_job(parties, function):
+    def flip(organization, asked, payload):
+        if asked == function and organization in ("station1", "helper"):
+            sealed = payload["sealed"]
+            return {**payload, "sealed": ("A" if sealed[40] != "A" else "B").join((sealed[:40], sealed[41:]))}
+        return payload
+
+    with (
+        EmbeddedFederation(parties, helpers=["helper"], tamper=flip) as federation,
+        pytest.raises(MessageError, match="changed"),
+    ):
+        federation.run("scalar_product", "count", {"conditions": [AGE, WEIGHT], "id_column": "id"})
