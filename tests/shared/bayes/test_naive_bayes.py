@@ -198,3 +198,33 @@ def test_scikit_learn_can_use_it():
     wrapped = NaiveBayesClassifier.from_model(fitted(frame).to_dict())
     assert wrapped.score(frame[["colour", "size"]], frame["class"]) > 0.6
     assert list(wrapped.classes_) == ["no", "yes", "maybe"]
+
+
+JUNK = (None, "x", -1, [], {}, [[1]], True, 1e308, float("nan"), float("inf"), 10**400, [None], {"a": 1})
+
+
+def places(value, place=()):
+    """Return the path of everything inside a JSON value."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [place] * bool(place) + [path for key, item in inner for path in places(item, (*place, key))]
+
+
+@pytest.mark.parametrize("statistics", ["gaussian", "histogram"])
+def test_junk_anywhere_in_a_model_is_refused_or_harmless(statistics):
+    frame = table(60)
+    data = fitted(frame, statistics=statistics, bins=3).to_dict()
+    outcomes = {"refused": 0, "harmless": 0}
+    for place in places(data):
+        for junk in JUNK:
+            broken = json.loads(json.dumps(data))
+            target = broken
+            for key in place[:-1]:
+                target = target[key]
+            target[place[-1]] = junk
+            try:
+                model = NaiveBayes.from_dict(broken)
+                assert np.isfinite(model.predict_proba(frame)).all()
+                outcomes["harmless"] += 1
+            except SchemaError:
+                outcomes["refused"] += 1
+    assert outcomes["refused"] > 3 * outcomes["harmless"] > 0

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError, bin_codes
-from fedbayes.bayes.schema import Column
+from fedbayes.bayes.schema import LARGEST_BOUND, Column
 from fedbayes.bayes.smoothing import table_probabilities
 
 Floats = NDArray[np.float64]
 
 RELATIVE_VARIANCE_FLOOR = 1e-9
 NOISY_STANDARD_DEVIATION_FLOOR = 0.01
+LARGEST_COUNT = 1e18
 
 
 class Feature(Protocol):
@@ -49,10 +50,11 @@ def _log_rows(probabilities: Floats, codes: NDArray[Any]) -> Floats:
     return np.asarray(padded[codes])
 
 
-def _finite(name: str, value: object, *, low: float = -np.inf) -> None:
+def _finite(name: str, value: object, *, low: float = -np.inf, largest: float = LARGEST_COUNT) -> None:
     array = np.asarray(value, dtype=np.float64)
-    if not bool(np.all(np.isfinite(array)) and np.all(array >= low)):
-        raise SchemaError(f"{name} must be finite" + (f", at least {low:g}" if np.isfinite(low) else ""))
+    if not bool(np.all(np.abs(array) <= largest) and np.all(array >= low)):
+        limit = f", at least {low:g}" if np.isfinite(low) else ""
+        raise SchemaError(f"{name} must be numbers of at most {largest:g}{limit}")
 
 
 def _shaped(name: str, value: Any, shape: tuple[int, ...]) -> None:
@@ -120,6 +122,7 @@ class CategoricalTables(_Tables):
         _finite("counts", self.counts)
         _finite("missing", self.missing)
         _finite("noise and pseudocount", [self.noise, self.pseudocount], low=0.0)
+        _shaped("noise and pseudocount", [self.noise, self.pseudocount], (2,))
 
     def check(self, column: Column, classes: int) -> None:
         """Raise SchemaError unless the table fits this column and number of classes."""
@@ -152,10 +155,12 @@ class Histogram(_Tables):
     kind: ClassVar[str] = "histogram"
 
     def __post_init__(self) -> None:
-        for name in ("counts", "missing", "edges"):
-            _finite(name, getattr(self, name))
+        _finite("counts", self.counts)
+        _finite("missing", self.missing)
+        _finite("edges", self.edges, largest=LARGEST_BOUND)
         _finite("noise and pseudocount", [self.noise, self.pseudocount], low=0.0)
-        if self.edges.ndim != 1 or not bool(np.all(np.diff(self.edges) > 0)):
+        _shaped("noise and pseudocount", [self.noise, self.pseudocount], (2,))
+        if np.ndim(self.edges) != 1 or not bool(np.all(np.diff(self.edges) > 0)):
             raise SchemaError("edges must increase")
 
     def check(self, column: Column, classes: int) -> None:
@@ -199,9 +204,11 @@ class Gaussian(_Json):
     kind: ClassVar[str] = "gaussian"
 
     def __post_init__(self) -> None:
-        for name in ("count", "total", "squares", "bounds"):
+        for name in ("count", "total", "squares"):
             _finite(name, getattr(self, name))
+        _finite("bounds", self.bounds, largest=LARGEST_BOUND)
         _finite("noise", self.noise, low=0.0)
+        _shaped("noise", self.noise, ())
         _shaped("bounds", self.bounds, (2,))
         if not self.bounds[0] < self.bounds[1]:
             raise SchemaError("bounds must increase")

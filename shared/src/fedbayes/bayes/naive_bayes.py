@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import Outside, SchemaError
-from fedbayes.bayes.features import FEATURE_KINDS, Feature
+from fedbayes.bayes.features import FEATURE_KINDS, LARGEST_COUNT, Feature
 from fedbayes.bayes.schema import Schema
 
 FORMAT = "fedbayes.naive_bayes/1"
@@ -67,9 +67,9 @@ class NaiveBayes:
         if column.cardinality < 2:
             raise SchemaError(f"label {self.label!r} has a single class: give at least two categories")
         counts = np.asarray(self.class_counts, dtype=np.float64)
-        if counts.shape != (column.cardinality,) or not bool(np.all(np.isfinite(counts))):
+        if counts.shape != (column.cardinality,) or not bool(np.all(np.abs(counts) <= LARGEST_COUNT)):
             raise SchemaError(f"class_counts must be {column.cardinality} finite numbers, one a class")
-        if not (np.isfinite(self.class_noise) and self.class_noise >= 0):
+        if not 0 <= self.class_noise <= LARGEST_COUNT:
             raise SchemaError("class_noise must be a finite number, at least 0")
         object.__setattr__(self, "class_counts", counts)
         for name, feature in self.features.items():
@@ -171,7 +171,7 @@ class NaiveBayes:
         try:
             counts = np.array(data["class_counts"], dtype=np.float64)
             noise = float(data["class_noise"])
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise SchemaError("model.class_counts and model.class_noise must be numbers") from None
         return cls(Schema.from_domain(data["domain"]), str(data["label"]), counts, features, noise, data["provenance"])
 
@@ -183,6 +183,6 @@ def _feature(name: str, data: object) -> Feature:
     try:
         feature: Feature = FEATURE_KINDS[kind].from_dict(data)
         return feature
-    except (TypeError, ValueError, KeyError) as problem:
+    except (TypeError, ValueError, KeyError, OverflowError) as problem:
         reason = f": {problem}" if isinstance(problem, SchemaError) else ""
     raise SchemaError(f"model.features: {name!r} is malformed{reason}")

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import Outside, SchemaError, canonical_text, categories, numbers
 
-__all__ = ["MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
+__all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 
 MAXIMUM_CATEGORIES = 100_000
 MAXIMUM_BINS = 10_000
+LARGEST_BOUND = 1e100
 _ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 
 
@@ -56,7 +57,7 @@ class Column:
             raise SchemaError(f"column {self.name!r}: give either categories or bounds, not both")
         if self.bounds is not None:
             low, high = self.bounds
-            if not (math.isfinite(high - low) and low < high):
+            if not (max(abs(low), abs(high)) <= LARGEST_BOUND and low < high):
                 raise SchemaError(f"column {self.name!r}: bounds must be two finite numbers, the lower first")
         elif not 1 <= len(self.keys) <= MAXIMUM_CATEGORIES:
             raise SchemaError(f"column {self.name!r}: give between 1 and {MAXIMUM_CATEGORIES} categories")
@@ -101,7 +102,8 @@ class Column:
             raise SchemaError(f"column {self.name!r} is numeric here: give its categories in the domain")
         texts = []
         for category in self.categories:
-            text = canonical_text(category) if isinstance(category, (str, int, float, bool)) else None
+            plain = isinstance(category, (str, int, bool)) or (isinstance(category, float) and math.isfinite(category))
+            text = canonical_text(category) if plain else None
             if text is None:
                 raise SchemaError(f"column {self.name!r}: categories must be text, numbers or truth values, none empty")
             texts.append(text)
