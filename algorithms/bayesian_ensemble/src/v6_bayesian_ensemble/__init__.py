@@ -1,0 +1,36 @@
+"""Federated Bayesian network ensembles: the remotely callable functions, and nothing else."""
+
+from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
+
+from .central import classify, evaluate, fit
+from .partial import (
+    partial_columns,
+    partial_evidence,
+    partial_local,
+    partial_member,
+    partial_outside,
+    partial_predict,
+    partial_tally,
+    partial_votes,
+)
+
+__all__ = [
+    "classify",
+    "disclosure_settings",
+    "evaluate",
+    "fit",
+    "partial_columns",
+    "partial_evidence",
+    "partial_extend",
+    "partial_local",
+    "partial_match",
+    "partial_member",
+    "partial_open_channel",
+    "partial_outside",
+    "partial_predict",
+    "partial_submit",
+    "partial_tables",
+    "partial_tally",
+    "partial_votes",
+]

@@ -1,0 +1,239 @@
+"""An ensemble as `fit` returns it and `classify` and `evaluate` read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.inference import posteriors
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.federation.errors import ArgumentError
+
+from . import votes
+from .model import codes_of, restricted
+
+Array = npt.NDArray[np.float64]
+SPLITS = ("vertical", "horizontal", "hybrid")
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network with a vote.
+
+    Attributes
+    ----------
+    name : str
+        The party's or the group's name.
+    stations : dict of int to tuple of str
+        Organization -> its columns that the member uses; without the target.
+    network : BayesianNetwork or None
+        None where it stays at its station.
+    cuts : dict
+        Column -> cut points of binned columns.
+    classes : tuple of str
+        Classes that the member has seen.
+    weight : float
+        Its weight before "dynamic".
+    rows : int
+        Labelled records behind it.
+    """
+
+    name: str
+    stations: dict[int, tuple[str, ...]]
+    network: BayesianNetwork | None
+    cuts: dict[str, tuple[float, ...]]
+    classes: tuple[str, ...]
+    weight: float = 1.0
+    rows: int = 0
+    secret_id: str = ""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns without the target."""
+        return tuple(dict.fromkeys(column for columns in self.stations.values() for column in columns))
+
+    @property
+    def leader(self) -> int:
+        """The organization that votes for the member."""
+        return min(self.stations)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the member as JSON."""
+        network = None
+        if self.network is not None:
+            network = self.network.to_dict()
+            for name, node in network["nodes"].items():
+                node["cuts"] = list(self.cuts[name]) if name in self.cuts else None
+        return {
+            "name": self.name,
+            "stations": {str(key): list(columns) for key, columns in self.stations.items()},
+            "columns": list(self.columns),
+            "classes": list(self.classes),
+            "weight": self.weight,
+            "rows": self.rows,
+            "secret": self.network is None,
+            "secret_id": self.secret_id,
+            "network": network,
+        }
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Member:
+        """Read what `to_json` wrote; ValueError, KeyError or TypeError on anything else."""
+        stations = {int(key): tuple(str(c) for c in columns) for key, columns in entry["stations"].items()}
+        network, cuts = None, {}
+        if entry["network"] is not None:
+            network = BayesianNetwork.from_dict(entry["network"])
+            nodes = entry["network"]["nodes"]
+            cuts = {
+                n: tuple(float(c) for c in node["cuts"]) for n, node in nodes.items() if node.get("cuts") is not None
+            }
+        weight = float(entry["weight"])
+        if not stations or not weight >= 0.0 or not np.isfinite(weight):
+            raise ValueError("a member needs stations and a weight of at least 0")
+        classes = tuple(str(c) for c in entry["classes"])
+        name, rows, secret_id = str(entry["name"]), int(entry["rows"]), str(entry.get("secret_id", ""))
+        return cls(name, stations, network, cuts, classes, weight, rows, secret_id)
+
+    def posterior(self, target: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Array:
+        """Return P(class | record) of records given by column, shape (rows, classes of the ensemble)."""
+        if self.network is None:
+            raise ArgumentError("a member stayed at its station; it cannot vote here")
+        own = self.network
+        if not set(columns) >= set(own.nodes) - {target}:
+            own = restricted(own, [target, *columns])
+        codes = codes_of(
+            own, self.cuts, {name: columns[name] for name in own.nodes if name in columns and name != target}, rows
+        )
+        found = posteriors(own, codes, target)
+        placed = np.zeros((rows, len(classes)))
+        for position, name in enumerate(own.states[target]):
+            if name in classes:
+                placed[:, list(classes).index(name)] = found[:, position]
+        return placed
+
+    def known(self, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Return which of the ensemble's classes the member has seen."""
+        return np.array([name in self.classes for name in classes], dtype=np.bool_)
+
+    def prior(self, target: str, classes: Sequence[str]) -> Array:
+        """Return P(class), shape (classes,), where the target is a root."""
+        found: Array = self.posterior(target, classes, {}, 1)[0]
+        return found
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Members, and how they vote.
+
+    Attributes
+    ----------
+    target : str
+        What is predicted.
+    classes : tuple of str
+        All classes that any member has seen.
+    members : tuple of Member
+        At least one.
+    vote, weights, split : str
+        See `fit`.
+    """
+
+    target: str
+    classes: tuple[str, ...]
+    members: tuple[Member, ...]
+    vote: str
+    weights: str
+    split: str
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether votes are weighed record by record."""
+        return self.weights == "dynamic"
+
+    @property
+    def secret(self) -> bool:
+        """Whether a member stayed at its station."""
+        return any(member.network is None for member in self.members)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ensemble as JSON."""
+        return {
+            "target": self.target,
+            "classes": list(self.classes),
+            "vote": self.vote,
+            "weights": self.weights,
+            "split": self.split,
+            "members": [member.to_json() for member in self.members],
+        }
+
+    @classmethod
+    def read(cls, model: Any) -> Ensemble:
+        """Return the ensemble of a result, or of its `model` entry.
+
+        Raises
+        ------
+        ArgumentError
+            It is none, or has no member.
+        """
+        content = model.get("model", model) if isinstance(model, Mapping) else model
+        if not isinstance(content, Mapping) or not isinstance(content.get("members"), list | tuple):
+            raise ArgumentError("model must be the model that fit returned")
+        if not content["members"]:
+            raise ArgumentError("model has no members: a vote needs at least one")
+        try:
+            members = tuple(Member.from_json(entry) for entry in content["members"])
+            found = cls(
+                str(content["target"]),
+                tuple(str(c) for c in content["classes"]),
+                members,
+                str(content["vote"]),
+                str(content["weights"]),
+                str(content["split"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise ArgumentError(f"model must be the model that fit returned: {type(problem).__name__}") from None
+        known = (found.vote in votes.VOTES, found.weights in votes.WEIGHTS, found.split in SPLITS)
+        if not all(known) or len(found.classes) < 2:
+            raise ArgumentError("model must be the model that fit returned, with two classes or more")
+        if not any(member.weight > 0 for member in members):
+            raise ArgumentError("model: every member has weight 0; a vote needs at least one member")
+        return found
+
+    def predict_log_proba(self, columns: Mapping[str, Any], rows: int) -> Array:
+        """Return log P(class | record) of records given by column, shape (rows, classes), when all members are here.
+
+        This is what the secure sum computes, in one place.
+        """
+        added = np.zeros((rows, len(self.classes)))
+        behind = np.zeros((rows, len(self.classes)))
+        for member in self.members:
+            present = {name: columns[name] for name in member.columns if name in columns}
+            found = member.posterior(self.target, self.classes, present, rows)
+            more, weight = votes.ballot(found, member.known(self.classes), self.vote, member.weight, self.dynamic)
+            added, behind = added + more, behind + weight
+        return votes.combine(added, behind, self.vote)
+
+
+def check_classes(members: Sequence[Member]) -> tuple[str, ...]:
+    """Return all classes of the members.
+
+    Raises
+    ------
+    ArgumentError
+        There is no member, or no class that all of them have seen, or fewer than two classes in all.
+    """
+    if not members:
+        raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
+    common = set(members[0].classes).intersection(*(member.classes for member in members))
+    classes = list(dict.fromkeys(name for member in members for name in member.classes))
+    if not common:
+        raise ArgumentError(
+            "members have not a single class in common; check that target means the same at all stations, or choose other members"
+        )
+    if len(classes) < 2:
+        raise ArgumentError("target has fewer than two classes; nothing can be predicted")
+    return tuple(sorted(classes))

@@ -1,0 +1,133 @@
+"""Requests and replies of the rounds that are this method's own; those on vertical tables are the library's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Message
+from fedbayes.federation.vertical.messages import Delivery, Setup
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsRequest(Message):
+    """Asks which of the columns named, or of all, the station has and allows."""
+
+    columns: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnsReply(Message):
+    """Names of columns, in the order of the station's table."""
+
+    columns: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRequest(Message):
+    """Asks a station that has the target for a network over its own rows."""
+
+    target: str
+    columns: list[str]
+    domain: dict[str, Any]
+    bins: Any
+    learning: dict[str, Any]
+    minimum_count: float
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReply(Message):
+    """A member as `Member.to_json` writes it; without its network where that stays at the station."""
+
+    member: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class VotesRequest(Message):
+    """Asks for the station's votes on the records of the job.
+
+    `model` holds the members for which the station votes, or (`leaders`) whose evidence it gives to a group's leader.
+    With `holders` the votes are sealed for them, else they go to central under masks; `identify` is the station whose
+    identifiers name the records; `evidence` is what others sealed for this leader: "member|sender" -> content.
+    """
+
+    delivery: Delivery
+    model: dict[str, Any]
+    holders: list[int]
+    identify: int | None = None
+    evidence: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class VotesReply(Message):
+    """Masked votes for central (both halves, rows, classes; flat) or sealed ones for the holders of the target."""
+
+    masked: np.ndarray[Any, Any]
+    sealed: dict[int, bytes]
+    identifiers: list[str]
+
+    def __post_init__(self) -> None:
+        """Check dtype and shape."""
+        if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
+            raise ValueError("masked must be a vector of the ring")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceReply(Message):
+    """What this station's columns say of each class, sealed for the leader of each group: member -> content."""
+
+    sealed: dict[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class TallyRequest(Message):
+    """Asks holders of the target to add up the sealed votes and to compare them with their labels."""
+
+    setup: Setup
+    sealed: dict[int, bytes]
+    target: str
+    classes: list[str]
+    vote: str
+    rows: int
+
+    def __post_init__(self) -> None:
+        """Check the sizes."""
+        if self.rows < 1 or len(self.classes) < 2:
+            raise ValueError("a tally needs records and two classes or more")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRequest(Message):
+    """Asks a station for the ensemble's predictions on its own rows: tallies of them, or the predictions."""
+
+    model: dict[str, Any]
+    id_column: str | None = None
+    records: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TalliesReply(Message):
+    """Sums over records as whole numbers of the ring, masked where more than one station tallies."""
+
+    vector: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        """Check dtype and shape."""
+        if self.vector.dtype != np.uint64 or self.vector.ndim != 1:
+            raise ValueError("vector must be a vector of the ring")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionsReply(Message):
+    """Class probabilities of the station's rows, float64 (rows, classes), and their identifiers."""
+
+    probabilities: np.ndarray[Any, Any]
+    identifiers: list[str]
+
+    def __post_init__(self) -> None:
+        """Check shapes."""
+        if self.probabilities.ndim != 2 or len(self.identifiers) not in (0, len(self.probabilities)):
+            raise ValueError("there must be one identifier a record")

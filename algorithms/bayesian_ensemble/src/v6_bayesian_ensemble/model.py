@@ -1,0 +1,285 @@
+"""Members of an ensemble without a federation: from counts to networks, from networks to posteriors.
+
+A member is a network over some columns and the target. All members are searched in step: their nodes form one search
+space in which edges cross no border, so one batch of tables serves all of them.
+
+References
+----------
+.. [1] van Daalen et al. (2023), Federated Bayesian network ensembles, FMEC 2023. Section III.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes import scores
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.structure import SearchSpace, Structure, given, k2, mutual_information
+from fedbayes.bayes.tables import Counts, TableCache, TableOracle
+
+MISSING_STATE = "?"
+MARK = "\x1f"
+Array = npt.NDArray[np.float64]
+Edges = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column: its states without "missing", whether counts have "missing" as a further last state, its cut points."""
+
+    name: str
+    states: tuple[str, ...]
+    missing: bool = False
+    cuts: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Learning:
+    """How members are learned.
+
+    Attributes
+    ----------
+    structure : str or tuple of (parent, child)
+        "k2", "naive", "augmented" (the target is a parent of every column, K2 adds more), or edges.
+    max_parents : int
+        Largest number of parents, the target included.
+    score : {"k2", "bic", "bdeu"}
+        Score of a family.
+    order : str or tuple of str
+        "columns", "information" (columns by their mutual information with the target) or every column once.
+    pseudocount : float
+        Added to every cell.
+    missing : {"drop", "category"}
+        Whether a family's records with gaps are left out, or "missing" is a state. Records without target are left out.
+    """
+
+    structure: str | Edges = "k2"
+    max_parents: int = 2
+    score: str = "k2"
+    order: str | tuple[str, ...] = "columns"
+    pseudocount: float = 0.5
+    missing: str = "drop"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A network over columns of one place and the target, the counts behind it and what it cost."""
+
+    network: BayesianNetwork
+    counts: dict[str, Counts]
+    classes: npt.NDArray[np.int64]
+    batches: int = 0
+
+    @property
+    def rows(self) -> int:
+        """Records with a target behind the part."""
+        return int(self.classes.sum())
+
+
+class Borders(SearchSpace):
+    """A search space in which an edge stays within one member."""
+
+    def allows(self, parent: str, child: str) -> bool:
+        """Tell whether the edge may be added."""
+        return parent.partition(MARK)[0] == child.partition(MARK)[0] and super().allows(parent, child)
+
+
+class Marked:
+    """A table oracle that is asked with marked columns, and answers without the states that no record has."""
+
+    def __init__(self, oracle: TableOracle, variables: Mapping[str, Variable], united: bool = False) -> None:
+        self._oracle, self._variables, self._united = oracle, variables, united
+
+    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return one table per tuple of marked columns."""
+        plain = [tuple(unmarked(node) for node in table) for table in tables]
+        answers = self._oracle(plain)
+        return [self._trim(columns, counts) for columns, counts in zip(plain, answers, strict=True)]
+
+    def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
+        for axis, column in enumerate(columns):
+            empty = self._variables[column].missing and not np.take(counts, -1, axis=axis).any()
+            if empty or (self._united and self._variables[column].missing):
+                counts = np.delete(counts, -1, axis=axis)
+        return counts
+
+
+def marked(place: int, column: str) -> str:
+    """Return the node of a column in the member at `place`."""
+    return f"{place}{MARK}{column}"
+
+
+def unmarked(node: str) -> str:
+    """Return the column of a node."""
+    return node.partition(MARK)[2]
+
+
+def learn_parts(
+    learning: Learning,
+    target: str,
+    parts: Sequence[Sequence[str]],
+    variables: Mapping[str, Variable],
+    oracle: TableOracle,
+    united: bool = False,
+) -> list[Part]:
+    """Return a network over each part's columns and the target; one batch of tables a search step for all together.
+
+    Parameters
+    ----------
+    learning : Learning
+        How.
+    target : str
+        The column that is predicted.
+    parts : sequence of sequences of str
+        Columns of each part, without the target.
+    variables : mapping of str to Variable
+        All columns.
+    oracle : TableOracle
+        Counts, "missing" as last state of variables with ``missing=True``.
+    united : bool
+        Whether "missing" may mean that a station lacks the record: then it is no state for the search, and K2 starts with the target as a
+        parent of every column, so that the scores it compares are of the same records.
+    """
+    if united and learning.structure == "k2":
+        learning = replace(learning, structure="augmented")
+    nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (target, *part))
+    cache = TableCache(Marked(oracle, variables, united), nodes)
+    structure = search(learning, target, parts, nodes, cache)
+    return [
+        _fitted(learning, target, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)
+    ]
+
+
+def search(
+    learning: Learning, target: str, parts: Sequence[Sequence[str]], nodes: tuple[str, ...], cache: TableCache
+) -> Structure:
+    """Return the structure of all parts; nodes are marked."""
+    score = scores.by_name(learning.score)
+    root = {node: marked(int(node.partition(MARK)[0]), target) for node in nodes}
+    naive = {node: [root[node]] if node != root[node] else [] for node in nodes}
+    limit = max(learning.max_parents, 1)
+    if learning.structure == "naive":
+        return given(cache, Borders(nodes, limit), naive, score)
+    if not isinstance(learning.structure, str):
+        parents: dict[str, list[str]] = {node: [] for node in nodes}
+        for place, part in enumerate(parts):
+            for parent, child in learning.structure:
+                if {parent, child} <= {target, *part}:
+                    parents[marked(place, child)].append(marked(place, parent))
+        return given(cache, Borders(nodes, max(len(nodes), 1)), parents, score)
+    required: Edges = ()
+    if learning.structure == "augmented":
+        required = tuple((names[0], node) for node, names in naive.items() if names)
+    space = Borders(nodes, limit, required)
+    return k2(cache, space, ordered(learning, target, parts, cache), score)
+
+
+def ordered(learning: Learning, target: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:
+    """Return all nodes, the target first in each part, then its columns as the learning says."""
+    if learning.order == "information":
+        cache.ask(
+            (marked(place, column), marked(place, other))
+            for place, part in enumerate(parts)
+            for position, column in enumerate(part)
+            for other in (target, *part[:position])
+        )
+    found = []
+    for place, part in enumerate(parts):
+        columns = list(part)
+        if learning.order == "information":
+            gain = {c: mutual_information(cache.family([marked(place, c)], marked(place, target))) for c in columns}
+            columns.sort(key=lambda c: -round(gain[c], 9))
+        elif isinstance(learning.order, tuple):
+            columns.sort(key=learning.order.index)
+        found += [marked(place, column) for column in (target, *columns)]
+    return found
+
+
+def _fitted(
+    learning: Learning,
+    target: str,
+    place: int,
+    part: Sequence[str],
+    variables: Mapping[str, Variable],
+    structure: Structure,
+    batches: int,
+) -> Part:
+    """Return the network of one part from the counts of its families."""
+    columns = (target, *part)
+    states = {column: variables[column].states for column in columns}
+    parents, counts = {}, {}
+    for column in columns:
+        node = marked(place, column)
+        family = (*(unmarked(parent) for parent in structure.parents[node]), column)
+        table = np.maximum(structure.counts[node], 0)
+        for axis, name in enumerate(family):
+            plain = len(variables[name].states)
+            if table.shape[axis] > plain:
+                if learning.missing == "category" and name != target:
+                    states[name] = (*variables[name].states, MISSING_STATE)
+                else:
+                    table = np.delete(table, -1, axis=axis)
+        parents[column], counts[column] = family[:-1], table
+    network = BayesianNetwork.from_counts(states, parents, counts, learning.pseudocount)
+    classes = counts[target].reshape(-1, len(states[target])).sum(axis=0)
+    return Part(network, counts, classes, batches)
+
+
+def merged(networks: Sequence[BayesianNetwork], target: str) -> BayesianNetwork:
+    """Return one network of parts that share the target, their root: given it, the parts are independent."""
+    states, parents, tables = {}, {}, {}
+    for network in networks:
+        states.update(network.states)
+        parents.update(network.parents)
+        tables.update(network.tables)
+    if any(network.parents[target] for network in networks) and len(networks) > 1:
+        raise ValueError("the target must be the root of every part")
+    return BayesianNetwork(states, parents, tables)
+
+
+def restricted(network: BayesianNetwork, columns: Sequence[str]) -> BayesianNetwork:
+    """Return the network over some of its nodes; their parents must be among them."""
+    kept = [node for node in network.nodes if node in columns]
+    return BayesianNetwork(
+        {node: network.states[node] for node in kept},
+        {node: network.parents[node] for node in kept},
+        {node: network.tables[node] for node in kept},
+    )
+
+
+def codes_of(
+    network: BayesianNetwork, cuts: Mapping[str, Sequence[float] | None], columns: Mapping[str, Any], rows: int
+) -> npt.NDArray[np.int64]:
+    """Return the codes (rows, nodes) of records; what a node does not know, and a column that is absent, is missing."""
+    codes = np.full((rows, len(network.nodes)), -1, dtype=np.int64)
+    for position, node in enumerate(network.nodes):
+        if node in columns:
+            codes[:, position] = column_codes(columns[node], network.states[node], cuts.get(node))
+    return codes
+
+
+def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | None) -> npt.NDArray[np.int64]:
+    """Return the state of each value, (rows,); a missing or unknown one is "?" where that is a state, else -1."""
+    import pandas
+
+    from fedbayes.bayes.discretise import Bins
+    from fedbayes.bayes.encoding import canonical_text
+
+    series = pandas.Series(values)
+    gap = states.index(MISSING_STATE) if MISSING_STATE in states else -1
+    if cuts is not None:
+        numbers = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64)
+        codes = Bins(tuple(cuts)).encode(numbers)
+    else:
+        places = {canonical_text(state): place for place, state in enumerate(states)}
+        positions, distinct = pandas.factorize(series, use_na_sentinel=True)
+        texts = [canonical_text(value) for value in distinct]
+        known = [gap if text is None else places.get(text, -1) for text in texts]
+        codes = np.array([*known, gap], dtype=np.int64)[positions]
+    found: npt.NDArray[np.int64] = np.where(codes < 0, gap, codes).astype(np.int64)
+    return found

@@ -1,0 +1,334 @@
+"""What one station does in the rounds that are this method's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.tables import PooledTables
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
+from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.opening import place_rows
+from fedbayes.federation.vertical.replication import Replica
+from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.workspace import Workspace
+
+from . import store, tallies, votes
+from .ensemble import Ensemble, Member
+from .messages import (
+    ColumnsReply,
+    ColumnsRequest,
+    EvidenceReply,
+    LocalRequest,
+    MemberReply,
+    MemberRequest,
+    PredictionsReply,
+    TalliesReply,
+    TallyRequest,
+    VotesReply,
+    VotesRequest,
+)
+from .model import Learning, Variable, column_codes, learn_parts
+
+Array = npt.NDArray[np.float64]
+Ring = npt.NDArray[np.uint64]
+
+
+@partial
+def partial_columns(station: Station, request: ColumnsRequest) -> ColumnsReply:
+    """Return which of the columns named, or of all, this station has and allows.
+
+    Notes
+    -----
+    **Reveals** names of columns to central.
+    """
+    wanted = request.columns
+    return ColumnsReply([name for name in station.columns if wanted is None or name in wanted])
+
+
+@partial
+def partial_member(station: Station, request: MemberRequest) -> MemberReply:
+    """Learn a network from this station's own rows.
+
+    Notes
+    -----
+    **Reveals** the network to central (unless `secret`: then it stays in the node's ledger folder), the classes that
+    occur here and the number of labelled rows.
+    """
+    station.require_private(False)
+    own = [c for c in request.columns if c in station.columns and c != request.target]
+    if not own:
+        raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
+    frame = station.data(columns=[request.target, *own])
+    variables, codes = {}, {}
+    for name in (request.target, *own):
+        found, codes[name] = resolve(name, frame[name], request.domain.get(name), request.bins, True, True)
+        texts = tuple(str(canonical_text(label)) for label in found.labels[:-1])
+        variables[name] = Variable(name, texts, True, found.cuts)
+    station.charge(epsilon=0.0, note="member", queries=len(own))
+    oracle = PooledTables(codes, {name: len(v.states) + 1 for name, v in variables.items()})
+    learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
+    part = learn_parts(learning, request.target, [own], variables, oracle)[0]
+    if part.rows < station.policy.minimum_rows:
+        raise DataProblem("too few rows of this station have a value of the target; leave the station out")
+    network = part.network.publish(part.counts, max(request.minimum_count, float(station.policy.minimum_count)))
+    classes = tuple(c for c, n in zip(variables[request.target].states, part.classes, strict=True) if n > 0)
+    cuts = {name: variable.cuts for name, variable in variables.items() if variable.cuts is not None}
+    member = Member("", {station.organization: tuple(own)}, network, cuts, classes, 1.0, part.rows)
+    return MemberReply(store.hidden(station, member).to_json() if request.secret else member.to_json())
+
+
+def _structure(value: Any) -> Any:
+    return value if isinstance(value, str) else tuple((str(parent), str(child)) for parent, child in value)
+
+
+def _workspace(station: Station, delivery: Delivery) -> Workspace:
+    if not delivery.setup.helper:
+        replica = Replica(station, delivery.setup)
+        replica.receive_shares(delivery)
+        return replica
+    workspace = Workspace(station, delivery.setup)
+    workspace.receive(delivery)
+    return workspace
+
+
+class Rows:
+    """Places of the station's rows in the common order (or at their places in the union) of the job."""
+
+    def __init__(self, workspace: Workspace, setup: Setup, rows: int, total: int) -> None:
+        own = workspace.own_rows(total)
+        if setup.union:
+            self.order = np.empty(total, dtype=np.int64)
+            self.order[own] = workspace.order_of(workspace.own)
+        else:
+            self.order = np.asarray(own[workspace.order_of(workspace.own)], dtype=np.int64)
+        self._size = rows if setup.union else None
+
+    def place(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return values (own rows, ...) as (rows of the job, ...); zero where this station lacks the record."""
+        placed: npt.NDArray[Any] = place_rows(values, self.order, self._size)
+        return placed
+
+
+@partial
+def partial_evidence(station: Station, request: VotesRequest) -> EvidenceReply:
+    """Return what this station's columns say of the classes, for the leaders of its groups.
+
+    Notes
+    -----
+    **Reveals** log P(class | own columns) - log P(class) of each common record to the group's leader, nothing to
+    central.
+    """
+    _allow(station, request.delivery.rows)
+    workspace = _workspace(station, request.delivery)
+    model = Ensemble.read(request.model)
+    sealed = {}
+    for number, member in enumerate(model.members):
+        values, rows = _evidence(station, workspace, request, model, member)
+        content = np.ascontiguousarray(rows.place(values), dtype="<f8").tobytes()
+        sealed[str(number)] = station.channel.seal(member.leader, content, f"evidence|{member.name}")
+    return EvidenceReply(sealed)
+
+
+def _allow(station: Station, rows: int) -> None:
+    station.require_predictions()
+    station.require_private(False)
+    station.charge(epsilon=0.0, note="predictions", queries=rows)
+
+
+def _evidence(
+    station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, member: Member
+) -> tuple[Array, Rows]:
+    """Return log P(class | own columns) - log P(class), (own rows, classes), and the places of the rows."""
+    own = member.stations[station.organization]
+    frame = station.data(columns=list(own))
+    rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
+    found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
+    floor = np.exp(votes.LEAST_LOG)
+    logs = np.log(np.maximum(found, floor)) - np.log(np.maximum(member.prior(model.target, model.classes), floor))
+    return logs, rows
+
+
+@partial
+def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
+    """Return the votes of this station's members on every record of the job.
+
+    Notes
+    -----
+    **Reveals** the sum of the votes of all members to central or to the holders of the target, never one member's:
+    every vote is masked. From a record's combined probabilities one can infer values of its columns, so every node
+    must allow predictions. With two voting stations each can subtract its own vote. **Assumes** that the helper
+    colludes with no one.
+    """
+    model = Ensemble.read(request.model)
+    size = (request.delivery.rows, len(model.classes))
+    added, behind = np.zeros(size), np.zeros(size)
+    identifiers: list[str] = []
+    if station.organization in request.delivery.setup.stations:
+        _allow(station, size[0])
+        workspace = _workspace(station, request.delivery)
+        for number, member in enumerate(model.members):
+            if member.leader == station.organization:
+                more, weight = _vote(station, workspace, request, model, number)
+                added, behind = added + more, behind + weight
+        if request.identify == station.organization:
+            identifiers = _identifiers(station, workspace, request.delivery)
+    masked = station.channel.mask(votes.encode(added, behind), station.participants)
+    if not request.holders:
+        return VotesReply(masked, {}, identifiers)
+    content = masked.astype("<u8").tobytes()
+    if station.organization in request.holders:
+        station.keep("votes", masked=masked)
+    others = [holder for holder in request.holders if holder != station.organization]
+    return VotesReply(masked[:0], {h: station.channel.seal(h, content, "votes") for h in others}, [])
+
+
+def _vote(
+    station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, number: int
+) -> tuple[Array, Array]:
+    member = store.found(station, model.members[number])
+    known = member.known(model.classes)
+    if len(member.stations) == 1:
+        own = list(member.columns)
+        frame = station.data(columns=own)
+        rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
+        found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
+        added, behind = votes.ballot(found, known, model.vote, member.weight, model.dynamic)
+        return rows.place(added), rows.place(behind)
+    values, rows = _evidence(station, workspace, request, model, member)
+    total = rows.place(values)
+    for sender in member.stations:
+        if sender != station.organization:
+            sealed = request.evidence.get(f"{number}|{sender}", b"")
+            plain = station.channel.unseal(sender, sealed, f"evidence|{member.name}")
+            total = total + np.frombuffer(plain, dtype="<f8").reshape(total.shape)
+    logs = total + np.log(np.maximum(member.prior(model.target, model.classes), np.exp(votes.LEAST_LOG)))
+    beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
+    added, behind = votes.ballot(
+        beliefs / beliefs.sum(axis=1, keepdims=True), known, model.vote, member.weight, model.dynamic
+    )
+    present = (total != 0.0).any(axis=1, keepdims=True)
+    return added * present, behind * present
+
+
+def _identifiers(station: Station, workspace: Workspace, delivery: Delivery) -> list[str]:
+    column = delivery.setup.id_column
+    values = station.data(columns=[column])[column].tolist()
+    rows = Rows(workspace, delivery.setup, delivery.rows, len(values))
+    texts = np.array([canonical_text(value) or "" for value in values], dtype=object)
+    if not delivery.setup.union:
+        return [str(text) for text in texts[rows.order]]
+    named = [""] * delivery.rows
+    for place, text in zip(rows.order, texts, strict=True):
+        named[int(place)] = str(text)
+    return named
+
+
+@partial
+def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
+    """Add up the sealed votes and compare them with this station's labels.
+
+    Notes
+    -----
+    **Reveals** to this station the combined class probabilities of the records; to central sums over records only
+    (over all holders of the target, where there are several).
+    """
+    vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
+    if station.organization in request.setup.stations:
+        vector = _tallied(station, request)
+    ring = vector.view(np.uint64)
+    return TalliesReply(station.channel.mask(ring, station.participants) if len(station.participants) > 1 else ring)
+
+
+def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
+    station.require_predictions()
+    station.require_private(False)
+    workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
+    total: Ring = station.kept("votes")["masked"]
+    for sender, sealed in request.sealed.items():
+        received = np.frombuffer(station.channel.unseal(sender, sealed, "votes"), dtype="<u8").astype(np.uint64)
+        if received.shape != total.shape:
+            raise MessageError("the votes of a station do not have the records of this job; the job stops")
+        total = total + received
+    logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
+    labels = station.data(columns=[request.target])[request.target]
+    truth = column_codes(labels, request.classes, None)
+    rows = Rows(workspace, request.setup, request.rows, len(truth))
+    if not request.setup.union:
+        return tallies.summed(truth[rows.order], logs)
+    return tallies.summed(truth, logs[rows.order])
+
+
+@partial
+def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
+    """Score the ensemble on this station's own rows: all members are in the request.
+
+    Notes
+    -----
+    **Reveals** to central the sums over the records of all stations.
+    """
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    own = [c for c in _columns(model) if c in station.columns]
+    frame = station.data(columns=[*own, model.target])
+    station.charge(epsilon=0.0, note="evaluation", queries=1)
+    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    truth = column_codes(frame[model.target], model.classes, None)
+    vector = tallies.summed(truth, logs).view(np.uint64)
+    return TalliesReply(station.channel.mask(vector, station.participants))
+
+
+@partial
+def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply:
+    """Return the ensemble's class probabilities of this station's own rows: all members are in the request.
+
+    Notes
+    -----
+    **Reveals** them to central, with the identifiers if a column is named; the node must allow predictions.
+    """
+    model = Ensemble.read(request.model)
+    own = [c for c in _columns(model) if c in station.columns]
+    names = [*own, *([request.id_column] if request.id_column else [])]
+    frame = station.data(columns=names, minimum=False)
+    _allow(station, len(frame))
+    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    identifiers = []
+    if request.id_column:
+        identifiers = [canonical_text(value) or "" for value in frame[request.id_column].tolist()]
+    return PredictionsReply(np.exp(logs), identifiers)
+
+
+@partial
+def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
+    """Return the votes of the members that stayed at this station on records that the researcher gives.
+
+    Notes
+    -----
+    **Reveals** the records to this station, the sum of the votes over all stations to central.
+    """
+    station.require_predictions()
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    records: Mapping[str, Any] = request.records or {}
+    rows = len(next(iter(records.values()), []))
+    station.charge(epsilon=0.0, note="predictions", queries=rows)
+    size = (rows, len(model.classes))
+    added, behind = np.zeros(size), np.zeros(size)
+    for entry in model.members:
+        if entry.leader == station.organization:
+            member = store.found(station, entry)
+            present = {name: records[name] for name in member.columns if name in records}
+            found = member.posterior(model.target, model.classes, present, rows)
+            known = member.known(model.classes)
+            more, weight = votes.ballot(found, known, model.vote, member.weight, model.dynamic)
+            added, behind = added + more, behind + weight
+    return VotesReply(station.channel.mask(votes.encode(added, behind), station.participants), {}, [])
+
+
+def _columns(model: Ensemble) -> list[str]:
+    return list(dict.fromkeys(column for member in model.members for column in member.columns))

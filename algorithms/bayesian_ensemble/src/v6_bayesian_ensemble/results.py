@@ -1,0 +1,88 @@
+"""What the researcher gets: members, scores or predictions, and what was revealed to whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Federation, results
+
+from .ensemble import Ensemble
+from .options import Options
+from .training import Trained
+
+LOCAL = {
+    "central": "the members that stations learned from their own rows, the classes and the number of labelled rows of each station",
+    "researcher": "the members",
+}
+SECRET = {
+    "central": "the classes, the names of columns and the number of labelled rows of each station; the secret members stay there",
+}
+EXACT = "members rest on exact counts: of one station, where it learned alone, or of the common records"
+STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
+SCORED = "exact sums over records are released"
+PREDICTED = "probabilities of single records are released"
+
+
+def fitted(federation: Federation, options: Options, trained: Trained) -> dict[str, Any]:
+    """Return the result of `fit`."""
+    model = trained.ensemble
+    told = dict(SECRET if model.secret else LOCAL) if options.split != "vertical" else {}
+    for role, text in trained.reveals.items():
+        told[role] = f"{told[role]}; {text}" if role in told else text
+    return federation.result(
+        model=model.to_json(),
+        privacy=results.not_private(STAYED if model.secret else EXACT, told),
+        diagnostics={
+            "records": trained.records,
+            "batches": trained.batches,
+            "minimum_count": trained.minimum_count,
+            "members": [
+                {"name": m.name, "columns": len(m.columns), "rows": m.rows, "weight": m.weight} for m in model.members
+            ],
+        },
+    )
+
+
+def evaluated(
+    federation: Federation, model: Ensemble, scores: dict[str, Any], scoring: str, aligned: bool
+) -> dict[str, Any]:
+    """Return the result of `evaluate`: accuracy, auc, log_loss, calibration, n; both ways of scoring side by side."""
+    both = {"labelled": scores["auc"], "as_published": scores["auc_as_published"]}
+    told = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
+    if aligned:
+        told["holders of the target"] = "the combined class probabilities of the records"
+        told["stations"] = "their own members, the number of records"
+        told["helper"] = "the number of records of each station and in common"
+    plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "n", "unlabelled")}
+    return federation.result(
+        model=None,
+        privacy=results.not_private(SCORED, told),
+        diagnostics={"confusion": scores["confusion"], "classes": list(model.classes)},
+        **plain,
+        auc=both[scoring],
+        auc_by_scoring=both,
+        scoring=scoring,
+    )
+
+
+def classified(
+    federation: Federation,
+    model: Ensemble,
+    identifiers: list[str],
+    probabilities: Any,
+    stations: list[str] | None = None,
+) -> dict[str, Any]:
+    """Return the result of `classify`."""
+    classes = list(model.classes)
+    content = {
+        "target": model.target,
+        "states": classes,
+        "identifiers": identifiers,
+        "predicted": [classes[code] for code in np.asarray(probabilities).argmax(axis=1)],
+        "probabilities": np.asarray(probabilities).round(6),
+        **({} if stations is None else {"stations": stations}),
+    }
+    told = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
+    return federation.result(content, results.not_private(PREDICTED, told), {"records": len(content["predicted"])})

@@ -1,0 +1,202 @@
+"""Central's side of predicting: align the records, have the members vote, add the votes up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ArgumentError, StationError
+from fedbayes.federation.vertical import open_parties
+from fedbayes.federation.vertical.central import setup_of
+from fedbayes.federation.vertical.engine import Engine
+from fedbayes.mpc.secure_sum import reconstruct
+
+from . import tallies, votes
+from .ensemble import Ensemble
+from .messages import (
+    ColumnsReply,
+    ColumnsRequest,
+    EvidenceReply,
+    LocalRequest,
+    PredictionsReply,
+    TalliesReply,
+    TallyRequest,
+    VotesReply,
+    VotesRequest,
+)
+
+Array = npt.NDArray[np.float64]
+
+
+class Election:
+    """The records that stations have in common (hybrid: that any has), and the members' votes on them.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job, before its first round.
+    model : Ensemble
+        What votes.
+    id_column : str
+        The identifier at every station.
+    helper, organizations
+        Who takes part.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        model: Ensemble,
+        id_column: str,
+        helper: Any,
+        organizations: list[int | str] | None,
+    ) -> None:
+        self.federation = federation
+        parties = open_parties(federation, organizations, helper)
+        records = "union" if model.split == "hybrid" else "intersection"
+        setup = setup_of(federation, parties, id_column, helper, records)
+        present = [m for m in model.members if set(m.stations) <= set(parties.stations)]
+        absent = [m.name for m in model.members if m not in present]
+        if absent:
+            federation.warn(f"members without a vote, as their stations do not take part: {', '.join(absent)}")
+        self.model = replace(model, members=tuple(present))
+        Ensemble.read(self.model.to_json())
+        self.engine = Engine(federation, setup)
+
+    def align(self) -> int:
+        """Match the records: two rounds. Return how many there are."""
+        self.engine.submit([])
+        return self.engine.match()
+
+    @property
+    def rows(self) -> int:
+        """Records that are voted on."""
+        return self.engine.rows
+
+    def _ask(self, holders: Sequence[int], identify: int | None) -> dict[int, VotesReply]:
+        setup = self.engine.setup
+        evidence = self._evidence()
+        everyone = sorted([*setup.stations, *([setup.helper] if setup.helper else [])])
+        requests = {}
+        for at in everyone:
+            own = self._model_for(at)
+            sealed = {key: content for (leader, key), content in evidence.items() if leader == at}
+            requests[at] = VotesRequest(self.engine.delivery(at, set()), own, list(holders), identify, sealed)
+        return self.federation.round("partial_votes", requests, everyone, VotesReply)
+
+    def _model_for(self, at: int) -> dict[str, Any]:
+        """Return the ensemble for one station: networks of other stations' members left out where they are not needed."""
+        members = [m if at in m.stations else replace(m, network=None, cuts={}) for m in self.model.members]
+        return replace(self.model, members=tuple(members)).to_json()
+
+    def _evidence(self) -> dict[tuple[int, str], bytes]:
+        """Have the parties of groups tell their leaders what their columns say. One round where there are groups."""
+        senders: dict[int, list[int]] = {}
+        for number, member in enumerate(self.model.members):
+            for at in member.stations:
+                if at != member.leader:
+                    senders.setdefault(at, []).append(number)
+        if not senders:
+            return {}
+        requests = {}
+        for at, numbers in senders.items():
+            chosen = replace(self.model, members=tuple(self.model.members[n] for n in numbers))
+            requests[at] = VotesRequest(self.engine.delivery(at, set()), chosen.to_json(), [])
+        replies = self.federation.round("partial_evidence", requests, sorted(senders), EvidenceReply)
+        return {
+            (self.model.members[n].leader, f"{n}|{at}"): replies[at].sealed[str(place)]
+            for at, numbers in senders.items()
+            for place, n in enumerate(numbers)
+        }
+
+    def predictions(self, identify: int | None) -> tuple[list[str], Array]:
+        """Return identifiers (empty without `identify`) and class probabilities (rows, classes)."""
+        replies = self._ask([], identify)
+        logs = combined(self.model, [reply.masked for reply in replies.values()], self.rows)
+        return (replies[identify].identifiers if identify is not None else []), np.exp(logs)
+
+    def tallied(self) -> dict[str, Any]:
+        """Return the scores of the votes, as the holders of the target find them: two rounds."""
+        setup = self.engine.setup
+        found = self.federation.round(
+            "partial_columns", ColumnsRequest([self.model.target]), setup.stations, ColumnsReply
+        )
+        holders = [at for at, reply in found.items() if reply.columns]
+        if not holders:
+            raise ArgumentError("target: its column is at no station that takes part; nothing to compare with")
+        replies = self._ask(holders, None)
+        asked = holders if len(holders) == 1 else sorted({*holders, *([setup.helper] if setup.helper else [])})
+        requests = {}
+        for at in asked:
+            sealed = {sender: reply.sealed[at] for sender, reply in replies.items() if at in reply.sealed}
+            requests[at] = TallyRequest(
+                setup, sealed, self.model.target, list(self.model.classes), self.model.vote, self.rows
+            )
+        summed = self.federation.secure_sum("partial_tally", requests, asked, TalliesReply, field="vector")
+        return scored(summed, len(self.model.classes))
+
+    def identifying(self, organization: Any) -> int:
+        """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""
+        stations = self.engine.setup.stations
+        if organization is not None:
+            chosen = self.federation.resolve([organization], "identify")[0]
+            if chosen not in stations:
+                raise ArgumentError("identify must be an organization that holds data of this task")
+            return chosen
+        return self.federation.organization if self.federation.organization in stations else stations[0]
+
+
+def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Array:
+    """Return log probabilities (rows, classes) from everybody's masked votes."""
+    summed = np.asarray(reconstruct([np.asarray(part) for part in masked]), dtype=np.uint64)
+    try:
+        added, behind = votes.decode(summed, rows, len(model.classes))
+    except ValueError as problem:
+        raise StationError(f"{problem}; the job stops") from None
+    return votes.combine(added, behind, model.vote)
+
+
+def scored(summed: Any, classes: int) -> dict[str, Any]:
+    """Return the scores from summed tallies."""
+    try:
+        return tallies.scores(np.asarray(summed, dtype=np.uint64).view(np.int64), classes)
+    except ValueError as problem:
+        raise StationError(f"{problem}; the job stops") from None
+
+
+def local_scores(federation: Federation, model: Ensemble, organizations: list[int | str] | None) -> dict[str, Any]:
+    """Return the scores of an ensemble on every station's own rows: two rounds, a secure sum."""
+    parties = federation.open_channel(organizations)
+    request = LocalRequest(model.to_json())
+    summed = federation.secure_sum("partial_local", request, parties.stations, TalliesReply, field="vector", last=True)
+    return scored(summed, len(model.classes))
+
+
+def local_predictions(
+    federation: Federation, model: Ensemble, id_column: str | None, organizations: list[int | str] | None
+) -> tuple[list[str], list[str], Array]:
+    """Return station, identifier and class probabilities of every station's own rows: two rounds."""
+    parties = federation.open_channel(organizations)
+    request = LocalRequest(model.to_json(), id_column)
+    replies = federation.round("partial_predict", request, parties.stations, PredictionsReply, last=True)
+    places = [federation.name(at) for at, reply in replies.items() for _ in range(len(reply.probabilities))]
+    names = [text for reply in replies.values() for text in reply.identifiers]
+    return places, names, np.concatenate([reply.probabilities for reply in replies.values()])
+
+
+def outside_predictions(
+    federation: Federation, model: Ensemble, records: dict[str, Any], organizations: list[int | str] | None
+) -> Array:
+    """Return class probabilities of records that the researcher gives; stations vote where members are secret."""
+    rows = len(next(iter(records.values())))
+    if not model.secret:
+        return np.exp(model.predict_log_proba(records, rows))
+    parties = federation.open_channel(organizations)
+    request = LocalRequest(model.to_json(), None, records)
+    replies = federation.round("partial_outside", request, parties.stations, VotesReply, last=True)
+    return np.exp(combined(model, [reply.masked for reply in replies.values()], rows))

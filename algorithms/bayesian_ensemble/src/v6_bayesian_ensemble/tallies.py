@@ -1,0 +1,82 @@
+"""Sums over scored records: the foundation's tallies, and histograms with the unlabelled records beside them.
+
+References
+----------
+.. [1] van Daalen et al. (2023): its code counts records without label as negatives of every class and divides by all
+   records, so its areas shrink by about the share of missing labels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes import metrics
+
+LOSS_UNITS = 2.0**16
+Array = npt.NDArray[np.float64]
+NEGATIVE, POSITIVE, UNLABELLED = range(3)
+
+
+def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:
+    """Return the sums over records, int64, flat: two disjoint tables' vectors add up to that of both.
+
+    Parameters
+    ----------
+    truth : int array, shape (rows,)
+        Class of each record, -1 where it has no label.
+    logs : float array, shape (rows, classes)
+        log P(class | record).
+    """
+    classes = logs.shape[1]
+    known = truth >= 0
+    counts, loss = metrics.tally(truth[known], logs[known]).flat()
+    positions = metrics.score_bins(logs)
+    curves = np.zeros((classes, 3, metrics.SCORE_BINS), dtype=np.int64)
+    for label in range(classes):
+        kind = np.where(known, np.where(truth == label, POSITIVE, NEGATIVE), UNLABELLED)
+        np.add.at(curves[label], (kind, positions[:, label]), 1)
+    return np.concatenate([counts, curves.ravel(), [round(loss * LOSS_UNITS)]]).astype(np.int64)
+
+
+def width(classes: int) -> int:
+    """Return the length of `summed`."""
+    return (
+        metrics.scored_classes(classes) * 2 * metrics.SCORE_BINS
+        + classes**2
+        + 2 * metrics.CALIBRATION_BINS
+        + classes * 3 * metrics.SCORE_BINS
+        + 1
+    )
+
+
+def scores(vector: npt.NDArray[np.int64], classes: int) -> dict[str, Any]:
+    """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_as_published, unlabelled and confusion.
+
+    Raises
+    ------
+    ValueError
+        The vector is not one of so many classes.
+    """
+    if vector.shape != (width(classes),):
+        raise ValueError("the tallies do not have the classes of the model")
+    cut = width(classes) - 1 - classes * 3 * metrics.SCORE_BINS
+    tallies = metrics.Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
+    curves = vector[cut:-1].reshape(classes, 3, metrics.SCORE_BINS).astype(np.float64)
+    return {
+        **metrics.scores_of(tallies),
+        "auc_as_published": _published(curves),
+        "unlabelled": int(curves[0, UNLABELLED].sum()),
+        "confusion": tallies.confusion,
+    }
+
+
+def _published(curves: Array) -> float:
+    total = float(curves[0].sum())
+    area = 0.0
+    for negative, positive, unlabelled in curves:
+        found = metrics.auc_from_histograms(positive, negative + unlabelled)
+        area += 0.0 if np.isnan(found) else found * float(positive.sum())
+    return area / total if total > 0 else float("nan")

@@ -1,0 +1,237 @@
+"""Central's side of learning: which member is over which columns, who counts, what the members weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.tables import Counts
+from fedbayes.federation import Federation, Parties
+from fedbayes.federation.errors import ArgumentError, DataProblem
+from fedbayes.federation.vertical import ColumnStates, SecureTables, open_parties
+
+from .ensemble import Ensemble, Member, check_classes
+from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
+from .model import Part, Variable, learn_parts, merged
+from .options import Options, groups_of
+from .votes import scaled
+
+MOST_CELLS = 2**22
+
+
+@dataclass
+class Trained:
+    """What learning gives, and what was told to whom on the way."""
+
+    ensemble: Ensemble
+    reveals: dict[str, str]
+    records: int | None = None
+    batches: int = 0
+    minimum_count: float = 0.0
+    tables: SecureTables | None = None
+    parts: list[tuple[int, int, Part]] = field(default_factory=list)
+
+
+def train(federation: Federation, options: Options, helper: Any, organizations: list[int | str] | None) -> Trained:
+    """Return the ensemble that the options ask for."""
+    if options.split == "horizontal":
+        parties = federation.open_channel(organizations)
+        return _finished(
+            options,
+            local_members(federation, options, parties.stations, options.features),
+            Trained(_empty(options), {}),
+        )
+    parties = open_parties(federation, organizations, helper)
+    columns = columns_of(federation, options, parties)
+    if options.split == "hybrid" and options.hybrid == "local":
+        return _hybrid_local(federation, options, parties, columns, helper)
+    return _finished(options, *secure_members(federation, options, parties, columns, helper))
+
+
+def _empty(options: Options) -> Ensemble:
+    return Ensemble(options.target, (), (), options.vote, options.weights, options.split)
+
+
+def _finished(options: Options, members: Sequence[Member], trained: Trained) -> Trained:
+    """Return the ensemble with its classes and weights."""
+    classes = check_classes(members)
+    plain = [float(member.rows) if options.weights == "rows" else 1.0 for member in members]
+    weighed = tuple(replace(m, weight=w) for m, w in zip(members, scaled(plain), strict=True))
+    trained.ensemble = Ensemble(options.target, classes, weighed, options.vote, options.weights, options.split)
+    return trained
+
+
+def columns_of(federation: Federation, options: Options, parties: Parties) -> dict[int, list[str]]:
+    """Return each station's columns of the task, the target included. One round.
+
+    Raises
+    ------
+    ArgumentError
+        The target or a feature is at no station.
+    """
+    wanted = None if options.features is None else [*options.features, options.target]
+    replies = federation.round("partial_columns", ColumnsRequest(wanted), parties.stations, ColumnsReply)
+    found = {member: [c for c in reply.columns if c != options.id_column] for member, reply in replies.items()}
+    held = {column for columns in found.values() for column in columns}
+    for name in [options.target, *(options.features or ())]:
+        if name not in held:
+            what = "target" if name == options.target else "features"
+            raise ArgumentError(f"{what}: column '{name}' is at no station that takes part, or may not be used there")
+    return found
+
+
+def local_members(
+    federation: Federation, options: Options, stations: Sequence[int], columns: Sequence[str] | Mapping[int, Any] | None
+) -> list[Member]:
+    """Return members that stations learn from their own rows. One round (two where no columns are named)."""
+    if columns is None:
+        asked = federation.round("partial_columns", ColumnsRequest(None), stations, ColumnsReply)
+        columns = {member: reply.columns for member, reply in asked.items()}
+    requests = {}
+    for member in stations:
+        own = columns[member] if isinstance(columns, Mapping) else columns
+        own = [column for column in own if column not in (options.id_column, options.target)]
+        requests[member] = MemberRequest(
+            options.target,
+            own,
+            options.domain,
+            options.bins,
+            options.learning_json,
+            options.minimum_count,
+            options.secret,
+        )
+    replies = federation.round("partial_member", requests, stations, MemberReply)
+    try:
+        return [replace(Member.from_json(reply.member), name=federation.name(at)) for at, reply in replies.items()]
+    except (KeyError, TypeError, ValueError):
+        raise DataProblem("a station's member is malformed; use one version of the algorithm everywhere") from None
+
+
+def secure_members(
+    federation: Federation,
+    options: Options,
+    parties: Parties,
+    columns: Mapping[int, Sequence[str]],
+    helper: Any,
+    voters: Sequence[int] | None = None,
+) -> tuple[list[Member], Trained]:
+    """Return members whose counts come from the product engine: two rounds to align, then the search."""
+    groups = groups_of(federation, options.members, parties.stations)
+    if voters is not None:
+        groups = {name: group for name, group in groups.items() if set(group) <= set(voters)}
+    chosen = [(name, at, _own(options, columns[at])) for name, group in groups.items() for at in group]
+    chosen = [(name, at, own) for name, at, own in chosen if own]
+    if not chosen:
+        raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
+    asked = list(dict.fromkeys(column for _, _, own in chosen for column in own))
+    tables = SecureTables.open(
+        federation,
+        parties,
+        id_column=options.id_column or "",
+        columns=[options.target, *asked],
+        domain=options.domain,
+        bins=options.bins,
+        missing_state=True,
+        helper=helper,
+        records="union" if options.split == "hybrid" else "intersection",
+    )
+    variables = {name: variable_of(states) for name, states in tables.columns.items()}
+    united = options.split == "hybrid"
+    _check_edges(options, chosen)
+    parts = learn_parts(
+        options.learning, options.target, [own for _, _, own in chosen], variables, Bounded(tables, variables), united
+    )
+    minimum = max(options.minimum_count, float(tables.minimum_count))
+    trained = Trained(_empty(options), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
+    trained.parts = [(number, at, part) for number, ((_, at, _), part) in enumerate(zip(chosen, parts, strict=True))]
+    return _grouped(options, chosen, parts, variables, minimum), trained
+
+
+def _own(options: Options, columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(column for column in columns if column not in (options.id_column, options.target))
+
+
+def _check_edges(options: Options, chosen: Sequence[tuple[str, int, tuple[str, ...]]]) -> None:
+    edges = options.learning.structure
+    if isinstance(edges, str):
+        return
+    for parent, child in edges:
+        if not any({parent, child} <= {options.target, *own} for _, _, own in chosen):
+            raise ArgumentError(f"structure: the edge {parent} -> {child} joins columns of different stations; drop it")
+    sizes = [name for name, _, _ in chosen]
+    if any(child == options.target for _, child in edges) and len(set(sizes)) < len(sizes):
+        raise ArgumentError(
+            "structure: in a group of several parties the target must have no parents; drop these edges"
+        )
+
+
+def _grouped(
+    options: Options,
+    chosen: Sequence[tuple[str, int, tuple[str, ...]]],
+    parts: Sequence[Part],
+    variables: Mapping[str, Variable],
+    minimum: float,
+) -> list[Member]:
+    """Return one member a group from the networks of its parties."""
+    members = []
+    for name in dict.fromkeys(entry[0] for entry in chosen):
+        own = [(at, columns, part) for (group, at, columns), part in zip(chosen, parts, strict=True) if group == name]
+        network = merged([part.network.publish(part.counts, minimum) for _, _, part in own], options.target)
+        seen = own[0][2].classes
+        states = variables[options.target].states
+        classes = tuple(state for state, count in zip(states, seen, strict=True) if count > 0)
+        cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
+        stations = {at: columns for at, columns, _ in own}
+        members.append(Member(name, stations, network, cuts, classes, 1.0, own[0][2].rows))
+    return members
+
+
+def variable_of(states: ColumnStates) -> Variable:
+    """Return a column as a variable of the search."""
+    texts = tuple(
+        str(canonical_text(label)) if not isinstance(label, str) else label
+        for label in states.labels
+        if label is not None
+    )
+    return Variable(states.name, texts, states.has_missing, states.cuts)
+
+
+class Bounded:
+    """Secure tables as an oracle that refuses tables with too many cells before anything runs."""
+
+    def __init__(self, tables: SecureTables, variables: Mapping[str, Variable]) -> None:
+        self._tables, self._variables = tables, variables
+
+    def __call__(self, asked: Sequence[tuple[str, ...]]) -> list[Counts]:
+        """Return one table of counts per tuple of columns: one batch."""
+        for columns in asked:
+            cells = 1.0
+            for column in columns:
+                cells *= len(self._variables[column].states) + 1
+            if cells > MOST_CELLS:
+                raise ArgumentError(
+                    f"a table over {', '.join(columns)} would have too many cells; give coarser bins or lower max_parents"
+                )
+        return self._tables.tables(list(asked))
+
+
+def _hybrid_local(
+    federation: Federation, options: Options, parties: Parties, columns: dict[int, list[str]], helper: Any
+) -> Trained:
+    """Stations that have the target learn alone; the others by products, over the columns that only they have."""
+    if options.members != "party":
+        raise ArgumentError('members: groups need hybrid="shared"; with hybrid="local" every party is a member')
+    having = [at for at in parties.stations if options.target in columns[at] and _own(options, columns[at])]
+    lacking = [at for at in parties.stations if options.target not in columns[at]]
+    members = local_members(federation, options, having, columns) if having else []
+    trained = Trained(_empty(options), {})
+    only = {at: [c for c in columns[at] if sum(c in other for other in columns.values()) == 1] for at in lacking}
+    if any(only.values()):
+        if options.secret:
+            names = ", ".join(federation.name(at) for at in lacking)
+            raise ArgumentError(f"secret members need the target at the station; it is not at: {names}; leave them out")
+        far, trained = secure_members(federation, options, parties, {**columns, **only}, helper, lacking)
+        members = [*members, *far]
+    return _finished(options, members, trained)

@@ -1,0 +1,96 @@
+"""People whose columns are spread over two stations and a third with the target; files in their own order."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+HOMES = {"smoke": 0, "age": 0, "cough": 1, "xray": 1, "fever": 2, "ill": 2}
+LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0}}
+
+
+def population(seed: int = 3, people: int = 600) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    smoke = draw.random(people) < 0.4
+    age = np.round(draw.normal(50, 15, people), 1)
+    ill = draw.random(people) < 0.1 + 0.4 * smoke + 0.2 * (age > 55)
+    fever = np.where(draw.random(people) < 0.2 + 0.4 * ill, "high", "none")
+    return pd.DataFrame(
+        {
+            "id": [f"p{i:04d}" for i in range(people)],
+            "smoke": np.where(smoke, "yes", "no"),
+            "age": age,
+            "cough": np.where(draw.random(people) < 0.2 + 0.6 * ill, "often", "rare"),
+            "xray": np.where(draw.random(people) < 0.1 + 0.7 * ill, 1, 0),
+            "fever": fever,
+            "ill": np.where(ill, "yes", "no"),
+        }
+    )
+
+
+def with_gaps(table: pd.DataFrame, share: float = 0.1, seed: int = 5) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    columns = list(HOMES)
+    holed = table.copy()
+    holed[columns] = holed[columns].astype(object).mask(draw.random((len(table), len(columns))) < share)
+    return holed.astype({"age": float, "xray": float})
+
+
+def written(parts: list[pd.DataFrame], folder: Path) -> dict[str, Any]:
+    """Write one shuffled file a station; return the parties of an embedded federation."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parties = {}
+    for number, part in enumerate(parts):
+        path = folder / f"station{number}.csv"
+        part.sample(frac=1, random_state=number).to_csv(path, index=False)
+        parties[f"station{number}"] = {"default": path}
+    return parties
+
+
+def vertical(table: pd.DataFrame, folder: Path) -> dict[str, Any]:
+    return written([table[["id", *(c for c in HOMES if HOMES[c] == at)]] for at in range(3)], folder)
+
+
+def horizontal(table: pd.DataFrame, folder: Path, stations: int = 3) -> dict[str, Any]:
+    return written([table.iloc[at::stations] for at in range(stations)], folder)
+
+
+@pytest.fixture(scope="session")
+def kit() -> SimpleNamespace:
+    return SimpleNamespace(
+        homes=HOMES,
+        limits=LIMITS,
+        population=population,
+        written=written,
+        vertical=vertical,
+        horizontal=horizontal,
+    )
+
+
+@pytest.fixture(scope="session")
+def table() -> pd.DataFrame:
+    return population()
+
+
+@pytest.fixture(scope="session")
+def holed(table: pd.DataFrame) -> pd.DataFrame:
+    return with_gaps(table)
+
+
+@pytest.fixture(scope="module")
+def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
+    parties = vertical(table, tmp_path_factory.mktemp("vertical"))
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+        yield embedded
+
+
+@pytest.fixture(scope="module")
+def rows_federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
+    parties = horizontal(table, tmp_path_factory.mktemp("horizontal"))
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+        yield embedded
