@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.mpc import factors, thesis
+from fedbayes.mpc import alignment, factors, thesis
 from fedbayes.mpc import shared_products as products
 from fedbayes.mpc.prg import expand
 
@@ -107,6 +107,18 @@ def test_eight_stations_and_a_hundred_thousand_people(tmp_path: Path) -> None:
     assert result["count"] == int(np.prod(flags, axis=0).sum())
     assert report["rounds"] <= 6
     assert report["seconds"] / 10.0 < 6.0
+
+
+def test_a_million_identifiers_are_aligned() -> None:
+    names = [f"person-{number:07d}" for number in range(1_000_000)]
+    began = time.perf_counter()
+    alignment.check_identifiers(names)
+    own = alignment.keyed_hashes(names, bytes(32))
+    places = alignment.intersect([1, 2], {(1, 2): own, (2, 1): own[::-1].copy()})
+    seconds = time.perf_counter() - began
+    print(f"a million identifiers hashed and matched: {seconds:.1f} s")
+    assert np.array_equal(places[2], np.arange(len(names))[::-1])
+    assert seconds / 20.0 < 2.0
 
 
 MPYC = """

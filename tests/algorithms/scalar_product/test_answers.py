@@ -6,6 +6,8 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 
+from .conftest import pooled_table, spread
+
 AGE = {"column": "age", "op": ">=", "value": 50}
 WEIGHT = {"column": "weight", "op": "<", "value": 75}
 STAGE = {"column": "stage", "op": "in", "value": ["I", "II"]}
@@ -106,3 +108,14 @@ def test_noisy_counts_say_their_epsilon_and_are_near(federation, table):
     assert abs(result["count"] - exact) < 60
     assert result["privacy"]["differentially_private"] is True
     assert result["privacy"]["epsilon"] == 2.0
+
+
+@pytest.mark.parametrize(("stations", "protocol"), [(8, "masked_tables"), (4, "thesis")])
+def test_a_count_over_many_stations(tmp_path, stations, protocol):
+    people = pooled_table(stations, 120)
+    homes = {}
+    with EmbeddedFederation(spread(people, tmp_path, stations, homes=homes), helpers=["helper"]) as federation:
+        conditions = [{"column": f"flag{number}", "op": "==", "value": 1} for number in range(stations)]
+        result = ask(federation, "count", conditions=conditions, protocol=protocol)
+    assert result["count"] == int(people[[f"flag{number}" for number in range(stations)]].all(axis=1).sum())
+    assert result["federation"]["rounds"] <= 5

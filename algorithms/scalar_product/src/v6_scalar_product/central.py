@@ -135,11 +135,13 @@ def scalar_product(
     found, _ = answer(engine, None, 1.0, bits=64)
     precisions = [precision for reply in engine.replies.values() for precision in reply.scales.values()]
     value = decoded(found, precisions)
+    statement = privacy(engine.setup, 1)
+    statement["reveals"]["central"] += "; for each station the power of two above its largest value"
     return federation.result(
         scalar_product=value,
         records=engine.rows,
         model={"scalar_product": value, "records": engine.rows},
-        privacy=privacy(engine.setup, 1),
+        privacy=statement,
         diagnostics={"largest_error": error_bound(engine.rows, precisions), "factors": len(engine.factors)},
     )
 
