@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...bayes.encoding import SchemaError, canonical_text
-from ...bayes.schema import Column
+from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import ArgumentError, DataProblem
 from .messages import Condition
 
@@ -40,7 +40,9 @@ def holds(values: Any, condition: Condition) -> npt.NDArray[np.bool_]:
 
 def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     try:
-        numbers = np.asarray(Column(condition.column, bounds=(-1e308 / 2, 1e308 / 2)).encode(values), dtype=np.float64)
+        numbers = np.asarray(
+            Column(condition.column, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64
+        )
     except SchemaError:
         raise DataProblem(f"column '{condition.column}' holds text; compare it with ==, != or in") from None
     with np.errstate(invalid="ignore"):

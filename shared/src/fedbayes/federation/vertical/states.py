@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text
-from ...bayes.schema import Column
+from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import ArgumentError, DataProblem
 
 RULES = ("published", "quantile", "width")
@@ -159,7 +159,7 @@ def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) ->
         column = Column.from_json(name, entry)
         numbers = np.asarray(column.encode(values, "clip"), dtype=np.float64)
     else:
-        numbers = np.asarray(Column(name, bounds=(-1e308 / 2, 1e308 / 2)).encode(values), dtype=np.float64)
+        numbers = np.asarray(Column(name, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64)
     found, public = _bins(rule, numbers, column)
     return ColumnStates(name, found.labels, found.cuts, (), public), found.encode(numbers)
 
