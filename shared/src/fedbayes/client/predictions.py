@@ -49,9 +49,9 @@ def predict_table(
         COX: lambda: _cox(model, frame, times),
     }
     kind = kind_of(model)
-    loaded = _from_package(model)
-    if loaded is not None:
-        return _packaged(loaded, frame)
+    load = _declared(model.get("format")) if isinstance(model, Mapping) and kind != ENSEMBLE else None
+    if load is not None:
+        return _packaged(load, model, frame)
     if kind not in predictors:
         raise UsageProblem(
             "this result holds no model that predicts; it needs one of naive Bayes, network, ensemble, Cox"
@@ -59,22 +59,21 @@ def predict_table(
     return predictors[kind]()
 
 
-def _from_package(model: Any) -> Any:
-    """Return the model as the algorithm that made it reads it, if that is installed and declares the model's format.
+def _declared(name: Any) -> Any:
+    """Return the loader that an installed package declares for a kind of model, or None.
 
-    A package declares ``format = "module:load"`` in the entry point group ``fedbayes.models``; ``load(model)`` returns an object with
-    `label`, `features`, `classes` and ``predict_proba(frame)``.
+    A package declares ``name = "module:load"`` in the entry point group ``fedbayes.models``. The name is the model's ``format``, and ``load(model)``
+    returns an object with `features`, `classes` and ``predict_proba(frame)``; or it is ``ensemble``, and the object has `members` (with `columns`),
+    `classes`, `secret` and ``predict_log_proba(columns, rows)``.
     """
     from importlib.metadata import entry_points
 
-    wanted = model.get("format") if isinstance(model, Mapping) else None
-    if not isinstance(wanted, str):
-        return None
-    found = [point for point in entry_points(group="fedbayes.models") if point.name == wanted]
-    return found[0].load()(model) if found else None
+    found = [point for point in entry_points(group="fedbayes.models") if point.name == name]
+    return found[0].load() if found else None
 
 
-def _packaged(classifier: Any, frame: pd.DataFrame) -> pd.DataFrame:
+def _packaged(load: Callable[[Any], Any], model: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    classifier = load(model)
     _need(frame, [str(name) for name in classifier.features])
     return _classes(list(classifier.classes), np.asarray(classifier.predict_proba(frame)))
 
@@ -147,23 +146,32 @@ def _network(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) 
 
 
 def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
+    """Vote as the package of the algorithm does; without it only plain means of the members' posteriors are possible."""
     members = networks_of(model)
-    wanted = target or model.get("label") or model.get("target")
-    if not members:
+    if len(members) < len(model["members"]) or not members:
         raise UsageProblem(
-            "the members of this ensemble stay at their stations; classify with the algorithm's own function"
+            "members of this ensemble stay at their stations; classify with the algorithm's own function"
         )
-    if not isinstance(wanted, str):
+    load = _declared("ensemble")
+    if load is not None and target in (None, model.get("target")) and "vote" in model:
+        ensemble = load(model)
+        known = {name for member in ensemble.members for name in member.columns if name in frame.columns}
+        if not known:
+            raise UsageProblem("the table has no column of the ensemble; columns must be named as its nodes")
+        columns = {name: frame[name] for name in sorted(known)}
+        return _classes(ensemble.classes, np.exp(ensemble.predict_log_proba(columns, len(frame))))
+    if model.get("vote", "mean") != "mean" or model.get("weights", "uniform") != "uniform":
+        raise UsageProblem("this ensemble's votes need the package v6-bayesian-ensemble; install it")
+    return _mean_of(members, frame, target or model.get("label") or model.get("target"))
+
+
+def _mean_of(members: Mapping[str, Mapping[str, Any]], frame: pd.DataFrame, target: Any) -> pd.DataFrame:
+    if not isinstance(target, str):
         raise UsageProblem("--target is needed: name the node to predict")
-    states: list[str] = []
-    votes = []
-    for network in members.values():
-        if wanted in network["nodes"]:
-            names, posterior = _posterior(network, frame, wanted)
-            states += [name for name in names if name not in states]
-            votes.append((names, posterior))
+    votes = [_posterior(network, frame, target) for network in members.values() if target in network["nodes"]]
     if not votes:
-        raise UsageProblem(f"--target: no member has a node '{wanted[:60]}'")
+        raise UsageProblem(f"--target: no member has a node '{target[:60]}'")
+    states = list(dict.fromkeys(name for names, _ in votes for name in names))
     mean = np.zeros((len(frame), len(states)))
     for names, posterior in votes:
         mean[:, [states.index(name) for name in names]] += posterior / len(votes)
