@@ -108,7 +108,20 @@ CASES: dict[str, tuple[Case, ...]] = {
             same=("model.edges",),
         ),
     ),
-    "bayesian_ensemble": (Case("fit", {"id_column": "id", "target": "dysp"}, label="asia", at="hospital-a"),),
+    "bayesian_ensemble": (
+        Case(
+            "fit",
+            {"id_column": "id", "target": "dysp", "max_parents": 2},
+            label="asia",
+            at="hospital-a",
+            same=("model.members",),
+        ),
+        Case(
+            "fit",
+            {"id_column": "id", "target": "outcome", "domain": PEOPLE, "split": "horizontal", "weights": "rows"},
+            same=("model.classes",),
+        ),
+    ),
     "verticox": (
         Case(
             "fit",

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -92,8 +92,8 @@ class Borders(SearchSpace):
 class Marked:
     """A table oracle that is asked with marked columns, and answers without the states that no record has."""
 
-    def __init__(self, oracle: TableOracle, variables: Mapping[str, Variable], united: bool = False) -> None:
-        self._oracle, self._variables, self._united = oracle, variables, united
+    def __init__(self, oracle: TableOracle, variables: Mapping[str, Variable]) -> None:
+        self._oracle, self._variables = oracle, variables
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table per tuple of marked columns."""
@@ -103,10 +103,24 @@ class Marked:
 
     def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
         for axis, column in enumerate(columns):
-            empty = self._variables[column].missing and not np.take(counts, -1, axis=axis).any()
-            if empty or (self._united and self._variables[column].missing):
+            if self._variables[column].missing and not np.take(counts, -1, axis=axis).any():
                 counts = np.delete(counts, -1, axis=axis)
         return counts
+
+
+class Present(TableCache):
+    """A cache whose families are without "missing": margins are taken first, so that each family keeps all its records."""
+
+    def __init__(self, oracle: TableOracle, columns: Sequence[str], variables: Mapping[str, Variable]) -> None:
+        super().__init__(oracle, columns)
+        self._states = {column: len(variables[unmarked(column)].states) for column in columns}
+        self._order = {column: position for position, column in enumerate(columns)}
+
+    def family(self, parents: Iterable[str], child: str) -> Counts:
+        """Return the counts of a family in the records that have all its columns."""
+        axes = (*sorted(parents, key=self._order.__getitem__), child)
+        counts = super().family(axes[:-1], child)
+        return counts[tuple(slice(0, self._states[column]) for column in axes)]
 
 
 def marked(place: int, column: str) -> str:
@@ -148,7 +162,8 @@ def learn_parts(
     if united and learning.structure == "k2":
         learning = replace(learning, structure="augmented")
     nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (target, *part))
-    cache = TableCache(Marked(oracle, variables, united), nodes)
+    told = Marked(oracle, variables)
+    cache = Present(told, nodes, variables) if united else TableCache(told, nodes)
     structure = search(learning, target, parts, nodes, cache)
     return [
         _fitted(learning, target, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)

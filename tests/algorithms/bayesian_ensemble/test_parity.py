@@ -1,0 +1,170 @@
+"""Federated members, votes and scores equal those of the pooled table, computed here without any federation."""
+
+import numpy as np
+import pytest
+
+from fedbayes.bayes import metrics
+from fedbayes.bayes.tables import PooledTables
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.vertical.states import resolve
+from v6_bayesian_ensemble import tallies
+from v6_bayesian_ensemble.ensemble import Ensemble, Member
+from v6_bayesian_ensemble.model import Learning, Variable, column_codes, learn_parts
+
+NAME = "bayesian_ensemble"
+
+
+def pooled(table, parts, learning=None):
+    """Return the members over the parts' columns, learned from the whole table."""
+    variables, codes = {}, {}
+    for column in ("ill", *(name for part in parts for name in part)):
+        states, codes[column] = resolve(column, table[column], None, "published", True)
+        texts = tuple(str(label) for label in states.labels if label is not None)
+        variables[column] = Variable(column, texts, states.has_missing, states.cuts)
+    cards = {name: len(v.states) + v.missing for name, v in variables.items()}
+    found = learn_parts(learning or Learning(), "ill", parts, variables, PooledTables(codes, cards))
+    cuts = {name: v.cuts for name, v in variables.items() if v.cuts is not None}
+    members = tuple(
+        Member(str(at), {at: tuple(part)}, learned.network, cuts, ("no", "yes"), 1 / len(parts), learned.rows)
+        for at, (part, learned) in enumerate(zip(parts, found, strict=True))
+    )
+    return found, Ensemble("ill", ("no", "yes"), members, "mean", "uniform", "vertical")
+
+
+PARTS = [["smoke", "age"], ["cough", "xray"], ["fever"]]
+
+
+@pytest.fixture(scope="module")
+def fitted(federation):
+    return federation.run(NAME, "fit", {"target": "ill", "id_column": "id"})
+
+
+def test_vertical_members_equal_pooled_ones_in_seven_rounds(fitted, table) -> None:
+    parts, ensemble = pooled(table, PARTS)
+    read = Ensemble.read(fitted)
+    assert [member.network.edges for member in read.members] == [part.network.edges for part in parts]
+    for ours, theirs in zip(read.members, ensemble.members, strict=True):
+        for node, expected in theirs.network.tables.items():
+            assert ours.network.tables[node] == pytest.approx(expected, abs=1e-12)
+    assert fitted["federation"]["rounds"] <= 7
+    assert fitted["diagnostics"]["records"] == len(table)
+
+
+@pytest.mark.parametrize(("vote", "weights"), [("mean", "uniform"), ("majority", "uniform"), ("log_pool", "dynamic")])
+def test_votes_over_stations_equal_votes_in_one_place(federation, fitted, table, vote, weights) -> None:
+    model = {**fitted["model"], "vote": vote, "weights": weights}
+    content = federation.run(NAME, "classify", {"model": model, "id_column": "id"})["model"]
+    indexed = table.set_index("id").loc[content["identifiers"]]
+    expected = Ensemble.read(model).predict_log_proba({c: indexed[c] for c in indexed}, len(indexed))
+    assert np.asarray(content["probabilities"]) == pytest.approx(np.exp(expected), abs=2e-6)
+    assert content["predicted"][0] in ("no", "yes")
+
+
+def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, table) -> None:
+    scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
+    logs = Ensemble.read(fitted).predict_log_proba({c: table[c] for c in table}, len(table))
+    truth = column_codes(table["ill"], ["no", "yes"], None)
+    assert scores["n"] == len(table)
+    assert scores["accuracy"] == pytest.approx(metrics.accuracy(truth, logs.argmax(axis=1)))
+    assert scores["log_loss"] == pytest.approx(metrics.log_loss(truth, logs), abs=1e-4)
+    assert scores["auc"] == pytest.approx(metrics.weighted_auc(truth, logs), abs=2e-3)
+    assert scores["auc_by_scoring"]["as_published"] == pytest.approx(scores["auc"], abs=1e-9)
+
+
+@pytest.mark.parametrize("vote", ["mean", "log_pool"])
+def test_groups_are_networks_over_all_their_columns(federation, table, vote) -> None:
+    groups = {"both": ["station0", "station1"], "third": ["station2"]}
+    arguments = {"target": "ill", "id_column": "id", "members": groups, "vote": vote, "structure": "naive"}
+    fitted = federation.run(NAME, "fit", arguments)
+    assert [member["name"] for member in fitted["model"]["members"]] == ["both", "third"]
+    assert set(fitted["model"]["members"][0]["columns"]) == {"smoke", "age", "cough", "xray"}
+    content = federation.run(NAME, "classify", {"model": fitted["model"], "id_column": "id"})["model"]
+    indexed = table.set_index("id").loc[content["identifiers"]]
+    expected = Ensemble.read(fitted).predict_log_proba({c: indexed[c] for c in indexed}, len(indexed))
+    assert np.asarray(content["probabilities"]) == pytest.approx(np.exp(expected), abs=2e-6)
+
+
+def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit, tmp_path) -> None:
+    parts, _ = pooled(holed, PARTS, Learning(structure="augmented"))
+    with EmbeddedFederation(
+        parties=kit.vertical(holed, tmp_path), helpers=["helper"], policies=kit.limits
+    ) as federation:
+        fitted = federation.run(NAME, "fit", {"target": "ill", "id_column": "id", "structure": "augmented"})
+        scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
+    read = Ensemble.read(fitted)
+    for member, part in zip(read.members, parts, strict=True):
+        for node, expected in part.network.tables.items():
+            assert member.network.tables[node] == pytest.approx(expected, abs=1e-12)
+    labelled = holed["ill"].notna()
+    assert scores["n"] == labelled.sum()
+    assert scores["unlabelled"] == (~labelled).sum()
+    both = scores["auc_by_scoring"]
+    assert both["as_published"] < both["labelled"] * (1.02 - (~labelled).mean())
+    logs = read.predict_log_proba({c: holed[c] for c in holed}, len(holed))
+    truth = column_codes(holed["ill"], ["no", "yes"], None)
+    assert scores["auc"] == pytest.approx(metrics.weighted_auc(truth[labelled], logs[labelled]), abs=2e-3)
+
+
+def test_rows_members_equal_those_of_each_file(rows_federation, table) -> None:
+    arguments = {"target": "ill", "id_column": "id", "split": "horizontal", "weights": "rows"}
+    fitted = rows_federation.run(NAME, "fit", arguments)
+    read = Ensemble.read(fitted)
+    for at, member in enumerate(read.members):
+        parts, _ = pooled(table.iloc[at::3], [["smoke", "age", "cough", "xray", "fever"]])
+        for node, expected in parts[0].network.tables.items():
+            assert member.network.tables[node] == pytest.approx(expected, abs=1e-12)
+    scores = rows_federation.run(NAME, "evaluate", {"model": fitted["model"]})
+    logs = read.predict_log_proba({c: table[c] for c in table}, len(table))
+    truth = column_codes(table["ill"], ["no", "yes"], None)
+    assert scores["accuracy"] == pytest.approx(metrics.accuracy(truth, logs.argmax(axis=1)))
+    content = rows_federation.run(NAME, "classify", {"model": fitted["model"], "id_column": "id"})["model"]
+    assert sorted(content["identifiers"]) == sorted(table["id"])
+    assert set(content["stations"]) == {"station0", "station1", "station2"}
+
+
+def test_records_of_the_researcher_need_no_round(federation, fitted) -> None:
+    records = {"smoke": ["yes", None], "cough": ["often", "rare"], "xray": [1, 0], "age": [70.0, None]}
+    result = federation.run(NAME, "classify", {"model": fitted["model"], "records": records})
+    assert result["federation"]["rounds"] == 0
+    assert result["model"]["predicted"] == ["yes", "no"]
+
+
+def hybrid_files(table, kit, folder):
+    parts = [
+        table.iloc[:250][["id", "smoke", "age", "ill"]],
+        table.iloc[250:450][["id", "smoke", "cough", "ill"]],
+        table.iloc[50:560][["id", "xray", "fever"]],
+    ]
+    return kit.written(parts, folder)
+
+
+@pytest.mark.parametrize("hybrid", ["local", "shared"])
+def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hybrid) -> None:
+    domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
+    shared = {"id_column": "id", "split": "hybrid", "hybrid": hybrid, "domain": domain, "bins": {"age": [40, 60]}}
+    with EmbeddedFederation(
+        parties=hybrid_files(table, kit, tmp_path), helpers=["helper"], policies=kit.limits
+    ) as federation:
+        fitted = federation.run(NAME, "fit", {"target": "ill", **shared})
+        scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
+    read = Ensemble.read(fitted)
+    smokers = table.iloc[:250] if hybrid == "local" else table.iloc[:450]
+    ill = smokers[smokers["ill"] == "yes"]
+    position = read.members[0].network.states["smoke"].index("yes")
+    share = ((ill["smoke"] == "yes").sum() + 0.5) / (len(ill) + 1.0)
+    assert read.members[0].network.tables["smoke"][1, position] == pytest.approx(share)
+    assert read.members[2].rows == 400
+    assert scores["n"] == 450
+    assert scores["auc"] > 0.85
+
+
+def test_as_published_scoring_counts_gaps_as_negatives() -> None:
+    truth = np.array([0, 0, 1, 1, -1, -1])
+    chances = np.array([0.1, 0.2, 0.8, 0.9, 0.15, 0.85])
+    logs = np.log(np.stack([1 - chances, chances], axis=1))
+    found = tallies.scores(tallies.summed(truth, logs), 2)
+    assert found["auc"] == 1.0
+    assert found["n"] == 4
+    assert found["unlabelled"] == 2
+    by_hand = (2 * metrics.auc(truth == 0, 1 - chances) + 2 * metrics.auc(truth == 1, chances)) / 6
+    assert found["auc_as_published"] == pytest.approx(by_hand)
