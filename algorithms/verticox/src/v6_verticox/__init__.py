@@ -3,6 +3,7 @@
 from fedbayes.federation import disclosure_settings, partial_open_channel
 from fedbayes.federation.vertical import partial_match, partial_submit
 
+from .admm_rounds import partial_admm, partial_auxiliary
 from .apply import baseline, evaluate, predict
 from .central import fit
 from .partial import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
@@ -14,7 +15,9 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_admm",
     "partial_assess",
+    "partial_auxiliary",
     "partial_enter",
     "partial_finish",
     "partial_locate",

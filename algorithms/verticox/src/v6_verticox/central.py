@@ -10,6 +10,7 @@ from fedbayes.federation import Federation, central
 from fedbayes.mpc.secure_sum import reconstruct
 
 from . import report
+from .admm_central import solve_consensus
 from .bfgs import solve_seen
 from .messages import FinishReply, FinishRequest
 from .newton import solve
@@ -93,7 +94,7 @@ def fit(
     )
     parties = federation.open_channel(organizations)
     prepared = prepare(federation, parties, options)
-    solvers = {"private_newton": private_newton, "bfgs": bfgs}
+    solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
     return solvers[options.solver](federation, prepared, options)
 
 
@@ -141,6 +142,26 @@ def bfgs(federation: Federation, prepared: Prepared, options: FitOptions) -> dic
             "solver": options.solver,
             "exact_information": solution.exact_information,
         },
+    )
+
+
+def consensus(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
+    """Solve as published; standard errors and baseline from one evaluation on shares."""
+    solution = solve_consensus(federation, prepared, options)
+    scales = np.array(prepared.scales)
+    offset = mean_predictor(federation, prepared, solution.coefficients)
+    return federation.result(
+        model=report.model_json(
+            prepared,
+            options,
+            solution.coefficients / scales,
+            solution.information * np.outer(scales, scales),
+            solution.hazard,
+            solution.log_likelihood - prepared.outcome.log_likelihood,
+            offset,
+        ),
+        privacy=report.privacy(federation, prepared, options.solver),
+        diagnostics={"steps": solution.steps, "solver": options.solver},
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
-STAGES = ("features", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
+STAGES = ("features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +260,48 @@ class ResidualReply(Message):
     own: np.ndarray[Any, Any]
     log_likelihood: float
     hazard: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmmRequest(Message):
+    """One iteration at a station: step parameter, sums of its columns over the events, what the outcome holder sealed.
+
+    With `report` the station returns the coefficients of this iteration instead.
+    """
+
+    plan: Plan
+    step: int
+    rho: float
+    observed: list[float]
+    broadcast: bytes
+    report: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AdmmReply(Message):
+    """The masked linear predictor, sealed for the outcome holder; or coefficients."""
+
+    predictor: bytes
+    coefficients: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryRequest(Message):
+    """The stations' sealed predictors, and the sums of the outcome holder's own columns over the events."""
+
+    plan: Plan
+    step: int
+    rho: float
+    observed: list[float]
+    predictors: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryReply(Message):
+    """What each station needs next, sealed; norms of the residuals; likelihood; own coefficients."""
+
+    broadcast: dict[int, bytes]
+    primal: float
+    dual: float
+    log_likelihood: float
+    coefficients: list[float]

@@ -27,7 +27,7 @@ class Stage:
     Parameters
     ----------
     kind : str
-        "features", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last" or "information".
+        "features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last" or "information".
     step, version : int
         Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
     source : str
@@ -109,6 +109,7 @@ class Program:
             "features": self._features,
             "relative_risk": self._relative_risk,
             "combine": self._combine,
+            "observed": self._observed,
             "weigh_start": self._weigh_start,
             "weigh": self._weigh,
             "refine": self._refine,
@@ -134,6 +135,9 @@ class Program:
 
     def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         return Outgoing({f"{stage.step}.0/w": formulas.combined(self.engine, self.layout, stage.step, self.get)})
+
+    def _observed(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({}, {"observed": self.engine.inner("events only", self.get("d"), self.get("x"))})
 
     def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         return Outgoing({"0.0/y": formulas.weighted_features(self.engine, 0, self.get)})

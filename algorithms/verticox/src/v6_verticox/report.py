@@ -92,6 +92,13 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         base["stations"] = (
             f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
         )
+    elif solver == "admm":
+        base["aggregator"] = "norms of the residuals in every iteration; otherwise as with private_newton, at one point"
+        base["stations"] = (
+            f"{owner}, which has the outcome, learns the total linear predictor of every record in every iteration: with as many "
+            "iterations as columns it knows the space that the columns span; the other stations learn a number for every "
+            "record in every iteration that follows the outcome (the published exchange)"
+        )
     else:
         base["aggregator"] = (
             "coefficients and gradient of every step, the features' covariance matrix, no record-level value"

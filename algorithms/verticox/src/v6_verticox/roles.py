@@ -119,7 +119,7 @@ class OutcomeHolder:
 
     def weighted(self, values: Vector) -> Vector:
         """Return this party's own factor, (inputs, 1), times the weights of the rows."""
-        result = values.copy()
+        result: Vector = values.copy()
         result[self.order] *= self.weight[:, None]
         return result
 

@@ -72,9 +72,9 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
     keys = {peer: station.channel.key(peer, f"{PURPOSE}|score") for peer in request.scorers if peer != own}
     encoded = np.rint(total * 2.0**SCORE_BITS).astype(np.int64).astype(np.uint64)
-    masked = np.asarray(
-        encoded + pairwise_mask(own, keys, f"score|{station.round_name}", encoded.shape), dtype=np.uint64
-    )
+    masked = encoded
+    if keys:  # with one scorer the sum is its own predictor
+        masked = encoded + pairwise_mask(own, keys, f"score|{station.round_name}", encoded.shape).astype(np.uint64)
     identifiers = _identifiers(station, places) if request.identifiers else []
     if not request.receiver:
         return ScoreReply(masked, b"", identifiers)

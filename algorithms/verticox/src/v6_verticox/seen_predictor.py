@@ -56,22 +56,39 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
         raise MessageError("central must not run where the outcome is with this solver")
     values = station.kept("design")["values"]
     predictor = values @ np.asarray(request.coefficients, dtype=np.float64)
-    if np.max(np.abs(predictor), initial=0.0) >= LARGEST:
-        raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
-    encoded = np.rint(predictor * 2.0**PREDICTOR_BITS).astype(np.int64).astype(np.uint64)
-    others = [
-        m for m, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width and m != station.organization
-    ]
-    keys = {peer: station.channel.key(peer, f"{PURPOSE}|predictor") for peer in others}
-    masked = encoded + pairwise_mask(station.organization, keys, f"predictor|{request.step}", encoded.shape)
-    holder.once(f"predictor|{request.step}", {"": Wide(masked, masked)})
-    sealed = station.channel.seal(plan.holders[-1], masked.astype("<u8").tobytes(), f"predictor|{request.step}")
+    sealed = masked_predictor(holder, request.step, predictor)
     if not request.columns:
         return PredictReply(sealed, b"", b"", np.zeros((0, 0, 2), dtype=np.uint64))
     key = columns_key(station, plan.helper)
     opened = Wide.encode(values, FEATURE_BITS) - expand_wide(key, "columns", values.shape)
     columns = station.channel.seal(plan.holders[-1], pack({"columns": opened}), "columns")
     return PredictReply(sealed, columns, key, np.zeros((0, 0, 2), dtype=np.uint64))
+
+
+def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> bytes:
+    """Return the own predictor plus masks that cancel over the stations with features, sealed for the outcome holder.
+
+    Raises
+    ------
+    DataProblem
+        When the predictor is out of range.
+    """
+    station, plan = holder.station, holder.plan
+    if not np.max(np.abs(predictor), initial=0.0) < LARGEST:
+        raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
+    encoded = np.rint(predictor * 2.0**PREDICTOR_BITS).astype(np.int64).astype(np.uint64)
+    others = [m for m in senders(plan) if m != station.organization]
+    keys = {peer: station.channel.key(peer, f"{PURPOSE}|predictor") for peer in others}
+    masked = encoded
+    if keys:  # with one sender the sum is its own predictor
+        masked = encoded + pairwise_mask(station.organization, keys, f"predictor|{step}", encoded.shape)
+    holder.once(f"masked|{step}", {"": Wide(masked, masked)})
+    return station.channel.seal(plan.holders[-1], masked.astype("<u8").tobytes(), f"predictor|{step}")
+
+
+def senders(plan: Plan) -> list[int]:
+    """Return the stations with features but the outcome holder."""
+    return [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
 
 
 def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
@@ -98,7 +115,8 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
         raise MessageError(
             "only the outcome holder computes residuals, and central must not run there with this solver"
         )
-    predictor = _total_predictor(holder, request)
+    own_columns = station.kept("design")["values"]
+    predictor = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
     outcome = station.kept("outcome")
     risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
     log_likelihood, residuals, hazard = evaluate_predictor(risk, predictor)
@@ -109,27 +127,23 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     opened = _opened_columns(holder, request)
     products = opened.transposed_product(encoded)
     shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
-    own = station.kept("design")["values"]
     return ResidualReply(
         masked.to_words(),
         shares.to_words(),
-        own.T @ vectors,
+        own_columns.T @ vectors,
         log_likelihood,
         [float(hazard[row]) for row in request.rows],
     )
 
 
-def _total_predictor(holder: ShareHolder, request: ResidualRequest) -> Vector:
-    """Return the sum of all stations' linear predictors, (rows,)."""
-    plan, step = request.plan, request.step
-    senders = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-    if sorted(request.predictors) != sorted(senders):
+def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, bytes]) -> Vector:
+    """Return the sum of the other stations' linear predictors, (records,)."""
+    asked = senders(holder.plan)
+    if sorted(predictors) != sorted(asked):
         raise MessageError("the linear predictor of a station is missing; start the job again")
     unseal = holder.station.channel.unseal
-    parts = [np.frombuffer(unseal(m, request.predictors[m], f"predictor|{step}"), dtype="<u8") for m in senders]
-    total = reconstruct([part.astype(np.uint64) for part in parts]).astype(np.int64) / 2.0**PREDICTOR_BITS
-    own = holder.station.kept("design")["values"] @ np.asarray(request.coefficients, dtype=np.float64)
-    return np.asarray(total + own)
+    parts = [np.frombuffer(unseal(m, predictors[m], f"predictor|{step}"), dtype="<u8") for m in asked]
+    return np.asarray(reconstruct([part.astype(np.uint64) for part in parts]).astype(np.int64) / 2.0**PREDICTOR_BITS)
 
 
 def _moves(station: Station, step: int, predictor: Vector) -> list[Vector]:

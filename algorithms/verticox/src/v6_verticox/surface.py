@@ -68,6 +68,12 @@ class FederatedSurface:
             revealed = self._stage(stage)
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
+    def observed(self) -> Vector:
+        """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
+        stages = [_info("features", 0), _info("observed", 0)]
+        self._stage(stages[0], self._enter(0, stages))
+        return np.asarray(self._stage(stages[1])["observed"].ravel())
+
     def evaluate(self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]]) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals."""
         stages = [_info("relative_risk", step)]

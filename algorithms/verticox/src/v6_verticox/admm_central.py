@@ -1,0 +1,70 @@
+"""Central's part of solver "admm": iterate until both residuals are small; then exact standard errors on shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+
+from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from .newton import reciprocal_plan
+from .options import FitOptions
+from .setup import Prepared
+from .surface import FederatedSurface
+
+Vector = npt.NDArray[np.float64]
+LAST_ROUNDS = 30
+SPREAD = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusFit:
+    """The solution, in the scale of the parties' columns."""
+
+    coefficients: Vector
+    information: Vector
+    log_likelihood: float
+    hazard: Vector
+    steps: int
+
+
+def solve_consensus(federation: Federation, prepared: Prepared, options: FitOptions) -> ConsensusFit:
+    """Run the published iteration: two rounds each.
+
+    Raises
+    ------
+    ArgumentError
+        When asked for what the published method does not have.
+    ConvergenceError
+        When max_rounds are used up.
+    """
+    if options.penalty or options.strata or options.ties != "breslow":
+        raise ArgumentError("solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver")
+    plan, rho = prepared.plan, options.rho
+    surface = FederatedSurface(federation, prepared, options.max_rounds)
+    observed = np.split(surface.observed(), np.cumsum(plan.widths)[:-1])
+    sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
+    asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+    owner, step, broadcast = plan.holders[-1], 0, dict.fromkeys(asked, b"")
+    while True:
+        step += 1
+        if federation.rounds + LAST_ROUNDS > options.max_rounds:
+            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
+        requests = {m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False) for m in asked}
+        replies = federation.round("partial_admm", requests, asked, AdmmReply)
+        sealed = {member: reply.predictor for member, reply in replies.items()}
+        request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed)
+        state = federation.round("partial_auxiliary", request, [owner], AuxiliaryReply)[owner]
+        broadcast = state.broadcast
+        if max(state.primal, state.dual) <= options.tolerance:
+            break
+    report = AdmmRequest(plan, step, rho, [], b"", True)
+    found = federation.round("partial_admm", report, asked, AdmmReply)
+    own = {**{member: reply.coefficients for member, reply in found.items()}, owner: state.coefficients}
+    beta = np.array([value for member in plan.holders for value in own.get(member, [])])
+    surface.evaluate(1, beta, reciprocal_plan(SPREAD, 1e-9))
+    return ConsensusFit(beta, surface.information(1, True), state.log_likelihood, surface.hazard, step)

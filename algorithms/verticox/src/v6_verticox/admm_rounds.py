@@ -1,0 +1,85 @@
+"""The rounds of solver "admm": the published iteration, with the predictors inside a masked sum.
+
+**Reveals** to the outcome holder: the total linear predictor of every record in every iteration (published: every party's own);
+to the stations: rho (z - mean predictor) - multiplier, a number for every record that follows the outcome (as published).
+**Assumes** that nobody uses these against the columns; for reproducing the published method, not for sensitive data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
+
+from .admm import auxiliary, coefficients_step
+from .holder import ShareHolder
+from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest, Plan
+from .model import RiskSets, evaluate_predictor
+from .seen_predictor import masked_predictor, total_predictor
+
+Vector = npt.NDArray[np.float64]
+
+
+@partial
+def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
+    """Solve for the own coefficients; send the own predictor inside a masked sum. See the module's text."""
+    holder = ShareHolder(station, request.plan)
+    if request.report:
+        return AdmmReply(b"", [float(value) for value in station.kept(f"admm|{request.step}")["coefficients"]])
+    multiplier = np.zeros(request.plan.records)
+    if request.step > 1:
+        owner = request.plan.holders[-1]
+        plain = station.channel.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
+        multiplier = np.frombuffer(plain, dtype="<f8")
+    predictor = _own_step(station, request.step, request.rho, np.array(request.observed), multiplier)
+    return AdmmReply(masked_predictor(holder, request.step, predictor), [])
+
+
+def _own_step(station: Station, step: int, rho: float, observed: Vector, multiplier: Vector) -> Vector:
+    """Return the own predictor after the coefficients' step; keep both."""
+    columns = station.kept("design")["values"]
+    if not columns.shape[1]:
+        return np.zeros(len(columns))
+    before = station.kept(f"admm|{step - 1}")["predictor"] if step > 1 else np.zeros(len(columns))
+    beta = coefficients_step(columns, rho * before + multiplier, observed, rho)
+    station.keep(f"admm|{step}", predictor=columns @ beta, coefficients=beta)
+    return np.asarray(columns @ beta)
+
+
+@partial
+def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryReply:
+    """Update the auxiliary variable and the multiplier. The outcome holder only. See the module's text."""
+    plan, step, rho = request.plan, request.step, request.rho
+    holder = ShareHolder(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder updates the auxiliary variable")
+    kept = station.kept(f"auxiliary|{step - 1}") if step > 1 else {}
+    zero = np.zeros(plan.records)
+    z, gamma, sent = kept.get("z", zero), kept.get("gamma", zero), kept.get("sent", zero)
+    own = _own_step(station, step, rho, np.array(request.observed), sent)
+    total = total_predictor(holder, step, request.predictors) + own
+    parties = _parties(plan)
+    outcome = station.kept("outcome")
+    risk = RiskSets.of(outcome["time"], outcome["event"])
+    mean, before = total / parties, z
+    z = auxiliary(risk, mean + gamma / rho, z, parties, rho)
+    gamma = gamma + rho * (mean - z)
+    sent = rho * (z - mean) - gamma
+    station.keep(f"auxiliary|{step}", z=z, gamma=gamma, sent=sent)
+    payload = sent.astype("<f8").tobytes()
+    receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+    coefficients = station.kept(f"admm|{step}")["coefficients"] if plan.widths[-1] else np.zeros(0)
+    return AuxiliaryReply(
+        {member: station.channel.seal(member, payload, f"broadcast|{step}") for member in receivers},
+        float(np.linalg.norm(mean - z)),
+        float(rho * np.linalg.norm(z - before)),
+        evaluate_predictor(risk, total)[0],
+        [float(value) for value in coefficients],
+    )
+
+
+def _parties(plan: Plan) -> int:
+    """Return K: the stations that have features."""
+    return sum(1 for width in plan.widths if width)

@@ -1,0 +1,177 @@
+"""verticox over the embedded federation: parity, roles, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError, ThresholdError
+from v6_verticox import model
+
+ROWS = 120
+TASK = {"time": "time", "event": "event", "features": ["age", "group", "dose"], "id_column": "id"}
+SPLIT = {
+    "a": ["age", "bad", "twin"],
+    "b": ["dose", "flat", "both"],
+    "c": ["group", "site", "time", "event", "both", "once"],
+}
+
+
+@pytest.fixture(scope="module")
+def patients():
+    rng = np.random.default_rng(7)
+    age, dose, group = rng.normal(60, 9, ROWS), rng.normal(size=ROWS), rng.integers(0, 3, ROWS)
+    risk = 0.04 * (age - 60) + 0.5 * dose + 0.6 * (group == 2)
+    death, censored = rng.exponential(10 * np.exp(-risk)), rng.exponential(20, ROWS)
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(ROWS)], "age": age, "dose": dose})
+    frame["group"] = np.array(["x", "y", "z"])[group]
+    frame["site"] = rng.integers(0, 2, ROWS)
+    frame["time"] = np.ceil(np.minimum(death, censored))
+    frame["event"] = (death <= censored).astype(int)
+    frame["flat"], frame["both"], frame["once"] = 1.0, rng.normal(size=ROWS), (np.arange(ROWS) == 3).astype(int)
+    frame["twin"] = frame["age"] * 2 + 3
+    frame["bad"] = frame["dose"].where(np.arange(ROWS) > 2)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def federation(patients, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verticox")
+    parties = {}
+    for place, (name, columns) in enumerate(SPLIT.items()):
+        patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
+        parties[name] = {"default": folder / f"{name}.csv"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], record=True) as running:
+        yield running
+
+
+def pooled(patients, ties="breslow", strata=None):
+    design = patients[["age", "dose"]].assign(y=patients["group"] == "y", z=patients["group"] == "z").astype(float)
+    codes = None if strata is None else patients[strata].to_numpy()
+    risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy(), codes, ties)
+    return model.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"])
+
+
+def assert_parity(result, expected):
+    rows = {row["feature"]: row for row in result["model"]["coefficients"]}
+    names = ["age", "dose", "group=y", "group=z"]
+    np.testing.assert_allclose([rows[name]["coefficient"] for name in names], expected.coefficients, atol=1e-6)
+    errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
+    np.testing.assert_allclose([rows[name]["standard_error"] for name in names], errors, rtol=1e-4)
+    assert result["model"]["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-3)
+    assert result["privacy"]["differentially_private"] is False
+    assert all(np.diff(result["model"]["baseline"].get("cumulative_hazard", [0, 1])) > 0)
+
+
+def test_private_newton(federation, patients):
+    result = federation.run("verticox", "fit", TASK)
+    assert_parity(result, pooled(patients))
+    assert result["federation"]["rounds"] <= 80
+    assert_dealer_and_requests_carry_no_plain_record(federation, patients)
+
+
+def assert_dealer_and_requests_carry_no_plain_record(federation, patients):
+    text = str(federation.transcript)
+    assert len(federation.transcript) > 20
+    assert all(str(value) not in text for value in patients["age"].head(20))
+    assert all(f"'{value}'" not in text for value in patients["id"].head(20))
+
+
+def test_private_newton_with_efron_ties_and_strata(federation, patients):
+    result = federation.run("verticox", "fit", {**TASK, "ties": "efron", "strata": "site"})
+    assert_parity(result, pooled(patients, "efron", "site"))
+    assert [part["stratum"] for part in result["model"]["baseline"]["strata"]] == ["0", "1"]
+
+
+@pytest.fixture(scope="module")
+def quasi(federation):
+    return federation.run("verticox", "fit", {**TASK, "solver": "bfgs", "ties": "efron"})
+
+
+def test_bfgs(quasi, patients):
+    assert_parity(quasi, pooled(patients, "efron"))
+    assert quasi["federation"]["rounds"] <= 30
+    assert "linear predictor" in quasi["privacy"]["reveals"]["stations"]
+
+
+def test_evaluate_and_predict(federation, quasi, patients):
+    found = federation.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
+    assert 0.5 < found["concordance"] < 0.9
+    assert 0.0 < found["metrics"]["integrated_brier_score"] < 0.25
+    predicted = federation.run("verticox", "predict", {"model": quasi["model"], "id_column": "id", "identifiers": True})
+    beta = {row["feature"]: row["coefficient"] for row in quasi["model"]["coefficients"]}
+    table = patients.set_index("id")
+    expected = table["age"] * beta["age"] + table["dose"] * beta["dose"] - quasi["model"]["offset"]
+    expected += table["group"].map({"x": 0.0, "y": beta["group=y"], "z": beta["group=z"]})
+    values = predicted["predictions"]
+    np.testing.assert_allclose(values["linear_predictor"], expected.loc[values["identifiers"]], atol=1e-9)
+
+
+BAD = [
+    ({"solver": "magic"}, ArgumentError, "solver"),
+    ({"ties": "exact"}, ArgumentError, "ties"),
+    ({"penalty": -1}, ArgumentError, "penalty"),
+    ({"penalty": float("nan")}, ArgumentError, "penalty"),
+    ({"tolerance": 0}, ArgumentError, "tolerance"),
+    ({"max_rounds": True}, ArgumentError, "max_rounds"),
+    ({"features": "age"}, ArgumentError, "features"),
+    ({"features": []}, ArgumentError, "features"),
+    ({"features": ["age", "time"]}, ArgumentError, "features"),
+    ({"strata": "time"}, ArgumentError, "strata"),
+    ({"features": ["age", "nowhere"]}, ArgumentError, "nowhere"),
+    ({"features": ["age", "both"]}, ArgumentError, "both"),
+    ({"time": "nowhen"}, (ArgumentError, DataProblem), "nowhen|outcome"),
+    ({"features": ["bad", "dose"]}, DataProblem, "bad"),
+    ({"features": ["flat", "age"]}, DataProblem, "flat"),
+    ({"event": "time", "time": "event"}, DataProblem, "event column"),
+    ({"event": "once"}, (DataProblem, ThresholdError), "events"),
+    ({"features": ["age", "twin", "dose"]}, ArgumentError, "age, twin"),
+    ({"helper": "a"}, PlacementError, "helper"),
+    ({"organizations": ["a", "b", "c"]}, PlacementError, "helper"),
+    ({"features": ["group"], "organizations": ["c", "a", "helper"]}, PlacementError, "where the outcome is"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "text"), BAD, ids=[str(next(iter(entry[0].items()))) for entry in BAD])
+def test_bad_input_is_named(federation, change, kind, text):
+    with pytest.raises(kind, match=text):
+        federation.run("verticox", "fit", {**TASK, **change})
+
+
+def test_bfgs_does_not_run_at_the_outcome_holder(federation):
+    with pytest.raises(PlacementError, match="outcome"):
+        federation.run("verticox", "fit", {**TASK, "solver": "bfgs"}, organization="c")
+
+
+def test_helper_does_not_run_central(federation):
+    with pytest.raises(PlacementError, match="helper"):
+        federation.run("verticox", "fit", TASK, organization="helper")
+
+
+def test_predictions_need_permission(patients, tmp_path, quasi):
+    for name, columns in SPLIT.items():
+        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
+    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+    with EmbeddedFederation(
+        parties=parties, helpers=["helper"], policies={"b": {"allow_predictions": False}}
+    ) as strict:
+        with pytest.raises(PolicyError, match="b:"):
+            strict.run("verticox", "evaluate", {"model": quasi["model"]})
+        with pytest.raises(ArgumentError, match="model"):
+            strict.run("verticox", "evaluate", {"model": {"coefficients": []}})
+
+
+def test_admm_as_published(federation, patients):
+    task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 2e-2, "rho": 1.0}
+    result = federation.run("verticox", "fit", task)
+    values = patients[["age", "dose"]].to_numpy()
+    risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy())
+    expected = model.fit(risk, values, ["age", "dose"])
+    rows = {row["feature"]: row for row in result["model"]["coefficients"]}
+    errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
+    found = np.array([rows["age"]["coefficient"], rows["dose"]["coefficient"]])
+    assert np.all(np.abs(found - expected.coefficients) < 0.1 * errors)
+    np.testing.assert_allclose([rows["age"]["standard_error"], rows["dose"]["standard_error"]], errors, rtol=3e-2)
+    assert "follows the outcome" in result["privacy"]["reveals"]["stations"]
+    with pytest.raises(ArgumentError, match="admm"):
+        federation.run("verticox", "fit", {**task, "penalty": 1.0})
