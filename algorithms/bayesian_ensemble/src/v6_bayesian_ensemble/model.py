@@ -77,8 +77,9 @@ class Part:
 
     @property
     def rows(self) -> int:
-        """Records with a target behind the part."""
-        return int(self.classes.sum())
+        """Records with a target and a further column behind the part."""
+        widest = max(int(table.sum()) for table in list(self.counts.values())[1:])
+        return min(widest, int(self.classes.sum()))
 
 
 class Borders(SearchSpace):
