@@ -41,6 +41,12 @@ def test_empty_missing_states_vanish_and_full_ones_stay(kit) -> None:
     assert dropped([("b",)])[0].tolist() == [48, 57]
 
 
+def test_missing_states_that_are_noise_vanish() -> None:
+    joint = np.array([[40, 10, 1], [5, 45, -2], [30, 30, 0]])
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=False, epsilon=1.0)
+    assert observed([("a", "b")])[0].shape == (3, 2)
+
+
 @pytest.mark.parametrize("missing", ["em", "em_on_counts", "drop"])
 def test_values_missing_at_random_do_not_bias(kit, missing) -> None:
     whole = np.array([[4000, 1000], [500, 4500]])

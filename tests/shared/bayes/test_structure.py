@@ -41,6 +41,7 @@ def test_scores_equal_their_formulas() -> None:
     likelihood = 3 * log(3 / 4) + log(1 / 4)
     assert scores.bic(table) == pytest.approx(likelihood - 0.5 * log(6) * 2)
     assert scores.bdeu(table, 4.0) == pytest.approx(scores.k2(table))
+    assert scores.k2(table - [[0, 0], [3, 0]]) == pytest.approx(scores.k2(table))
     assert set(scores.SCORES) == {"k2", "bic", "bdeu"}
     assert all(np.isfinite(scores.by_name(name)(np.zeros((2, 3)))) for name in scores.SCORES)
 

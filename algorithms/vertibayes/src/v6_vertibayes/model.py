@@ -28,6 +28,7 @@ from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 from .options import Options
 
 MISSING_STATE = "?"
+OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise
 Array = npt.NDArray[np.float64]
 
 
@@ -92,9 +93,14 @@ class ObservedStates:
         The variables, as the oracle answers.
     drop : bool
         Whether records with missing values are left out of each table (available cases).
+    epsilon : float, optional
+        Budget of a batch where counts are noisy: then "missing" must stand out of the noise to stay.
     """
 
-    def __init__(self, oracle: TableOracle, variables: Mapping[str, Variable], drop: bool) -> None:
+    def __init__(
+        self, oracle: TableOracle, variables: Mapping[str, Variable], drop: bool, epsilon: float | None = None
+    ) -> None:
+        self._epsilon = epsilon
         self._oracle = oracle
         self._variables = dict(variables)
         self._drop = drop
@@ -106,8 +112,10 @@ class ObservedStates:
         for columns, counts in zip(tables, answers, strict=True):
             for axis, column in enumerate(columns):
                 if column not in self._gaps:
-                    last = np.take(counts, -1, axis=axis).sum()
-                    self._gaps[column] = bool(self._variables[column].missing and last != 0)
+                    last = np.take(counts, -1, axis=axis)
+                    scale = len(tables) / self._epsilon if self._epsilon else 0.0
+                    least = OUTSTANDING * scale * float(np.sqrt(last.size))
+                    self._gaps[column] = bool(self._variables[column].missing and last.sum() > least)
         return [self._trim(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
 
     def has_gaps(self, column: str) -> bool:
@@ -135,7 +143,8 @@ def learn(options: Options, variables: Sequence[Variable], oracle: TableOracle) 
         Counts, "missing" as the last state of variables with ``missing=True``.
     """
     named = {variable.name: variable for variable in variables}
-    observed = ObservedStates(oracle, named, drop=options.missing == "drop")
+    epsilon = None if options.epsilon is None else options.epsilon / options.batches
+    observed = ObservedStates(oracle, named, options.missing == "drop", epsilon)
     structure = search(options, observed)
     gaps = {} if options.missing == "drop" else {name: observed.has_gaps(name) for name in named}
     return fit_tables(options, variables, structure, gaps)

@@ -1,7 +1,7 @@
 """Decomposable structure scores of one family, from its table of counts (child on the last axis).
 
 All are natural logarithms, larger is better, and depend on the counts alone: the same counts give the same
-floats.
+floats. Negative counts (of noisy tables) count as 0.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def k2(counts: npt.ArrayLike) -> float:
     """
     from scipy.special import gammaln
 
-    table = np.asarray(counts, dtype=np.float64)
+    table = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
     states = table.shape[-1]
     rows = table.sum(axis=-1)
     return float((gammaln(states) - gammaln(rows + states)).sum() + gammaln(table + 1.0).sum())
@@ -41,7 +41,7 @@ def bdeu(counts: npt.ArrayLike, equivalent_sample_size: float = 10.0) -> float:
     """
     from scipy.special import gammaln
 
-    table = np.asarray(counts, dtype=np.float64)
+    table = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
     cell = equivalent_sample_size / table.size
     row = cell * table.shape[-1]
     rows = table.sum(axis=-1)
@@ -55,7 +55,7 @@ def bic(counts: npt.ArrayLike) -> float:
     ----------
     Schwarz (1978), Estimating the dimension of a model.
     """
-    table = np.asarray(counts, dtype=np.float64)
+    table = np.maximum(np.asarray(counts, dtype=np.float64), 0.0)
     rows = np.broadcast_to(table.sum(axis=-1, keepdims=True), table.shape)
     seen = table > 0
     likelihood = float((table[seen] * np.log(table[seen] / rows[seen])).sum())
