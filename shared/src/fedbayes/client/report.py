@@ -13,6 +13,7 @@ from .kinds import extras_of
 from .views import view
 
 LONGEST_JSON = 200_000
+MOST_ROUNDS = 12
 SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
 
 
@@ -123,12 +124,13 @@ def _rounds(federation: Mapping[str, Any]) -> list[str]:
         )
         for entry in per_round
     ]
+    table = html.table("", ("Round", "Function", "Organizations", "Seconds", "Bytes"), rows, numeric=(0, 2, 3, 4))
     organizations = ", ".join(str(name) for name in federation.get("organizations") or [])
     return [
         html.paragraph(
             f"Organizations: {organizations}. Central ran at {federation.get('aggregator', 'one of them')}."
         ),
-        html.table("", ("Round", "Function", "Organizations", "Seconds", "Bytes"), rows, numeric=(0, 2, 3, 4)),
+        table if len(rows) <= MOST_ROUNDS else html.fold(f"All {len(rows)} rounds", table),
         html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
     ]
 

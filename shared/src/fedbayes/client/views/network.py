@@ -18,16 +18,16 @@ MOST_ROWS = 200
 FIELDS = ("name", "organization", "weight", "score", "rows")
 
 
-def pieces(model: Mapping[str, Any]) -> list[str]:
-    """Return the drawn graph and the table of every node."""
+def pieces(model: Mapping[str, Any], target: str | None = None) -> list[str]:
+    """Return the drawn graph, with the target in another colour, and the table of every node."""
     edges = [f"{parent} to {child}" for parent, child in model["edges"]]
-    target = next((model[key] for key in ("label", "target") if isinstance(model.get(key), str)), None)
+    marked = target or next((model[key] for key in ("label", "target") if isinstance(model.get(key), str)), None)
     told = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
         f": {', '.join(edges)}." if edges else "."
     )
     caption = f"{len(model['nodes'])} nodes, {len(edges)} edges; arrows run from parent to child."
     return [
-        html.picture(to_svg(bayesian_network(model, highlight=target)), told, caption),
+        html.picture(to_svg(bayesian_network(model, highlight=marked)), told, caption),
         html.subheading("Probability tables"),
         *(html.fold(_summary(model, node), _table(model, node)) for node in model["nodes"]),
     ]
@@ -69,5 +69,5 @@ def ensemble_pieces(model: Mapping[str, Any]) -> list[str]:
     if not networks:
         content.append(html.paragraph("The members' networks stay at their stations."))
     for name, network in networks.items():
-        content += [html.subheading(f"Member {name}"), *pieces(network)]
+        content += [html.subheading(f"Member {name}"), *pieces(network, model.get("target"))]
     return content
