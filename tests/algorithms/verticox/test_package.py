@@ -11,6 +11,7 @@ import v6_verticox as package
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
+from v6_verticox import model
 from v6_verticox.messages import Plan, StageInfo
 from v6_verticox.program import pack, unpack
 
@@ -92,3 +93,18 @@ def test_payloads_are_checked():
     np.testing.assert_array_equal(unpack(payload)["x"].decode(4), np.arange(6.0).reshape(3, 2))
     with pytest.raises(ValueError, match="length"):
         unpack(payload[:-8])
+
+
+def test_a_neutral_aggregator_and_a_separate_helper(records, tmp_path):
+    """Central at an organization with neither outcome nor data; another one deals."""
+    records[["age"]].to_csv(tmp_path / "a.csv", index=False)
+    records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
+    parties = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
+    task = {"time": "time", "event": "event", "features": ["age", "dose"]}
+    with EmbeddedFederation(parties=parties, helpers=["neutral", "helper"], aggregator="neutral") as federation:
+        result = federation.run("verticox", "fit", task)
+    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    expected = model.fit(risk, records[["age", "dose"]].to_numpy(), ["age", "dose"])
+    found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
+    np.testing.assert_allclose([found["age"], found["dose"]], expected.coefficients, atol=1e-6)
+    assert result["federation"]["aggregator"] == "neutral"

@@ -64,6 +64,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
         station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum)
         described = describe(found, limit, question.ties, question.expanded)
+        station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     elif outcome:
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
@@ -187,6 +188,8 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
     """
     holder = ShareHolder(station, request.plan)
     stage = stage_of(request.stage)
+    if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
+        raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.previous, request.openings)
     if stage.kind in ("features", "relative_risk"):

@@ -12,6 +12,7 @@ from .messages import Outcome, Plan, PrepareReply, PrepareRequest, Question
 from .options import FitOptions
 
 ALIGNMENT_BITS = 64
+RECORDS_PER_COLUMN = 5
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
     plan = Plan(
         holders, widths, question.helper, rows, outcome.strata, involved.pop(), outcome.copies, question.expanded
     )
+    if plan.records < RECORDS_PER_COLUMN * sum(widths):
+        raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
     return Prepared(plan, labels_in_order, scales, outcome, question)
