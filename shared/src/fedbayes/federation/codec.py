@@ -70,6 +70,15 @@ def encode(value: Any) -> Any:
     raise MessageError(f"a field of type {type(value).__name__} cannot be sent")
 
 
+def size_of(encoded: Any) -> int:
+    """Return about how many bytes the JSON of an encoded value takes, without writing it."""
+    if isinstance(encoded, dict):
+        return 2 + sum(len(str(key)) + 4 + size_of(item) for key, item in encoded.items())
+    if isinstance(encoded, list):
+        return 2 + sum(2 + size_of(item) for item in encoded)
+    return len(encoded) + 2 if isinstance(encoded, str) else len(str(encoded))
+
+
 def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     if array.dtype.name not in DTYPES:
         raise MessageError(f"an array of dtype {array.dtype.name} cannot be sent")

@@ -19,7 +19,7 @@ from vantage6.algorithm.tools.util import info as log_info
 
 from ..mpc.relay import KeyPair
 from ..mpc.secure_sum import reconstruct
-from .codec import Message, decode, encode
+from .codec import Message, decode, encode, size_of
 from .envelope import PROTOCOL, Request, open_reply
 from .errors import (
     ArgumentError,
@@ -274,7 +274,9 @@ class Federation:
             "function": function,
             "organizations": list(asked),
             "seconds": 0.0,
-            "bytes": 0,
+            "bytes": sum(
+                size_of(part.body) * len(members) for part, (_, members) in zip(requests, groups, strict=True)
+            ),
         }
         self._per_round.append(record)
         self._asked.update(asked)
@@ -334,7 +336,7 @@ class Federation:
             answers[member] = content
             if "reply" in content:
                 self._answered.add(member)
-            record["bytes"] += len(str(payload.get("sealed", ""))) + len(str(envelope.body))
+            record["bytes"] += len(str(payload.get("sealed", "")))
         missing = [self.name(member) for member in members if member not in answers]
         if missing and not any("error" in answer for answer in answers.values()):
             raise StationError(
