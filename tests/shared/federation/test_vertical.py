@@ -1,6 +1,8 @@
 """Tables over vertically split records: exact, in few rounds, with a helper and without one, and for united records."""
 
 import itertools
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -189,3 +191,19 @@ def test_united_records_that_two_stations_hold_are_refused(table, tmp_path):
         pytest.raises(errors.ArgumentError, match="same column"),
     ):
         federation.run("vertical_toy", "run_tables", arguments)
+
+
+def test_stations_that_are_run_again_answer_the_same(stations, table):
+    """A node that restarts runs its part again: masks, orders and keys must be those of the first time."""
+    arguments = {"columns": list("ace"), "batches": [[["a", "c"]], [["a", "c", "e"]]]}
+    with EmbeddedFederation(stations, helpers=["helper"]) as federation:
+
+        def again(event):
+            if event["event"] == "start" and "partial" in event["name"]:
+                threading.Timer(0.3, federation.restart, args=["south"]).start()
+                threading.Timer(0.4, federation.restart, args=["helper"]).start()
+
+        result = federation.run("vertical_toy", "run_tables", arguments, on_progress=again)
+        time.sleep(0.5)
+    for answers, batch in zip(result["model"], arguments["batches"], strict=True):
+        assert_tables(answers, table, batch)
