@@ -12,6 +12,7 @@ from .partial import (
     partial_outside,
     partial_predict,
     partial_tally,
+    partial_tested,
     partial_votes,
 )
 
@@ -32,5 +33,6 @@ __all__ = [
     "partial_submit",
     "partial_tables",
     "partial_tally",
+    "partial_tested",
     "partial_votes",
 ]

@@ -284,6 +284,31 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
 
 
 @partial
+def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
+    """Count how often every other station's member is right on this station's rows, class by class.
+
+    Notes
+    -----
+    **Reveals** to central, for each member, the sums over all stations but the member's own. A station that lies here
+    moves them by its own share of the rows.
+    """
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    own = [c for c in _columns(model) if c in station.columns]
+    frame = station.data(columns=[*own, model.target])
+    station.charge(epsilon=0.0, note="evaluation", queries=len(model.members))
+    truth = column_codes(frame[model.target], model.classes, None)
+    counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
+    for number, member in enumerate(model.members):
+        if station.organization not in member.stations:
+            present = {name: frame[name] for name in member.columns if name in own}
+            found = member.posterior(model.target, model.classes, present, len(frame)).argmax(axis=1)
+            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
+            counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
+    return TalliesReply(station.channel.mask(counts.ravel().view(np.uint64), station.participants))
+
+
+@partial
 def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply:
     """Return the ensemble's class probabilities of this station's own rows: all members are in the request.
 

@@ -15,6 +15,8 @@ VOTES = ("mean", "majority", "log_pool")
 WEIGHTS = ("uniform", "rows", "score", "dynamic")
 FRAC_BITS = 32
 LEAST_LOG = -30.0
+SHARPNESS = 20.0
+LEAST_WEIGHT = 0.05
 Array = npt.NDArray[np.float64]
 
 
@@ -112,6 +114,16 @@ def decode(summed: npt.NDArray[np.uint64], rows: int, classes: int) -> tuple[Arr
     signed = summed.astype(np.uint64).view(np.int64).astype(np.float64) / 2.0**FRAC_BITS
     added, behind = signed.reshape(2, rows, classes)
     return added, behind
+
+
+def by_score(scores: Sequence[float]) -> list[float]:
+    """Return weights that fall by a factor e for every 0.05 of (balanced) accuracy below the best; 0 below a twentieth.
+
+    Relative to the best, because poisoned stations spoil the tests of honest members too, all by about as much.
+    """
+    best = max(scores)
+    weights = [float(np.exp(SHARPNESS * (score - best))) for score in scores]
+    return scaled([weight if weight >= LEAST_WEIGHT else 0.0 for weight in weights])
 
 
 def scaled(weights: Sequence[float]) -> list[float]:

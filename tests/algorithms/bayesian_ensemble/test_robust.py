@@ -1,0 +1,61 @@
+"""Poisoned and one-sided members: what the weights buy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+NAME = "bayesian_ensemble"
+ARGUMENTS = {"target": "ill", "id_column": "id", "split": "horizontal", "structure": "naive"}
+
+
+def poisoned(table: pd.DataFrame, files: int, bad: int) -> list[pd.DataFrame]:
+    """Split the rows; the first `bad` parts have their labels turned round."""
+    parts = [table.iloc[at::files].copy() for at in range(files)]
+    for part in parts[:bad]:
+        part["ill"] = np.where(part["ill"] == "yes", "no", "yes")
+    return parts
+
+
+@pytest.fixture(scope="module")
+def attacked(kit, tmp_path_factory):
+    parts = poisoned(kit.population(8, 750), 5, 2)
+    folder = tmp_path_factory.mktemp("attacked")
+    with EmbeddedFederation(parties=kit.written(parts, folder), helpers=["helper"], policies=kit.limits) as federation:
+        yield federation
+
+
+def honest_accuracy(federation, model, clean: pd.DataFrame) -> float:
+    records = {name: clean[name].tolist() for name in ("smoke", "age", "cough", "xray", "fever")}
+    found = federation.run(NAME, "classify", {"model": model, "records": records})["model"]["predicted"]
+    return float(np.mean(np.asarray(found) == clean["ill"].to_numpy()))
+
+
+def test_weights_by_held_out_score_cut_poisoned_members(attacked, kit) -> None:
+    clean = kit.population(9, 400)
+    uniform = attacked.run(NAME, "fit", ARGUMENTS)
+    weighed = attacked.run(NAME, "fit", {**ARGUMENTS, "weights": "score"})
+    weights = {member["name"]: member["weight"] for member in weighed["model"]["members"]}
+    assert weights["station0"] == weights["station1"] == 0.0
+    assert min(weights["station2"], weights["station3"], weights["station4"]) > 0.1
+    assert any("without a vote" in text for text in weighed["warnings"])
+    plain, robust = (honest_accuracy(attacked, result["model"], clean) for result in (uniform, weighed))
+    assert robust > 0.8
+    assert robust > plain - 0.01
+    assert weighed["federation"]["rounds"] == uniform["federation"]["rounds"] + 1
+
+
+def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> None:
+    table = kit.population(4, 600).assign(ill=lambda t: np.where(t["age"] > 70, "very", t["ill"]))
+    parts = [table.iloc[at::3] for at in range(3)]
+    parts[0] = parts[0][parts[0]["ill"] != "very"]
+    with EmbeddedFederation(
+        parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits
+    ) as federation:
+        fitted = federation.run(NAME, "fit", {**ARGUMENTS, "bins": {"age": [40, 55, 70]}, "vote": "log_pool"})
+        assert fitted["model"]["members"][0]["classes"] == ["no", "yes"]
+        assert fitted["model"]["classes"] == ["no", "very", "yes"]
+        records = {"age": [80.0], "smoke": ["no"], "cough": ["rare"]}
+        found = federation.run(NAME, "classify", {"model": fitted["model"], "records": records})["model"]
+    assert found["predicted"] == ["very"]
