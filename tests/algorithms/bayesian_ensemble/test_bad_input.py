@@ -1,0 +1,127 @@
+"""Every refusal names the argument and the remedy, and no data value."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
+
+NAME = "bayesian_ensemble"
+GIVEN = {"target": "ill", "id_column": "id"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ({"target": "nothing"}, "target"),
+        ({"target": 5}, "target"),
+        ({"id_column": None}, "id_column"),
+        ({"features": ["ill", "age"]}, "features"),
+        ({"features": ["id"]}, "id_column"),
+        ({"features": ["height"]}, "features"),
+        ({"split": "diagonal"}, "split"),
+        ({"vote": "loudest"}, "vote"),
+        ({"weights": "heavy"}, "weights"),
+        ({"structure": "star"}, "structure"),
+        ({"structure": [["age", "age"]], "features": ["age"]}, "structure"),
+        ({"structure": [["age", "cough"]], "features": ["age", "cough"]}, "structure"),
+        ({"structure": [["age", "smoke"]]}, "features"),
+        ({"max_parents": 0}, "max_parents"),
+        ({"pseudocount": float("nan")}, "pseudocount"),
+        ({"order": ["age"]}, "order"),
+        ({"members": []}, "members"),
+        ({"members": [[]]}, "members"),
+        ({"members": "everyone"}, "members"),
+        ({"members": [["station0", "station1"], ["station1"]]}, "members"),
+        ({"members": [["station0", "atlantis"]]}, "members"),
+        ({"members": [["helper"]]}, "members"),
+        ({"members": [["station0"]], "split": "horizontal"}, "members"),
+        ({"split": "hybrid", "missing": "category"}, "missing"),
+        ({"secret": True}, "secret"),
+        ({"secret": "yes"}, "secret"),
+        ({"minimum_count": -1}, "minimum_count"),
+    ],
+)
+def test_fit_refuses(federation, arguments, names) -> None:
+    with pytest.raises(ArgumentError, match=names) as caught:
+        federation.run(NAME, "fit", {**GIVEN, **arguments})
+    assert "p0" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "names"),
+    [
+        (None, "model"),
+        ({}, "model"),
+        ({"members": []}, "members"),
+        ({"members": [{}], "target": "ill", "classes": ["no", "yes"], "vote": "mean", "weights": "uniform"}, "model"),
+    ],
+)
+@pytest.mark.parametrize("function", ["evaluate", "classify"])
+def test_a_model_that_is_none_is_refused(federation, function, model, names) -> None:
+    with pytest.raises(ArgumentError, match=names):
+        federation.run(NAME, function, {"model": model, "id_column": "id"})
+
+
+@pytest.mark.parametrize("records", [{}, {"age": []}, {"age": [1], "smoke": []}, {"age": "old"}, [1]])
+def test_malformed_records_are_refused(federation, records) -> None:
+    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+    with pytest.raises(ArgumentError, match="records"):
+        federation.run(NAME, "classify", {"model": fitted["model"], "records": records})
+
+
+def test_target_at_two_stations_is_refused(table, kit, tmp_path) -> None:
+    parts = [table[["id", "smoke", "ill"]], table[["id", "cough", "ill"]]]
+    with (
+        EmbeddedFederation(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation,
+        pytest.raises(ArgumentError, match="'ill' is at two stations"),
+    ):
+        federation.run(NAME, "fit", GIVEN)
+
+
+def test_no_common_class_and_no_members_and_few_rows(table, kit, tmp_path) -> None:
+    ill = table["ill"]
+    apart = [table[ill == "no"], table[ill == "yes"], table[ill == "no"]]
+    shared = {**GIVEN, "split": "horizontal"}
+    with EmbeddedFederation(parties=kit.written(apart, tmp_path / "a"), policies=kit.limits) as federation:
+        with pytest.raises(ArgumentError, match="class in common"):
+            federation.run(NAME, "fit", shared)
+        with pytest.raises(ArgumentError, match="features"):
+            federation.run(NAME, "fit", {**shared, "features": ["height"]})
+    few = [table.iloc[:3], table.iloc[3:300], table.iloc[300:]]
+    with (
+        EmbeddedFederation(parties=kit.written(few, tmp_path / "b"), policies=kit.limits) as federation,
+        pytest.raises(ThresholdError, match="rows"),
+    ):
+        federation.run(NAME, "fit", shared)
+
+
+def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
+    policies = {"*": {**kit.limits["*"], "allow_predictions": False}}
+    parties = kit.vertical(table, tmp_path)
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as federation:
+        fitted = federation.run(NAME, "fit", GIVEN)
+        for function in ("classify", "evaluate"):
+            with pytest.raises(PolicyError, match="predicted"):
+                federation.run(NAME, function, {"model": fitted["model"], "id_column": "id"})
+
+
+def test_secret_members_need_a_folder(rows_federation) -> None:
+    with pytest.raises((PolicyError, DataProblem), match="LEDGER"):
+        rows_federation.run(NAME, "fit", {**GIVEN, "split": "horizontal", "secret": True})
+
+
+def test_store_file_lists_exactly_the_remote_functions_and_their_arguments() -> None:
+    module = importlib.import_module(f"v6_{NAME}")
+    root = Path(__file__).resolve().parents[3]
+    store = json.loads((root / "algorithms" / NAME / "algorithm_store.json").read_text(encoding="utf-8"))
+    assert {entry["name"] for entry in store["functions"]} == set(module.__all__)
+    central = importlib.import_module(f"v6_{NAME}.central")
+    for entry in store["functions"]:
+        if entry["type"] == "central":
+            function = getattr(central, entry["name"])
+            wanted = list(getattr(function, "__wrapped__", function).__annotations__)
+            assert {argument["name"] for argument in entry["arguments"]} == set(wanted) - {"federation", "return"}

@@ -1,0 +1,127 @@
+"""What leaves a station: uniform votes, sealed tallies, messages whose sizes do not depend on the data; secret members stay."""
+
+import base64
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+NAME = "bayesian_ensemble"
+DOMAIN = {
+    "smoke": {"categories": ["no", "yes"]},
+    "cough": {"categories": ["often", "rare"]},
+    "xray": {"categories": [0, 1]},
+    "fever": {"categories": ["high", "none"]},
+    "ill": {"categories": ["no", "yes"]},
+}
+GIVEN = {"target": "ill", "id_column": "id", "structure": "naive", "domain": DOMAIN, "bins": {"age": [40.0, 60.0]}}
+
+
+def recorded(kit, folder, seed: int) -> tuple[list[dict], list[dict]]:
+    """Return the transcript and the results of fit, evaluate and classify."""
+    parties = kit.vertical(kit.population(seed), folder)
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits, record=True) as embedded:
+        fitted = embedded.run(NAME, "fit", GIVEN)
+        asked = {"model": fitted["model"], "id_column": "id"}
+        results = [fitted, embedded.run(NAME, "evaluate", asked), embedded.run(NAME, "classify", asked)]
+        return list(embedded.transcript), results
+
+
+@pytest.fixture(scope="module")
+def runs(kit, tmp_path_factory):
+    return [recorded(kit, tmp_path_factory.mktemp(f"run{seed}"), seed) for seed in (1, 2)]
+
+
+CENTRAL = ("fit", "evaluate", "classify")
+
+
+def sizes(transcript: list[dict]) -> Counter:
+    return Counter(
+        (message["organization"], message["function"], len(json.dumps(message["result"])) // 256)
+        for message in transcript
+        if message["function"] not in CENTRAL
+    )
+
+
+def test_other_data_give_messages_of_the_same_number_and_size(runs) -> None:
+    (first, one), (second, other) = runs
+    assert sizes(first) == sizes(second)
+    assert one[0]["model"]["members"] != other[0]["model"]["members"]
+
+
+def test_only_declared_rounds_are_run_and_nothing_readable_travels(runs) -> None:
+    transcript, results = runs[0]
+    declared = {"partial_columns", "partial_open_channel", "partial_submit", "partial_match", "partial_tables"}
+    declared |= {"partial_extend", "partial_votes", "partial_tally"}
+    for result in results:
+        assert {entry["function"] for entry in result["federation"]["per_round"]} <= declared
+    for message in transcript:
+        if message["function"] not in CENTRAL:
+            text = json.dumps(message["result"])
+            assert "p0007" not in text
+            assert "often" not in text
+
+
+def test_no_station_gets_the_network_of_another(runs) -> None:
+    transcript, _ = runs[0]
+    for message in transcript:
+        if message["function"] == "partial_votes":
+            text = json.dumps(message["input"])
+            for name, home in {"smoke": 0, "xray": 1, "fever": 2}.items():
+                mine = message["organization"] == f"station{home}"
+                assert (f'\\"{name}\\": {{\\"states\\"' in text or f'"{name}": {{"states"' in text) <= mine
+
+
+def test_votes_are_masked_uniformly() -> None:
+    from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
+    from fedbayes.randomness import secret_bytes
+    from v6_bayesian_ensemble import votes
+
+    beliefs = np.tile([0.25, 0.75], (2000, 1))
+    ballot = votes.encode(*votes.ballot(beliefs, np.ones(2, dtype=bool), "mean", 0.5, False))
+    keys = {pair: secret_bytes(32) for pair in ((1, 2), (1, 3), (2, 3))}
+    masked = []
+    for own in (1, 2, 3):
+        peers = {peer: keys[min(own, peer), max(own, peer)] for peer in (1, 2, 3) if peer != own}
+        masked.append(ballot + pairwise_mask(own, peers, "votes", ballot.shape))
+    added, behind = votes.decode(reconstruct(masked), 2000, 2)
+    assert added / behind == pytest.approx(beliefs, abs=1e-8)
+    tops = np.bincount((masked[0] >> np.uint64(60)).astype(np.int64), minlength=16)
+    assert ((tops - 500.0) ** 2 / 500.0).sum() < 80.0  # chi-squared with 15 degrees: beyond 80 once in 1e10
+
+
+def test_results_say_that_they_are_not_private_and_who_learns_what(runs) -> None:
+    _, results = runs[0]
+    for result in results:
+        assert result["privacy"]["differentially_private"] is False
+        assert result["privacy"]["reason"]
+        assert "central" in result["privacy"]["reveals"]
+    assert "helper" in results[0]["privacy"]["reveals"]
+    assert "holders of the target" in results[1]["privacy"]["reveals"]
+
+
+def test_secret_members_stay_and_vote(table, kit, tmp_path) -> None:
+    parties = kit.horizontal(table, tmp_path / "rows")
+    for name, databases in parties.items():
+        (tmp_path / name).mkdir()
+        databases["vault"] = tmp_path / name
+    limits = {"*": {**kit.limits["*"], "ledger": "vault"}}
+    given = {**GIVEN, "split": "horizontal"}
+    records = {name: table[name].tolist()[:40] for name in ("smoke", "age", "cough", "xray", "fever")}
+    with EmbeddedFederation(parties=parties, policies=limits, record=True) as federation:
+        plain = federation.run(NAME, "fit", given)
+        hidden = federation.run(NAME, "fit", {**given, "secret": True})
+        votes = [
+            federation.run(NAME, "classify", {"model": result["model"], "records": records})["model"]["probabilities"]
+            for result in (plain, hidden)
+        ]
+        texts = [json.dumps(m["result"]) for m in federation.transcript if m["function"] == "partial_outside"]
+    assert all(member["network"] is None and member["secret"] for member in hidden["model"]["members"])
+    assert "probabilities" not in json.dumps(hidden["model"])
+    assert np.asarray(votes[1]) == pytest.approx(np.asarray(votes[0]), abs=2e-6)
+    assert len(texts) == 3
+    assert all(len(list((tmp_path / name).glob("fedbayes-member-*.json"))) == 1 for name in parties)
+    assert base64.b64encode(b"probabilities").decode() not in "".join(texts)
