@@ -212,3 +212,37 @@ def test_a_wrong_file_is_refused_by_the_name_of_its_party(tmp_path, party):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(errors.ArgumentError, match="east"):
         EmbeddedFederation({"east": tmp_path / party})
+
+
+LASTING = {"ledger": "ledger", "long_term_key": True}
+
+
+def fingerprints(files):
+    with EmbeddedFederation(files, policies={"*": LASTING}) as federation:
+        told = {name: federation.run("toy", "disclosure_settings", organization=name) for name in files}
+    return {name: settings["fingerprint"] for name, settings in told.items()}
+
+
+def test_pinned_long_term_keys_let_a_job_run_and_stay_the_same(files):
+    pins = fingerprints(files)
+    assert pins == fingerprints(files)
+    policies = {"*": LASTING, "east": {"pinned_keys": [pins["south"], pins["west"]]}}
+    with EmbeddedFederation(files, policies=policies) as federation:
+        assert federation.run("toy", "run_sum", {"column": "x"})["model"]["n"] == 60
+        assert federation.run("toy", "run_relay")["model"]["1"]["2"] == "from 2"
+
+
+@pytest.mark.parametrize("other", [{}, {"long_term_key": False}])
+def test_a_member_that_is_not_pinned_ends_the_job(files, other):
+    pins = fingerprints(files)
+    pinned = [pins["south"]] if not other else [pins["south"], pins["west"]]
+    policies = {"*": LASTING, "west": other, "east": {"pinned_keys": pinned}}
+    with EmbeddedFederation(files, policies=policies) as federation, pytest.raises(errors.PolicyError, match="did not pin"):
+        federation.run("toy", "run_sum", {"column": "x"})
+
+
+def test_a_secure_sum_of_one_station_is_refused(files):
+    alone = {"east": files["east"]}
+    told = pytest.raises(errors.ThresholdError, match="too few organizations for a secure sum")
+    with EmbeddedFederation(alone, policies={"*": {"minimum_organizations": 1}}) as federation, told:
+        federation.run("toy", "run_sum", {"column": "x"})

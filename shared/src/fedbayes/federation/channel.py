@@ -20,14 +20,19 @@ from .errors import MessageError, PolicyError, ThresholdError
 from .policy import Policy
 
 KEY_FILE = "private_key"
+IDENTITY_FILE = "fedbayes-identity"
+KEY_BYTES = 32
 
 
-def own_keys(folder: Path) -> KeyPair:
-    """Return this station's key pair of the job: made once, kept in the job's temporary folder with mode 0600."""
-    path = folder / KEY_FILE
+def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:
+    """Return the key pair of a folder: made once, kept with mode 0600.
+
+    By default this station's key pair of the job, in the job's temporary folder.
+    """
+    path = folder / name
     if not path.exists():
         fresh = KeyPair.generate()
-        draft = folder / f"{KEY_FILE}-{os.getpid()}"
+        draft = folder / f"{name}-{os.getpid()}"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(fresh.private_bytes)
@@ -50,15 +55,18 @@ class Channel:
     keys : KeyPair
         Its key pair of the job.
     directory : mapping of int to bytes
-        Public keys of the members, as central handed them out.
+        Public keys of the members, as central handed them out: the job's key, and behind it a long-term key where the member has one.
     session, round_name : str
         The job and the round that every key and seal is bound to.
     policy : Policy
         `minimum_organizations` and `pinned_keys` are applied here.
+    identity : KeyPair, optional
+        This node's long-term key pair.
 
     Notes
     -----
-    **Assumes** that central hands out the true directory, unless the administrator pins the peers' keys.
+    **Assumes** that central hands out the true directory, unless the administrators keep long-term keys and pin their peers': between two members with
+    long-term keys every key needs both secrets, so a forged key of the job reads nothing.
     """
 
     def __init__(
@@ -69,23 +77,20 @@ class Channel:
         session: str,
         round_name: str,
         policy: Policy,
+        identity: KeyPair | None = None,
     ) -> None:
         self.organization = organization
+        self._identity = identity
         self.members = tuple(sorted(directory))
         self._keys = keys
         self._directory = dict(directory)
         self._session = session
         self._round = round_name
         self._policy = policy
-        if directory and directory.get(organization) != keys.public_bytes:
+        if directory and directory.get(organization, b"")[:KEY_BYTES] != keys.public_bytes:
             raise MessageError("the directory of keys does not hold this station's key; start the job again")
-        pinned = policy.pinned_keys
-        if pinned is not None:
-            unknown = [
-                peer for peer, key in directory.items() if peer != organization and fingerprint(key) not in pinned
-            ]
-            if unknown:
-                raise PolicyError("the directory holds a key that this node's administrator did not pin")
+        if policy.pinned_keys is not None:
+            _check_pins(organization, directory, identity, policy.pinned_keys)
 
     def key(self, peer: int, purpose: str) -> bytes:
         """Return 32 bytes that this station and `peer` share for one purpose, in this job."""
@@ -93,7 +98,10 @@ class Channel:
             raise MessageError(f"organization {peer} is not a member of the channel of this job")
         pair = f"{min(peer, self.organization)}|{max(peer, self.organization)}"
         context = f"{self._session}|{pair}|{purpose}".encode()
-        return pairwise_key(self._keys, self._directory[peer], context)
+        theirs, lasting = self._directory[peer][:KEY_BYTES], self._directory[peer][KEY_BYTES:]
+        if self._identity is not None and lasting:
+            context += b"|" + pairwise_key(self._identity, lasting, context)
+        return pairwise_key(self._keys, theirs, context)
 
     def _binding(self, sender: int, receiver: int, topic: str) -> bytes:
         return f"{self._session}|{topic}|{sender}|{receiver}".encode()
@@ -141,7 +149,7 @@ class Channel:
         """
         if self.organization not in participants or len(set(participants)) != len(participants):
             raise MessageError("the list of participants does not hold this station exactly once")
-        if len(participants) < self._policy.minimum_organizations:
+        if len(participants) < max(2, self._policy.minimum_organizations):
             raise ThresholdError("too few organizations for a secure sum at this node; include more of them")
         purpose = "mask|" + ",".join(str(member) for member in sorted(participants))
         keys = {peer: self.key(peer, purpose) for peer in participants if peer != self.organization}
@@ -152,3 +160,15 @@ class Channel:
         )
         masked: np.ndarray[Any, Any] = own + pairwise_mask(self.organization, keys, f"{self._round}|{topic}", own.shape)
         return masked
+
+
+def _check_pins(
+    organization: int, directory: Mapping[int, bytes], identity: KeyPair | None, pinned: Sequence[str]
+) -> None:
+    if identity is None:
+        raise PolicyError(
+            "this node pins its peers' keys but has no long-term key of its own; set FEDBAYES_LONG_TERM_KEY"
+        )
+    for peer, key in directory.items():
+        if peer != organization and (len(key) == KEY_BYTES or fingerprint(key[KEY_BYTES:]) not in pinned):
+            raise PolicyError("a member has no long-term key, or one that this node's administrator did not pin")

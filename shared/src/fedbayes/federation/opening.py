@@ -15,7 +15,7 @@ class OpenRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenReply(Message):
-    """A station's channel key, whether it holds the task's database, how many organizations it demands."""
+    """A station's channel key (and behind it its long-term key, if it has one), whether it holds the task's database, how many organizations it demands."""
 
     public_key: bytes
     has_data: bool
@@ -24,5 +24,5 @@ class OpenReply(Message):
 
     def __post_init__(self) -> None:
         """Check the key's length and the minimum."""
-        if len(self.public_key) != 32 or self.minimum_organizations < 1:
+        if len(self.public_key) not in (32, 64) or self.minimum_organizations < 1:
             raise ValueError("the key or the minimum is malformed")

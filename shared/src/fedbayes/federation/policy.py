@@ -52,8 +52,10 @@ class Policy:
         Privacy budget of the ledger, and its period (None: for ever).
     schema : str or None
         Name of a JSON file in the ledger's folder with the public domains of this station's columns.
+    long_term_key : bool
+        Whether this node authenticates its channels by a long-term key, kept beside the ledger.
     pinned_keys : tuple of str or None
-        Fingerprints of the channel keys that this station accepts from its peers.
+        Fingerprints of the long-term keys that this station accepts from its peers.
     """
 
     minimum_rows: int = 10
@@ -72,6 +74,7 @@ class Policy:
     budget_delta: float | None = None
     budget_days: float | None = None
     schema: str | None = None
+    long_term_key: bool = False
     pinned_keys: tuple[str, ...] | None = None
 
     @classmethod
@@ -101,6 +104,10 @@ class Policy:
 
     def _check(self) -> None:
         budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
+        if self.ledger is None and self.long_term_key:
+            raise PolicyError(
+                f"{PREFIX}LONG_TERM_KEY needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
+            )
         if self.ledger is None and any(budget is not None for budget in budgets):
             raise PolicyError(
                 f"the node sets a budget but no {PREFIX}LEDGER; ask the node administrator to name its folder database"

@@ -19,6 +19,7 @@ from vantage6.algorithm.tools.util import info as log_info
 
 from ..mpc.relay import KeyPair
 from ..mpc.secure_sum import reconstruct
+from .channel import KEY_BYTES
 from .codec import Message, decode, encode, size_of
 from .envelope import PROTOCOL, Request, open_reply
 from .errors import (
@@ -329,7 +330,7 @@ class Federation:
                     "a reply comes from an organization that was not asked, or came twice; the job stops"
                 )
             known = self._directory.get(member)
-            if known is not None and known != public_key and not envelope.last and "error" not in content:
+            if known is not None and known[:KEY_BYTES] != public_key and not envelope.last and "error" not in content:
                 raise MessageError(
                     f"{self.name(member)}: the reply was not sealed with the station's key; the job stops"
                 )

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..mpc.relay import KeyPair
 from . import platform
-from .channel import KEY_FILE, Channel, own_keys
+from .channel import IDENTITY_FILE, KEY_FILE, Channel, own_keys
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
 from .policy import Policy
@@ -282,7 +283,20 @@ class Station:
             self.session,
             self.round_name,
             self.policy,
+            self.identity,
         )
+
+    @property
+    def identity(self) -> KeyPair | None:
+        """The node's long-term key pair, if its administrator keeps one."""
+        return long_term_keys(self.policy)
+
+
+def long_term_keys(policy: Policy) -> KeyPair | None:
+    """Return the node's long-term key pair, made when first asked for, kept beside the ledger; None without one."""
+    if not policy.long_term_key or policy.ledger is None:
+        return None
+    return own_keys(platform.folder_database(policy.ledger), IDENTITY_FILE)
 
 
 def _safe(name: str) -> str:
