@@ -91,7 +91,7 @@ def cases():
             yield pytest.param(algorithm, function, base, argument, id=f"{algorithm}-{function}-{argument}")
 
 
-@pytest.mark.parametrize(("algorithm", "function", "base", "argument"), cases())
+@pytest.mark.parametrize(("algorithm", "function", "base", "argument"), list(cases()))
 def test_nonsense_is_refused_by_the_name_of_its_argument(algorithm, function, base, argument):
     for value in NONSENSE.values():
         error = refusal(algorithm, function, {**base, argument: value})

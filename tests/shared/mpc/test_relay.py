@@ -66,7 +66,11 @@ def test_another_key_and_a_stub_are_detected():
         unseal(KEY, sealed[:27], b"round")
 
 
-@pytest.mark.parametrize("peer", [bytes(32), b"short", ALICE.public_bytes, b"\x01" + bytes(31)])
+@pytest.mark.parametrize(
+    "peer",
+    [bytes(32), b"short", ALICE.public_bytes, b"\x01" + bytes(31)],
+    ids=["zero", "short", "own", "low order"],
+)
 def test_bad_public_keys_are_refused(peer):
     with pytest.raises(ValueError, match="public key"):
         pairwise_key(ALICE, peer, b"job")
