@@ -46,7 +46,10 @@ def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, 
 def test_exact_fits_are_refused_where_only_private_answers_may_leave(parties):
     from fedbayes.federation.errors import PolicyError
 
-    with EmbeddedFederation(parties, policies={"west": {"allow_non_private": False}}) as federation, pytest.raises(PolicyError, match="west"):
+    with (
+        EmbeddedFederation(parties, policies={"west": {"allow_non_private": False}}) as federation,
+        pytest.raises(PolicyError, match="west"),
+    ):
         federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN})
 
 
