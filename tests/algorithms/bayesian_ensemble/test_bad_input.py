@@ -21,7 +21,7 @@ GIVEN = {"target": "ill", "id_column": "id"}
         ({"id_column": None}, "id_column"),
         ({"features": ["ill", "age"]}, "features"),
         ({"features": ["id"]}, "id_column"),
-        ({"features": ["height"]}, "features"),
+        ({"features": ["height"]}, "height"),
         ({"split": "diagonal"}, "split"),
         ({"vote": "loudest"}, "vote"),
         ({"weights": "heavy"}, "weights"),

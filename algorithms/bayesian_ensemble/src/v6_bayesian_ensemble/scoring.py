@@ -12,8 +12,8 @@ import numpy.typing as npt
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.vertical import open_parties
-from fedbayes.federation.vertical.roles import setup_of
 from fedbayes.federation.vertical.engine import Engine
+from fedbayes.federation.vertical.roles import setup_of
 from fedbayes.mpc.secure_sum import reconstruct
 
 from . import tallies, votes

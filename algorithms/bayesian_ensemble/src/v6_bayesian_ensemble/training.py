@@ -45,6 +45,8 @@ def train(federation: Federation, options: Options, helper: Any, organizations: 
         trained = _finished(options, own, Trained(_empty(options), {}))
         return tested(federation, trained, parties.stations) if options.weights == "score" else trained
     parties = open_parties(federation, organizations, helper)
+    if options.split == "vertical" and options.features is not None:
+        return _finished(options, *secure_members(federation, options, parties, None, helper))
     columns = columns_of(federation, options, parties)
     if options.split == "hybrid" and options.hybrid == "local":
         return _hybrid_local(federation, options, parties, columns, helper)
@@ -136,7 +138,7 @@ def secure_members(
     federation: Federation,
     options: Options,
     parties: Parties,
-    columns: Mapping[int, Sequence[str]],
+    columns: Mapping[int, Sequence[str]] | None,
     helper: Any,
     voters: Sequence[int] | None = None,
 ) -> tuple[list[Member], Trained]:
@@ -144,11 +146,9 @@ def secure_members(
     groups = groups_of(federation, options.members, parties.stations)
     if voters is not None:
         groups = {name: group for name, group in groups.items() if set(group) <= set(voters)}
-    chosen = [(name, at, _own(options, columns[at])) for name, group in groups.items() for at in group]
-    chosen = [(name, at, own) for name, at, own in chosen if own]
-    if not chosen:
+    asked = list(options.features or ()) if columns is None else _all(options, groups, columns)
+    if not asked:
         raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
-    asked = list(dict.fromkeys(column for _, _, own in chosen for column in own))
     tables = SecureTables.open(
         federation,
         parties,
@@ -160,6 +160,11 @@ def secure_members(
         helper=helper,
         records="union" if options.split == "hybrid" else "intersection",
     )
+    owned = _owned(tables, asked) if columns is None else columns
+    chosen = [(name, at, _own(options, owned.get(at, ()))) for name, group in groups.items() for at in group]
+    chosen = [entry for entry in chosen if entry[2]]
+    if not chosen:
+        raise ArgumentError("a vote needs at least one member; members must name organizations that hold features")
     variables = {name: variable_of(states) for name, states in tables.columns.items()}
     united = options.split == "hybrid"
     _check_edges(options, chosen)
@@ -170,6 +175,20 @@ def secure_members(
     trained = Trained(_empty(options), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
     trained.parts = [(number, at, part) for number, ((_, at, _), part) in enumerate(zip(chosen, parts, strict=True))]
     return _grouped(options, chosen, parts, variables, minimum), trained
+
+
+def _all(options: Options, groups: Mapping[str, Sequence[int]], columns: Mapping[int, Sequence[str]]) -> list[str]:
+    """Return the columns that any of the groups has."""
+    return list(dict.fromkeys(c for group in groups.values() for at in group for c in _own(options, columns[at])))
+
+
+def _owned(tables: SecureTables, asked: Sequence[str]) -> dict[int, list[str]]:
+    """Return the columns of each station, as the tables found them."""
+    found: dict[int, list[str]] = {}
+    for column in asked:
+        for at in tables.columns[column].owners:
+            found.setdefault(at, []).append(column)
+    return found
 
 
 def _own(options: Options, columns: Sequence[str]) -> tuple[str, ...]:
