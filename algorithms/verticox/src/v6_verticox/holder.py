@@ -8,10 +8,12 @@ import numpy as np
 
 from fedbayes.federation import Station
 from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.relay import KEY_BYTES, SealBroken, seal, unseal
 from fedbayes.mpc.shared_fixed import Dealer, Party, Share, Wire, expand_wide
 from fedbayes.mpc.wide import Wide
+from fedbayes.randomness import secret_bytes
 
-from .messages import Plan, StageInfo
+from .messages import Broadcast, Plan, Sealed, StageInfo
 from .program import Outgoing, Program, Stage, masks, pack, unpack
 from .roles import delta
 from .shared_newton import Layout
@@ -156,10 +158,22 @@ class ShareHolder:
         if sorted(kept) != sorted(words) or any(not np.array_equal(kept[key], words[key]) for key in words):
             raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
 
-    def seal_all(self, arrays: dict[str, Wide], topic: str) -> dict[int, bytes]:
-        """Return one payload sealed for every other share holder."""
-        payload = pack(arrays)
-        return {peer: self.station.channel.seal(peer, payload, topic) for peer in self.peers}
+    def seal_all(self, arrays: dict[str, Wide], topic: str) -> Broadcast:
+        """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
+        key = secret_bytes(KEY_BYTES)
+        content = seal(key, pack(arrays), self._binding(self.station.organization, topic))
+        return Broadcast(content, {peer: self.station.channel.seal(peer, key, topic) for peer in self.peers})
+
+    def receive_sealed(self, sender: int, sealed: Sealed, topic: str) -> dict[str, Wide]:
+        """Return what `seal_all` of another share holder enciphered."""
+        key = self.station.channel.unseal(sender, sealed.key, topic)
+        try:
+            return unpack(unseal(key, sealed.content, self._binding(sender, topic)))
+        except (SealBroken, ValueError, KeyError):
+            raise MessageError("a sealed message was changed, or is of another job or round; the job stops") from None
+
+    def _binding(self, sender: int, topic: str) -> bytes:
+        return f"{self.station.session}|{topic}|{sender}".encode()
 
     def unseal(self, sender: int, sealed: bytes, topic: str) -> dict[str, Wide]:
         """Return named arrays that another member sealed for this one."""
@@ -168,17 +182,17 @@ class ShareHolder:
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
-    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[int, bytes]:
+    def open(self, program: Program, label: str, outgoing: Outgoing) -> Broadcast | None:
         """Mask what a stage opens, keep the own part, and seal it for the others."""
         sent = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
         own = {name: part for name, part in sent.items() if part is not None}
         if not own:
-            return {}
+            return None
         self.once(f"sent|{label}", own)
         self.station.keep(f"names|{label}", names=np.array(list(own)))
         return self.seal_all(own, f"opening|{label}")
 
-    def receive(self, program: Program, label: str, openings: dict[int, bytes]) -> None:
+    def receive(self, program: Program, label: str, openings: dict[int, Sealed]) -> None:
         """Add the others' parts of a stage's openings to the own ones; wires come of it."""
         if not label:
             return
@@ -188,7 +202,7 @@ class ShareHolder:
         kept = self.station.kept(f"sent|{label}")
         total = {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
         for peer, sealed in openings.items():
-            part = self.unseal(peer, sealed, f"opening|{label}")
+            part = self.receive_sealed(peer, sealed, f"opening|{label}")
             if {name: array.shape for name, array in part.items()} != {n: a.shape for n, a in total.items()}:
                 raise MessageError("an opening has another shape than it must; the job stops")
             total = {name: total[name] + part[name] for name in names}

@@ -176,10 +176,30 @@ class PermuteRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class PermuteReply(Message):
-    """Sorted under a new mask; sealed for each share holder."""
+class Sealed(Message):
+    """A content sealed once under a fresh key, and that key sealed for one receiver."""
 
-    sealed: dict[int, bytes]
+    content: bytes
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast(Message):
+    """A content sealed once under a fresh key, and that key sealed for every receiver."""
+
+    content: bytes
+    keys: dict[int, bytes]
+
+    def to(self, receiver: int) -> Sealed:
+        """Return what one receiver needs."""
+        return Sealed(self.content, self.keys[receiver])
+
+
+@dataclass(frozen=True, slots=True)
+class PermuteReply(Message):
+    """Sorted under a new mask; sealed for the share holders."""
+
+    published: Broadcast
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +209,16 @@ class StageRequest(Message):
     plan: Plan
     stage: StageInfo
     previous: str
-    openings: dict[int, bytes]
-    permuted: bytes
+    openings: dict[int, Sealed]
+    permuted: Sealed | None
     corrections: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
-    """Openings sealed for each other share holder, and shares of what central may know."""
+    """Openings sealed for the other share holders, and shares of what central may know."""
 
-    sealed: dict[int, bytes]
+    openings: Broadcast | None
     revealed: dict[str, np.ndarray[Any, Any]]
     frac_bits: dict[str, int]
 

@@ -23,6 +23,7 @@ from .messages import (
     PrepareReply,
     PrepareRequest,
     Question,
+    Sealed,
     StageReply,
     StageRequest,
 )
@@ -205,13 +206,15 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
     return StageReply(holder.open(program, label, outgoing), words, frac_bits)
 
 
-def _published(holder: ShareHolder, step: int, sealed: bytes) -> tuple[dict[str, Wide], np.ndarray]:
+def _published(holder: ShareHolder, step: int, sealed: Sealed | None) -> tuple[dict[str, Wide], np.ndarray]:
     """Return what the outcome holder published in this step, and the permutation tau."""
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
         names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
         return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}, _sorter(holder).tau
-    published = holder.unseal(holder.plan.holders[-1], sealed, f"published|{step}")
+    if sealed is None:
+        raise MessageError("what the outcome holder published is missing; start the job again")
+    published = holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")
     return published, as_places(
         published.pop("tau").low if "tau" in published else np.zeros(0), layout(holder.plan).inputs
     )

@@ -13,6 +13,7 @@ from fedbayes.mpc.wide import Wide
 
 from .holder import layout
 from .messages import (
+    Broadcast,
     EnterReply,
     EnterRequest,
     PermuteReply,
@@ -54,7 +55,7 @@ class FederatedSurface:
         self._layout = layout(prepared.plan)
         self._source, self._version = START, 0
         self._coefficients: Vector = np.zeros(len(prepared.names))
-        self._openings: dict[int, dict[int, bytes]] = {}
+        self._openings: dict[int, Broadcast] = {}
         self._previous = ""
 
     def start(self) -> Gradient:
@@ -122,7 +123,7 @@ class FederatedSurface:
         if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds, the tolerance or the penalty")
 
-    def _enter(self, step: int, stages: list[StageInfo]) -> dict[int, bytes]:
+    def _enter(self, step: int, stages: list[StageInfo]) -> Broadcast:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone."""
         plan, start = self.plan, 0
         requests: dict[int, EnterRequest] = {plan.helper: EnterRequest(plan, step, [], stages, True)}
@@ -135,10 +136,10 @@ class FederatedSurface:
         inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
         request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed)
         owner = plan.holders[-1]
-        return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].sealed
+        return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
 
     def _stage(
-        self, stage: StageInfo, permuted: dict[int, bytes] | None = None, corrections: bytes = b""
+        self, stage: StageInfo, permuted: Broadcast | None = None, corrections: bytes = b""
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan = self.plan
@@ -147,14 +148,14 @@ class FederatedSurface:
                 plan,
                 stage,
                 self._previous,
-                {peer: sealed[member] for peer, sealed in self._openings.items() if peer != member},
-                (permuted or {}).get(member, b""),
+                {peer: opening.to(member) for peer, opening in self._openings.items() if peer != member},
+                permuted.to(member) if permuted is not None and member != plan.holders[-1] else None,
                 corrections if member == plan.holders[-1] else b"",
             )
             for member in plan.holders
         }
         replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
-        self._openings = {member: reply.sealed for member, reply in replies.items() if reply.sealed}
+        self._openings = {m: reply.openings for m, reply in replies.items() if reply.openings is not None}
         self._previous = f"{stage.kind}|{stage.step}.{stage.version}" if self._openings else ""
         return _added(list(replies.values()))
 

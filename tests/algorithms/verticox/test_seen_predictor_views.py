@@ -1,0 +1,92 @@
+"""Solver "bfgs": what leaves a station and the dealer is uniform, and adds up to what is meant."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.mpc.wide import Wide
+from v6_verticox.holder import ShareHolder
+from v6_verticox.messages import Plan
+from v6_verticox.seen_predictor import PREDICTOR_BITS, _dealt, masked_predictor, total_predictor
+
+ROWS = 5000
+PLAN = Plan([1, 2, 3], [2, 3, 1], 4, ROWS, [ROWS], ROWS, 1, False)
+
+
+class StubChannel:
+    def __init__(self, own):
+        self.own = own
+
+    def key(self, peer, purpose):
+        return hashlib.sha256(f"{sorted((self.own, peer))}{purpose}".encode()).digest()
+
+    def seal(self, receiver, payload, topic):
+        return f"{self.own}>{receiver}|{topic}|".encode() + payload
+
+    def unseal(self, sender, sealed, topic):
+        head = f"{sender}>{self.own}|{topic}|".encode()
+        assert sealed.startswith(head)
+        return sealed[len(head) :]
+
+
+class StubStation:
+    def __init__(self, organization, has_data=True):
+        self.organization, self.has_data, self.aggregator, self.session = organization, has_data, 1, "job"
+        self.channel, self._kept = StubChannel(organization), {}
+
+    def keep(self, name, **arrays):
+        self._kept.setdefault(name, arrays)
+
+    def kept(self, name):
+        return self._kept[name]
+
+
+def assert_uniform(words):
+    ones = np.unpackbits(words.reshape(-1, words.shape[-1]).view(np.uint8), axis=1)
+    assert np.all(np.abs(ones.mean(axis=0) - 0.5) < 7 * 0.5 / np.sqrt(len(ones)))
+
+
+def test_predictors_are_masked_and_only_their_sum_is_seen():
+    first, second = np.linspace(-3, 3, ROWS), np.ones(ROWS)
+    sealed = {
+        member: masked_predictor(ShareHolder(StubStation(member), PLAN), 1, own)
+        for member, own in ((1, first), (2, second))
+    }
+    holder = ShareHolder(StubStation(3), PLAN)
+    for member, payload in sealed.items():
+        words = np.frombuffer(holder.station.channel.unseal(member, payload, "predictor|1"), dtype="<u8")
+        assert_uniform(words.astype(np.uint64)[:, None])
+    total = total_predictor(holder, 1, sealed)
+    np.testing.assert_allclose(total, first + second, atol=2.0 ** (2 - PREDICTOR_BITS))
+    with pytest.raises(MessageError, match="missing"):
+        total_predictor(holder, 1, {1: sealed[1]})
+
+
+def test_one_mask_is_not_used_for_two_contents():
+    station = ShareHolder(StubStation(1), PLAN)
+    masked_predictor(station, 1, np.zeros(ROWS))
+    with pytest.raises(MessageError, match="twice"):
+        masked_predictor(station, 1, np.ones(ROWS))
+
+
+def test_predictors_out_of_range_are_refused():
+    with pytest.raises(DataProblem, match="range"):
+        masked_predictor(ShareHolder(StubStation(1), PLAN), 1, np.full(ROWS, np.nan))
+
+
+def test_the_dealer_sends_uniform_numbers_and_needs_no_data():
+    dealt = _dealt(StubStation(4, has_data=False), PLAN, 39)
+    many = np.concatenate([_dealt(StubStation(4, has_data=False), PLAN, step).reshape(-1, 2) for step in range(1, 12)])
+    assert dealt.shape == (5, 40, 2)
+    assert_uniform(many)
+    with pytest.raises(MessageError, match="no data"):
+        _dealt(StubStation(4), PLAN, 1)
+
+
+def test_opened_columns_are_uniform():
+    from fedbayes.mpc.shared_fixed import expand_wide
+
+    values = Wide.encode(np.zeros((ROWS, 2)), 28) - expand_wide(b"k" * 32, "columns", (ROWS, 2))
+    assert_uniform(values.to_words())
