@@ -237,7 +237,10 @@ def test_a_member_that_is_not_pinned_ends_the_job(files, other):
     pins = fingerprints(files)
     pinned = [pins["south"]] if not other else [pins["south"], pins["west"]]
     policies = {"*": LASTING, "west": other, "east": {"pinned_keys": pinned}}
-    with EmbeddedFederation(files, policies=policies) as federation, pytest.raises(errors.PolicyError, match="did not pin"):
+    with (
+        EmbeddedFederation(files, policies=policies) as federation,
+        pytest.raises(errors.PolicyError, match="did not pin"),
+    ):
         federation.run("toy", "run_sum", {"column": "x"})
 
 
