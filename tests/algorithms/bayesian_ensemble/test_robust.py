@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
+from v6_bayesian_ensemble.ensemble import Ensemble
+from v6_bayesian_ensemble.model import column_codes
 
 NAME = "bayesian_ensemble"
 ARGUMENTS = {"target": "ill", "id_column": "id", "split": "horizontal", "structure": "naive"}
@@ -59,3 +61,28 @@ def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> Non
         records = {"age": [80.0], "smoke": ["no"], "cough": ["rare"]}
         found = federation.run(NAME, "classify", {"model": fitted["model"], "records": records})["model"]
     assert found["predicted"] == ["very"]
+
+
+def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_path) -> None:
+    table = kit.population(6, 600)
+    draw = np.random.default_rng(1)
+    table["fever"] = np.where(draw.random(len(table)) < 0.5, "high", "none")
+    parties = kit.vertical(table, tmp_path)
+    arguments = {"target": "ill", "id_column": "id", "weights": "score", "structure": "naive"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
+        plain = federation.run(NAME, "fit", {**arguments, "weights": "uniform"})
+        result = federation.run(NAME, "fit", {**arguments, "folds": 3})
+    weights = {member["name"]: member["weight"] for member in result["model"]["members"]}
+    assert weights["station2"] < 0.15
+    assert weights["station1"] > weights["station0"] > weights["station2"]
+    assert sum(weights.values()) == pytest.approx(1.0)
+    for ours, theirs in zip(result["model"]["members"], plain["model"]["members"], strict=True):
+        assert ours["network"] == theirs["network"]
+    model = Ensemble.read(plain)
+    truth = column_codes(table["ill"], model.classes, None)
+    scores = []
+    for member in model.members[:2]:
+        found = member.posterior("ill", model.classes, {c: table[c] for c in member.columns}, len(table)).argmax(axis=1)
+        scores.append(np.mean([(found[truth == code] == code).mean() for code in (0, 1)]))
+    expected = (scores[0] - 0.5) / (scores[1] - 0.5)
+    assert weights["station0"] / weights["station1"] == pytest.approx(expected, rel=0.25)

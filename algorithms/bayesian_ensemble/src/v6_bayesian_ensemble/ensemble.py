@@ -12,6 +12,7 @@ import numpy.typing as npt
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.opening import factor_name
 
 from . import votes
 from .model import codes_of, restricted
@@ -216,6 +217,11 @@ class Ensemble:
             more, weight = votes.ballot(found, member.known(self.classes), self.vote, member.weight, self.dynamic)
             added, behind = added + more, behind + weight
         return votes.combine(added, behind, self.vote)
+
+
+def prediction_name(member: str) -> str:
+    """Return the name of the column of a member's predictions; no column of a table can have it."""
+    return factor_name("states", [f"~predicted:{member}"])
 
 
 def check_classes(members: Sequence[Member]) -> tuple[str, ...]:

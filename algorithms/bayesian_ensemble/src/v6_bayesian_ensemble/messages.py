@@ -109,6 +109,21 @@ class LocalRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class PredictedRequest(Message):
+    """Asks a station to open the class that each of its members predicts for every common record, as a column."""
+
+    delivery: Delivery
+    stage: int
+    bits: int
+    model: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check the ring."""
+        if self.bits not in (16, 32):
+            raise ValueError("the ring must have 16 or 32 bits")
+
+
+@dataclass(frozen=True, slots=True)
 class TalliesReply(Message):
     """Sums over records as whole numbers of the ring, masked where more than one station tallies."""
 

@@ -87,6 +87,10 @@ class Options:
         order = self.learning.order
         if isinstance(order, tuple) and (self.features is None or sorted(order) != sorted(names)):
             raise ArgumentError("order must name every column of features exactly once; give both")
+        if self.weights == "score" and (self.split == "hybrid" or self.members != "party"):
+            raise ArgumentError(
+                'weights="score" needs members="party" and a vertical or horizontal split; use other weights'
+            )
         if not isinstance(self.learning.structure, str):
             self._check_edges(self.learning.structure)
         self._check_secret()

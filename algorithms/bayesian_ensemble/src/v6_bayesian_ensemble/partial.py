@@ -12,14 +12,14 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
-from fedbayes.federation.vertical.messages import Delivery, Setup
-from fedbayes.federation.vertical.opening import place_rows
+from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
+from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.replication import Replica
-from fedbayes.federation.vertical.states import resolve
-from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.federation.vertical.states import indicators, resolve
+from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
-from .ensemble import Ensemble, Member
+from .ensemble import Ensemble, Member, prediction_name
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
@@ -27,6 +27,7 @@ from .messages import (
     LocalRequest,
     MemberReply,
     MemberRequest,
+    PredictedRequest,
     PredictionsReply,
     TalliesReply,
     TallyRequest,
@@ -281,6 +282,36 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     truth = column_codes(frame[model.target], model.classes, None)
     vector = tallies.summed(truth, logs).view(np.uint64)
     return TalliesReply(station.channel.mask(vector, station.participants))
+
+
+@partial
+def partial_predicted(station: Station, request: PredictedRequest) -> ExtendReply:
+    """Open the class that each member of the request predicts for the common records, as a column under masks.
+
+    Notes
+    -----
+    **Reveals** uniform openings to the stations. What central asks of these columns are tables with the target: how
+    often each member is right, not on whom.
+    """
+    station.require_private(False)
+    workspace = _workspace(station, request.delivery)
+    model = Ensemble.read(request.model)
+    frame = station.data(columns=_columns(model))
+    part = OwnPart([], [], {}, {})
+    width, own = len(model.classes) - 1, station.organization
+    for member in model.members:
+        columns = {name: frame[name] for name in member.columns}
+        codes = member.posterior(model.target, model.classes, columns, len(frame)).argmax(axis=1)
+        name = prediction_name(member.name)
+        part.infos.append(FactorInfo(name, [name], [own], width, True, request.bits, request.stage, [own]))
+        part.values.append(indicators(codes, width, DTYPES[request.bits]))
+    order = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame)).order
+    names = [info.name for info in part.infos]
+    if isinstance(workspace, Replica):
+        parcel = workspace.pack_shares(request.stage, part, order, None, request.bits)
+    else:
+        parcel = workspace.pack(request.stage, names, open_part(workspace, part, order, None), request.bits)
+    return ExtendReply(part.infos, {}, parcel)
 
 
 @partial

@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical import ColumnStates, SecureTables, open_parties
-from fedbayes.mpc.ring import lift
 
 from .ensemble import Ensemble, Member, check_classes
-from .messages import ColumnsReply, ColumnsRequest, LocalRequest, MemberReply, MemberRequest, TalliesReply
+from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
 from .model import Part, Variable, learn_parts, merged
 from .options import Options, groups_of
-from .votes import by_score, scaled
+from .testing import by_folds, by_other_rows, fold_column
+from .votes import scaled
 
 MOST_CELLS = 2**22
 
@@ -34,7 +32,7 @@ class Trained:
     batches: int = 0
     minimum_count: float = 0.0
     tables: SecureTables | None = None
-    parts: list[tuple[int, int, Part]] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
 
 
 def train(federation: Federation, options: Options, helper: Any, organizations: list[int | str] | None) -> Trained:
@@ -43,14 +41,29 @@ def train(federation: Federation, options: Options, helper: Any, organizations: 
         parties = federation.open_channel(organizations)
         own = local_members(federation, options, parties.stations, options.features)
         trained = _finished(options, own, Trained(_empty(options), {}))
-        return tested(federation, trained, parties.stations) if options.weights == "score" else trained
+        if options.weights == "score":
+            trained.ensemble = by_other_rows(federation, trained.ensemble, parties.stations)
+        return trained
     parties = open_parties(federation, organizations, helper)
     if options.split == "vertical" and options.features is not None:
-        return _finished(options, *secure_members(federation, options, parties, None, helper))
+        return _vertical(federation, options, parties, None, helper)
     columns = columns_of(federation, options, parties)
     if options.split == "hybrid" and options.hybrid == "local":
         return _hybrid_local(federation, options, parties, columns, helper)
-    return _finished(options, *secure_members(federation, options, parties, columns, helper))
+    return _vertical(federation, options, parties, columns, helper)
+
+
+def _vertical(
+    federation: Federation,
+    options: Options,
+    parties: Parties,
+    columns: Mapping[int, Sequence[str]] | None,
+    helper: Any,
+) -> Trained:
+    trained = _finished(options, *secure_members(federation, options, parties, columns, helper))
+    if options.weights == "score" and trained.tables is not None:
+        trained.ensemble = by_folds(federation, trained.ensemble, trained.tables, trained.parts, options)
+    return trained
 
 
 def _empty(options: Options) -> Ensemble:
@@ -63,28 +76,6 @@ def _finished(options: Options, members: Sequence[Member], trained: Trained) -> 
     plain = [float(member.rows) if options.weights == "rows" else 1.0 for member in members]
     weighed = tuple(replace(m, weight=w) for m, w in zip(members, scaled(plain), strict=True))
     trained.ensemble = Ensemble(options.target, classes, weighed, options.vote, options.weights, options.split)
-    return trained
-
-
-def tested(federation: Federation, trained: Trained, stations: Sequence[int]) -> Trained:
-    """Return the ensemble with members weighed by their balanced accuracy on the other stations' rows. One round.
-
-    Notes
-    -----
-    **Reveals** sums over stations to central. **Assumes** that most labelled rows lie at stations that count honestly.
-    """
-    model = trained.ensemble
-    request = LocalRequest(model.to_json())
-    summed = federation.secure_sum("partial_tested", request, stations, TalliesReply, field="vector")
-    right, seen = lift(summed).reshape(len(model.members), 2, len(model.classes)).swapaxes(0, 1).astype(np.float64)
-    recall = np.divide(right, seen, out=np.zeros_like(right), where=seen > 0)
-    scores = recall.sum(axis=1) / np.maximum((seen > 0).sum(axis=1), 1)
-    weights = by_score(scores.tolist())
-    cut = [member.name for member, weight in zip(model.members, weights, strict=True) if weight <= 0]
-    if cut:
-        federation.warn(f"far worse than the best at the other stations, so without a vote: {', '.join(cut)}")
-    weighed = [replace(m, weight=w) for m, w in zip(model.members, weights, strict=True)]
-    trained.ensemble = replace(model, members=tuple(weighed))
     return trained
 
 
@@ -149,12 +140,15 @@ def secure_members(
     asked = list(options.features or ()) if columns is None else _all(options, groups, columns)
     if not asked:
         raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
+    fold = (
+        {fold_column(options.folds): {"categories": list(range(options.folds))}} if options.weights == "score" else {}
+    )
     tables = SecureTables.open(
         federation,
         parties,
         id_column=options.id_column or "",
-        columns=[options.target, *asked],
-        domain=options.domain,
+        columns=[options.target, *asked, *fold],
+        domain={**options.domain, **fold},
         bins=options.bins,
         missing_state=True,
         helper=helper,
@@ -173,7 +167,7 @@ def secure_members(
     )
     minimum = max(options.minimum_count, float(tables.minimum_count))
     trained = Trained(_empty(options), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
-    trained.parts = [(number, at, part) for number, ((_, at, _), part) in enumerate(zip(chosen, parts, strict=True))]
+    trained.parts = parts
     return _grouped(options, chosen, parts, variables, minimum), trained
 
 

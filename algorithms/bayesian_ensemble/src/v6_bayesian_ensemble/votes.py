@@ -126,6 +126,12 @@ def by_score(scores: Sequence[float]) -> list[float]:
     return scaled([weight if weight >= LEAST_WEIGHT else 0.0 for weight in weights])
 
 
+def above_chance(scores: Sequence[float], classes: int) -> list[float]:
+    """Return weights in proportion to (balanced) accuracy above that of guessing; equal ones where nobody is better."""
+    skills = [max(score - 1.0 / classes, 0.0) for score in scores]
+    return scaled(skills if any(skills) else [1.0] * len(skills))
+
+
 def scaled(weights: Sequence[float]) -> list[float]:
     """Return weights divided by their sum."""
     total = float(np.sum(weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -227,6 +227,21 @@ class Engine:
         for reply in replies.values():
             self._register(reply.factors, reply.parcel)
         return {str(member): reply.described for member, reply in replies.items()}
+
+    def extend_by(self, function: str, requests: Callable[[int], Mapping[int, Message]]) -> None:
+        """Have a method's own partial open further factors: it replies with `ExtendReply`. One round.
+
+        Parameters
+        ----------
+        function : str
+            The remote function.
+        requests : callable
+            Stage of the openings -> the request of each station that opens something; masks belong to the stage.
+        """
+        self._stage += 1
+        asked = requests(self._stage)
+        for reply in self.federation.round(function, asked, sorted(asked), ExtendReply).values():
+            self._register(reply.factors, reply.parcel)
 
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:
         first, second = self.factors[left], self.factors[right]
