@@ -16,7 +16,7 @@ def federation(parties):
         yield opened
 
 
-def refused(federation, kind, words, function="count", **arguments):
+def assert_refused(federation, kind, words, function="count", **arguments):
     arguments = {"id_column": "id", **arguments}
     with pytest.raises(kind, match=words) as caught:
         federation.run("scalar_product", function, arguments)
@@ -38,7 +38,7 @@ def refused(federation, kind, words, function="count", **arguments):
     ],
 )
 def test_conditions(federation, conditions, words):
-    refused(federation, errors.ArgumentError, words, conditions=conditions)
+    assert_refused(federation, errors.ArgumentError, words, conditions=conditions)
 
 
 @pytest.mark.parametrize(
@@ -52,17 +52,19 @@ def test_conditions(federation, conditions, words):
     ],
 )
 def test_arguments(federation, arguments, words):
-    refused(federation, errors.ArgumentError, words, conditions=[AGE], **arguments)
+    assert_refused(federation, errors.ArgumentError, words, conditions=[AGE], **arguments)
 
 
 def test_text_is_not_compared_as_a_number(federation):
-    refused(federation, errors.DataProblem, "holds text", conditions=[{"column": "stage", "op": "<", "value": 3}])
+    assert_refused(
+        federation, errors.DataProblem, "holds text", conditions=[{"column": "stage", "op": "<", "value": 3}]
+    )
 
 
 def test_small_answers_and_small_complements_are_refused_alike(federation):
     few, nearly_all = {"column": "age", "op": ">", "value": 89}, {"column": "age", "op": "<=", "value": 89}
     for condition in (few, nearly_all):
-        refused(federation, errors.ThresholdError, "answer or its complement", conditions=[condition])
+        assert_refused(federation, errors.ThresholdError, "answer or its complement", conditions=[condition])
 
 
 def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
@@ -71,19 +73,21 @@ def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
     path = tmp_path / "phones.csv"
     changed.to_csv(path, index=False)
     with EmbeddedFederation({**parties, "station0": {"default": path}}, helpers=["helper"]) as opened:
-        refused(opened, errors.PolicyError, "phone", conditions=[{"column": "phone", "op": "==", "value": "06-000001"}])
+        assert_refused(
+            opened, errors.PolicyError, "phone", conditions=[{"column": "phone", "op": "==", "value": "06-000001"}]
+        )
 
 
 def test_helper_with_data_or_with_central_is_refused(federation, parties):
-    refused(federation, errors.PlacementError, "holds data", conditions=[AGE], helper="station1")
+    assert_refused(federation, errors.PlacementError, "holds data", conditions=[AGE], helper="station1")
     with EmbeddedFederation(parties, helpers=["helper"], aggregator="helper") as opened:
-        refused(opened, errors.PlacementError, "runs central", conditions=[AGE])
-        refused(opened, errors.PlacementError, "runs central", conditions=[AGE], helper="helper")
+        assert_refused(opened, errors.PlacementError, "runs central", conditions=[AGE])
+        assert_refused(opened, errors.PlacementError, "runs central", conditions=[AGE], helper="helper")
 
 
 def test_no_helper_at_all(parties):
     with EmbeddedFederation(parties) as opened:
-        refused(opened, errors.ArgumentError, "no organization without data", conditions=[AGE])
+        assert_refused(opened, errors.ArgumentError, "no organization without data", conditions=[AGE])
 
 
 def changed_file(parties, tmp_path, name, change):
@@ -112,16 +116,16 @@ def changed_file(parties, tmp_path, name, change):
 def test_files(parties, tmp_path, change, kind, words):
     files = changed_file(parties, tmp_path, "station1", change)
     with EmbeddedFederation(files, helpers=["helper"]) as opened:
-        refused(opened, kind, words, conditions=[AGE, WEIGHT])
+        assert_refused(opened, kind, words, conditions=[AGE, WEIGHT])
 
 
 def test_a_value_outside_the_domain_names_the_column_only(federation):
     domain = {"stage": {"categories": ["I", "II"]}}
-    refused(federation, errors.DataProblem, "'stage'", "contingency", columns=["stage", "smoker"], domain=domain)
+    assert_refused(federation, errors.DataProblem, "'stage'", "contingency", columns=["stage", "smoker"], domain=domain)
 
 
 def test_missing_values_without_a_state(federation):
-    refused(
+    assert_refused(
         federation,
         errors.DataProblem,
         "'smoker' has missing",
@@ -135,13 +139,13 @@ def test_too_many_states_are_refused_before_they_are_opened(federation):
     domain = {name: {"bounds": [0, 1000]} for name in ("weight", "age", "flag2")}
     arguments = {"columns": ["weight", "age", "flag2"], "domain": domain}
     arguments["bins"] = {name: list(range(3000)) for name in domain}
-    refused(federation, errors.ArgumentError, "too many states", "contingency", **arguments)
+    assert_refused(federation, errors.ArgumentError, "too many states", "contingency", **arguments)
 
 
 def test_exact_answers_are_refused_where_only_noisy_ones_may_leave(parties):
     policies = {"station2": {"allow_non_private": False}}
     with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as opened:
-        refused(opened, errors.PolicyError, "differentially private", conditions=[AGE, WEIGHT])
+        assert_refused(opened, errors.PolicyError, "differentially private", conditions=[AGE, WEIGHT])
         assert (
             opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id", "epsilon": 1.0})["count"] > 0
         )
@@ -155,4 +159,4 @@ def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path):
     with EmbeddedFederation(files, helpers=["helper"], policies=policies) as opened:
         for _ in range(2):
             assert opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id"})["count"] > 0
-        refused(opened, errors.BudgetError, "station0", conditions=[AGE])
+        assert_refused(opened, errors.BudgetError, "station0", conditions=[AGE])
