@@ -47,7 +47,7 @@ class Rehearsal:
             Program(Party(i, count, self.keys[i], self.corrections if i == count - 1 else None), self.layout, {})
             for i in range(count)
         ]
-        self.source = "0.0/reciprocal"
+        self.source = self.accepted = "0.0/reciprocal"
 
     def _deal(self, stages: list[Stage]) -> None:
         dealer = Dealer(self.keys)
@@ -137,7 +137,7 @@ class Rehearsal:
         stages = [Stage("relative_risk", step)]
         if len(self.layout.groups()) > 1:
             stages.append(Stage("combine", step))
-        source = self.source
+        source = self.accepted
         for version, pair in enumerate(plan, start=1):
             stages.append(Stage("weigh" if version == 1 else "refine", step, version, source, pair))
             source = f"{step}.{version}/reciprocal"
@@ -171,6 +171,9 @@ class Rehearsal:
         self._deal([*stages, self._pending])
         self._stage(stages[0])
         return self._gradient(self._stage(stages[1]))
+
+    def accept(self) -> None:
+        self.accepted = self.source
 
     def information(self, step: int, final: bool) -> np.ndarray:
         revealed = self._stage(self._pending)

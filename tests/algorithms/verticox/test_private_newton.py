@@ -169,3 +169,15 @@ def test_reciprocal_plans_reach_their_target(spread):
     for first, second in reciprocal_plan(spread, 1e-8):
         inverse = first / 32 * inverse - second / 32 * start * inverse**2
     assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
+
+
+def test_skewed_features_take_shorter_steps(rehearse):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"skewed": np.exp(1.3 * rng.normal(size=400)), "plain": rng.normal(size=400)})
+    frame["rare"] = (rng.uniform(size=400) < 0.04).astype(float)
+    risk = np.clip(frame @ [0.1, 0.8, 1.5], -5, 8)
+    death, censored = rng.exponential(np.exp(-risk)), rng.exponential(2.0, 400)
+    frame = frame.assign(time=np.minimum(death, censored), event=(death <= censored).astype(int))
+    features = ["skewed", "plain", "rare"]
+    _, found, scale = solved(rehearse, frame, features, 2)
+    np.testing.assert_allclose(found.coefficients / scale, oracle(frame, features).coefficients, atol=1e-5)

@@ -17,10 +17,16 @@ from .model import check_collinear, check_far
 Vector = npt.NDArray[np.float64]
 UNIT = 32
 NEWTON = (2 * UNIT, UNIT)
-LONGEST_STEP = 0.5
+SHORT_TAIL = 3.0
+WIDEST = 1.5
 FIRST_STEP = 0.5
 FAR = 7.0
 ROUNDING = 2.0**-31
+ATTEMPTS = 4
+REFINEMENTS = 4
+HOPELESS = 0.2
+FINITE = 2.0**40
+SETTLED = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,9 @@ class Surface(Protocol):
 
     def refine(self, step: int) -> Gradient:
         """Refine the reciprocals of this step once more."""
+
+    def accept(self) -> None:
+        """Start the next reciprocals from those of the last gradient, not from those before."""
 
     def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix where the last gradient was taken."""
@@ -153,61 +162,84 @@ def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int) -> 
     ConvergenceError
         If it does not converge: naming the features whose coefficients run away (separation).
     """
-    path = Path()
-    here = surface.start()
-    information = surface.information(0, False)
-    path.add(here, information)
-    if not ridge.any():
-        check_collinear(information, surface.names)
-    lag, step = 0.0, 0
-    move, spread = _move(here, information, ridge, surface.events, FIRST_STEP)
+    search = _Search(surface, ridge, max_steps)
+    search.begin()
     while True:
-        step += 1
-        if step > max_steps:
-            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the penalty")
-        plan = reciprocal_plan(3.0 * spread + 2.0 * lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
-        there = surface.evaluate(step, here.coefficients + move, plan)
-        there = _settled(surface, step, there, spread)
-        _check_finite(there, surface)
-        following, _ = _move(there, information, ridge, surface.events, 1.0)
-        final = float(np.max(np.abs(following))) < math.sqrt(tolerance) / 10.0
-        information = surface.information(step, final)
-        path.add(there, information)
-        here, lag = there, min(abs(there.residual) / surface.events, 0.5)
-        move, spread = _move(here, information, ridge, surface.events, 1.0)
-        check_far(here.coefficients, surface.names, FAR)
+        move = search.advance()
+        final = float(np.max(np.abs(move))) < math.sqrt(tolerance) / 10.0
+        search.measure(final)
         if final:
-            return Fit(here.coefficients + move, information, path, step)
+            move = search.newton_step(search.here)
+            return Fit(search.here.coefficients + move, search.information, search.path, search.step)
 
 
-def _move(point: Gradient, information: Vector, ridge: Vector, events: float, shrink: float) -> tuple[Vector, float]:
-    """Return the Newton step, shortened to a spread of one, and its spread over the records at risk."""
-    curvature = information + np.diag(ridge)
-    move = shrink * np.linalg.solve(curvature, point.gradient - ridge * point.coefficients)
-    spread = math.sqrt(max(float(move @ information @ move), 0.0) / events)
-    if spread > LONGEST_STEP:
-        move, spread = move * (LONGEST_STEP / spread), LONGEST_STEP
-    return np.asarray(move, dtype=np.float64), spread
+class _Search:
+    """Newton's method with steps shortened where the reciprocals do not follow, or the gradient grows."""
 
+    def __init__(self, surface: Surface, ridge: Vector, max_steps: int) -> None:
+        self.surface, self.ridge, self.max_steps = surface, ridge, max_steps
+        self.path, self.step, self.lag, self.tail = Path(), 0, 0.0, SHORT_TAIL
+        self.information: Vector = np.zeros((len(ridge), len(ridge)))
 
-def _settled(surface: Surface, step: int, point: Gradient, spread: float) -> Gradient:
-    """Refine until the reciprocals are as good as the step needs."""
-    noise = surface.rows * math.sqrt(surface.events) * ROUNDING
-    target = max(noise, 0.02 * min(spread**2, 0.05) * surface.events)
-    for _ in range(12):
-        if abs(point.residual) <= target:
-            return point
-        before = abs(point.residual)
-        point = surface.refine(step)
-        if abs(point.residual) > 1.5 * before:
-            break
-    if abs(point.residual) <= target:
-        return point
-    raise ConvergenceError(
-        "the risk of some records changes too much in one step; remove outliers of the features or raise the penalty"
-    )
+    def begin(self) -> None:
+        """Evaluate at zero."""
+        self.here = self.surface.start()
+        self.measure(False)
+        if not self.ridge.any():
+            check_collinear(self.information, self.surface.names)
 
+    def measure(self, final: bool) -> None:
+        """Ask for the information matrix here."""
+        self.information = self.surface.information(self.step, final)
+        self.path.add(self.here, self.information)
 
-def _check_finite(point: Gradient, surface: Surface) -> None:
-    if not np.all(np.abs(point.gradient) < 2.0**40):
-        raise ConvergenceError("the fixed-point arithmetic left its range (expected once in a million fits); run again")
+    def newton_step(self, point: Gradient) -> Vector:
+        """Return the full Newton step from a point."""
+        slope = point.gradient - self.ridge * point.coefficients
+        return np.asarray(np.linalg.solve(self.information + np.diag(self.ridge), slope), dtype=np.float64)
+
+    def advance(self) -> Vector:
+        """Go to the next point; return the Newton step that remains there."""
+        move = self.newton_step(self.here) * (FIRST_STEP if self.step == 0 else 1.0)
+        whole = self._spread(move)
+        for _ in range(ATTEMPTS):
+            share = min(1.0, WIDEST / (self.tail * max(whole, 1e-300)))
+            there = self._evaluate(self.here.coefficients + share * move, whole * share)
+            if there is not None:
+                self.surface.accept()
+                self.tail = max(SHORT_TAIL, self.tail / 1.4)
+                self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
+                check_far(there.coefficients, self.surface.names, FAR)
+                return self.newton_step(there)
+            self.tail *= 2.5  # some records change more than thought: shorter steps, prepared for more
+        raise ConvergenceError(
+            "the risk of some records changes too much in one step; transform outliers of the features or raise the penalty"
+        )
+
+    def _spread(self, move: Vector) -> float:
+        """Return the standard deviation of the change of the linear predictor over the records at risk."""
+        return math.sqrt(max(float(move @ self.information @ move), 0.0) / self.surface.events)
+
+    def _evaluate(self, coefficients: Vector, spread: float) -> Gradient | None:
+        """Evaluate at a point; None where the reciprocals do not follow or the gradient grows."""
+        self.step += 1
+        if self.step > self.max_steps:
+            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the penalty")
+        plan = reciprocal_plan(self.tail * spread + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
+        there = self._settled(self.surface.evaluate(self.step, coefficients, plan), spread)
+        if there is None or not np.all(np.abs(there.gradient) < FINITE):
+            return None
+        before, after = self.newton_step(self.here), self.newton_step(there)
+        return there if self._spread(after) <= 2.0 * self._spread(before) + SETTLED else None
+
+    def _settled(self, point: Gradient, spread: float) -> Gradient | None:
+        """Refine until the reciprocals are as good as the step needs."""
+        noise = self.surface.rows * math.sqrt(self.surface.events) * ROUNDING
+        target = max(noise, 0.02 * min(spread**2, 0.05) * self.surface.events)
+        for _ in range(REFINEMENTS):
+            if not abs(point.residual) <= HOPELESS * self.surface.events:
+                return None
+            if abs(point.residual) <= target:
+                return point
+            point = self.surface.refine(self.step)
+        return point if abs(point.residual) <= target else None

@@ -53,7 +53,7 @@ class FederatedSurface:
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
         self._layout = layout(prepared.plan)
-        self._source, self._version = START, 0
+        self._source, self._accepted, self._version = START, START, 0
         self._coefficients: Vector = np.zeros(len(prepared.names))
         self._openings: dict[int, Broadcast] = {}
         self._previous = ""
@@ -80,6 +80,7 @@ class FederatedSurface:
         stages = [_info("relative_risk", step)]
         if len(self._layout.groups()) > 1:
             stages.append(_info("combine", step))
+        self._source = self._accepted
         for version, pair in enumerate(plan, start=1):
             stages.append(_info("weigh" if version == 1 else "refine", step, version, self._source, pair))
             self._source = f"{step}.{version}/reciprocal"
@@ -106,6 +107,10 @@ class FederatedSurface:
         corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
         self._stage(stages[0], corrections=corrections[self.plan.helper].sealed)
         return self._gradient(self._stage(stages[1]))
+
+    def accept(self) -> None:
+        """Start the next reciprocals from the last ones."""
+        self._accepted = self._source
 
     def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix: one round; the last time with the baseline hazard."""
