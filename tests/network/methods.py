@@ -114,7 +114,7 @@ CASES: dict[str, tuple[Case, ...]] = {
             {"id_column": "id", "target": "dysp", "max_parents": 2},
             label="asia",
             at="hospital-a",
-            same=("model.members",),
+            same=("model.classes", "diagnostics.records"),
         ),
         Case(
             "fit",

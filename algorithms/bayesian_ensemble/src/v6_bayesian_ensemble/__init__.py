@@ -4,16 +4,13 @@ from fedbayes.federation import disclosure_settings, partial_open_channel
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
 from .central import classify, evaluate, fit
+from .local import partial_local, partial_outside, partial_predict, partial_tested
 from .partial import (
     partial_columns,
     partial_evidence,
-    partial_local,
     partial_member,
-    partial_outside,
-    partial_predict,
     partial_predicted,
     partial_tally,
-    partial_tested,
     partial_votes,
 )
 

@@ -1,0 +1,119 @@
+"""What one station does for an ensemble on its own rows, or on records that the researcher gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.federation import Station, partial
+
+from . import store, tallies, votes
+from .ensemble import Ensemble
+from .messages import LocalRequest, PredictionsReply, TalliesReply, VotesReply
+from .model import column_codes
+
+
+def allow(station: Station, rows: int) -> None:
+    """Refuse unless this node lets single records be predicted; count them as questions."""
+    station.require_predictions()
+    station.require_private(False)
+    station.charge(epsilon=0.0, note="predictions", queries=rows)
+
+
+def columns_of(model: Ensemble) -> list[str]:
+    """Return all columns of the members."""
+    return list(dict.fromkeys(column for member in model.members for column in member.columns))
+
+
+@partial
+def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
+    """Score the ensemble on this station's own rows: all members are in the request.
+
+    Notes
+    -----
+    **Reveals** to central the sums over the records of all stations.
+    """
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    own = [c for c in columns_of(model) if c in station.columns]
+    frame = station.data(columns=[*own, model.target])
+    station.charge(epsilon=0.0, note="evaluation", queries=1)
+    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    truth = column_codes(frame[model.target], model.classes, None)
+    vector = tallies.summed(truth, logs).view(np.uint64)
+    return TalliesReply(station.channel.mask(vector, station.participants))
+
+
+@partial
+def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
+    """Count how often every other station's member is right on this station's rows, class by class.
+
+    Notes
+    -----
+    **Reveals** to central, for each member, the sums over all stations but the member's own. A station that lies here
+    moves them by its own share of the rows.
+    """
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    own = [c for c in columns_of(model) if c in station.columns]
+    frame = station.data(columns=[*own, model.target])
+    station.charge(epsilon=0.0, note="evaluation", queries=len(model.members))
+    truth = column_codes(frame[model.target], model.classes, None)
+    counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
+    for number, member in enumerate(model.members):
+        if station.organization not in member.stations:
+            present = {name: frame[name] for name in member.columns if name in own}
+            found = member.posterior(model.target, model.classes, present, len(frame)).argmax(axis=1)
+            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
+            counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
+    return TalliesReply(station.channel.mask(counts.ravel().view(np.uint64), station.participants))
+
+
+@partial
+def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply:
+    """Return the ensemble's class probabilities of this station's own rows: all members are in the request.
+
+    Notes
+    -----
+    **Reveals** them to central, with the identifiers if a column is named; the node must allow predictions.
+    """
+    model = Ensemble.read(request.model)
+    own = [c for c in columns_of(model) if c in station.columns]
+    names = [*own, *([request.id_column] if request.id_column else [])]
+    frame = station.data(columns=names, minimum=False)
+    allow(station, len(frame))
+    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    identifiers = []
+    if request.id_column:
+        identifiers = [canonical_text(value) or "" for value in frame[request.id_column].tolist()]
+    return PredictionsReply(np.exp(logs), identifiers)
+
+
+@partial
+def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
+    """Return the votes of the members that stayed at this station on records that the researcher gives.
+
+    Notes
+    -----
+    **Reveals** the records to this station, the sum of the votes over all stations to central.
+    """
+    station.require_predictions()
+    station.require_private(False)
+    model = Ensemble.read(request.model)
+    records: Mapping[str, Any] = request.records or {}
+    rows = len(next(iter(records.values()), []))
+    station.charge(epsilon=0.0, note="predictions", queries=rows)
+    size = (rows, len(model.classes))
+    added, behind = np.zeros(size), np.zeros(size)
+    for entry in model.members:
+        if entry.leader == station.organization:
+            member = store.found(station, entry)
+            present = {name: records[name] for name in member.columns if name in records}
+            found = member.posterior(model.target, model.classes, present, rows)
+            known = member.known(model.classes)
+            more, weight = votes.ballot(found, known, model.vote, member.weight, model.dynamic)
+            added, behind = added + more, behind + weight
+    return VotesReply(station.channel.mask(votes.encode(added, behind), station.participants), {}, [])
