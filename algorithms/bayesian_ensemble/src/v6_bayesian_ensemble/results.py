@@ -31,6 +31,9 @@ def fitted(federation: Federation, options: Options, trained: Trained) -> dict[s
     told = dict(SECRET if model.secret else LOCAL) if options.split != "vertical" else {}
     for role, text in trained.reveals.items():
         told[role] = f"{told[role]}; {text}" if role in told else text
+    if options.weights == "score":
+        tests = "how often each member is right on held-out records, by class"
+        told["central"] = f"{told['central']}; {tests}" if "central" in told else tests
     return federation.result(
         model=model.to_json(),
         privacy=results.not_private(STAYED if model.secret else EXACT, told),

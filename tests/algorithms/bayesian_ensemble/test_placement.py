@@ -1,0 +1,42 @@
+"""Without a helper, and with members that stay: the same ensemble."""
+
+import numpy as np
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+NAME = "bayesian_ensemble"
+GIVEN = {"target": "ill", "id_column": "id", "structure": "naive"}
+
+
+def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None:
+    arguments = {**GIVEN, "weights": "score", "folds": 2}
+    plain = federation.run(NAME, "fit", GIVEN)
+    with EmbeddedFederation(parties=kit.vertical(table, tmp_path), policies=kit.limits) as alone:
+        fitted = alone.run(NAME, "fit", {**arguments, "helper": "none"})
+        asked = {"model": fitted["model"], "id_column": "id", "helper": "none"}
+        scores = alone.run(NAME, "evaluate", asked)
+    for ours, theirs in zip(fitted["model"]["members"], plain["model"]["members"], strict=True):
+        assert ours["network"] == theirs["network"]
+    assert scores["n"] == len(table)
+    assert scores["auc"] > 0.9
+
+
+def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, tmp_path) -> None:
+    parts = [table.iloc[:300][["id", "smoke", "age", "ill"]], table.iloc[300:][["id", "cough", "xray", "ill"]]]
+    parties = kit.written(parts, tmp_path / "files")
+    for name, databases in parties.items():
+        (tmp_path / name).mkdir()
+        databases["vault"] = tmp_path / name
+    limits = {"*": {**kit.limits["*"], "ledger": "vault"}}
+    given = {**GIVEN, "split": "hybrid"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=limits) as federation:
+        found = []
+        for secret in (False, True):
+            fitted = federation.run(NAME, "fit", {**given, "secret": secret})
+            asked = {"model": fitted["model"], "id_column": "id", "identify": "station0"}
+            content = federation.run(NAME, "classify", asked)["model"]
+            chances = zip(content["identifiers"], content["probabilities"], strict=True)
+            found.append({name: chance for name, chance in chances if name})
+    assert len(found[0]) == 300
+    assert all(np.asarray(found[1][name]) == pytest.approx(np.asarray(chance)) for name, chance in found[0].items())
