@@ -140,20 +140,7 @@ def secure_members(
     asked = list(options.features or ()) if columns is None else _all(options, groups, columns)
     if not asked:
         raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
-    fold = (
-        {fold_column(options.folds): {"categories": list(range(options.folds))}} if options.weights == "score" else {}
-    )
-    tables = SecureTables.open(
-        federation,
-        parties,
-        id_column=options.id_column or "",
-        columns=[options.target, *asked, *fold],
-        domain={**options.domain, **fold},
-        bins=options.bins,
-        missing_state=True,
-        helper=helper,
-        records="union" if options.split == "hybrid" else "intersection",
-    )
+    tables = _open_tables(federation, options, parties, asked, helper)
     owned = _owned(tables, asked) if columns is None else columns
     chosen = [(name, at, _own(options, owned.get(at, ()))) for name, group in groups.items() for at in group]
     chosen = [entry for entry in chosen if entry[2]]
@@ -169,6 +156,25 @@ def secure_members(
     trained = Trained(_empty(options), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
     trained.parts = parts
     return _grouped(options, chosen, parts, variables, minimum), trained
+
+
+def _open_tables(
+    federation: Federation, options: Options, parties: Parties, asked: Sequence[str], helper: Any
+) -> SecureTables:
+    """Align the records and open the target, the features and, for weights by held-out score, the folds."""
+    by_score = options.weights == "score"
+    fold = {fold_column(options.folds): {"categories": list(range(options.folds))}} if by_score else {}
+    return SecureTables.open(
+        federation,
+        parties,
+        id_column=options.id_column or "",
+        columns=[options.target, *asked, *fold],
+        domain={**options.domain, **fold},
+        bins=options.bins,
+        missing_state=True,
+        helper=helper,
+        records="union" if options.split == "hybrid" else "intersection",
+    )
 
 
 def _all(options: Options, groups: Mapping[str, Sequence[int]], columns: Mapping[int, Sequence[str]]) -> list[str]:

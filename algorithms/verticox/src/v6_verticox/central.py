@@ -130,32 +130,20 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
 def bfgs(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
     """Solve with the outcome holder seeing the total linear predictor of every step."""
     solution = solve_seen(federation, prepared, options)
-    scales = np.array(prepared.scales)
-    offset = mean_predictor(federation, prepared, solution.coefficients)
     if not solution.exact_information:
         federation.warn("standard errors are those of a quasi-Newton matrix; private_newton gives exact ones")
-    return federation.result(
-        model=report.model_json(
-            prepared,
-            options,
-            solution.coefficients / scales,
-            solution.information * np.outer(scales, scales),
-            solution.hazard,
-            solution.log_likelihood - prepared.outcome.log_likelihood,
-            offset,
-        ),
-        privacy=report.privacy(federation, prepared, options.solver),
-        diagnostics={
-            "steps": solution.steps,
-            "solver": options.solver,
-            "exact_information": solution.exact_information,
-        },
-    )
+    return _seen_result(federation, prepared, options, solution, exact_information=solution.exact_information)
 
 
 def consensus(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
     """Solve as published; standard errors and baseline from one evaluation on shares."""
-    solution = solve_consensus(federation, prepared, options)
+    return _seen_result(federation, prepared, options, solve_consensus(federation, prepared, options))
+
+
+def _seen_result(
+    federation: Federation, prepared: Prepared, options: FitOptions, solution: Any, **diagnostics: Any
+) -> dict[str, Any]:
+    """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
     offset = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
@@ -169,7 +157,7 @@ def consensus(federation: Federation, prepared: Prepared, options: FitOptions) -
             offset,
         ),
         privacy=report.privacy(federation, prepared, options.solver),
-        diagnostics={"steps": solution.steps, "solver": options.solver},
+        diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
     )
 
 

@@ -67,11 +67,10 @@ def run(
     quiet: Annotated[bool, _option("No progress on stderr.", "--quiet")] = False,
 ) -> None:
     """Collect the options and hand them on; the password comes from VANTAGE6_PASSWORD or a prompt."""
+    options = dict(locals())
     from . import command_run
 
-    command_run.execute(
-        command_run.Options(**{name: value for name, value in locals().items() if name != "command_run"})
-    )
+    command_run.execute(command_run.Options(**options))
 
 
 @app.command()
