@@ -161,6 +161,18 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
             strict.run("verticox", "evaluate", {"model": {"coefficients": []}})
 
 
+def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients, tmp_path, quasi):
+    for name, columns in SPLIT.items():
+        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
+    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+    holder = next(name for name, columns in SPLIT.items() if TASK["time"] in columns)
+    policies = {holder: {"allow_non_private": False}}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict:
+        for function in ("evaluate", "baseline"):
+            with pytest.raises(PolicyError, match=f"{holder}: "):
+                strict.run("verticox", function, {"model": quasi["model"], "id_column": "id"})
+
+
 def test_admm_as_published(federation, patients):
     task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 5e-2, "rho": 1.0}
     result = federation.run("verticox", "fit", task)

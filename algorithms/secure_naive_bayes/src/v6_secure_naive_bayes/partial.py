@@ -42,7 +42,7 @@ KEPT = "noisy tables"
 
 @partial
 def partial_deal(station: Station, request: DealRequest) -> DealReply:
-    """Deal a modulus and exponents; only at an organization without data."""
+    """Deal a modulus and exponents; only at an organization without data; see `keying.deal`."""
     return deal(station, request)
 
 
@@ -132,7 +132,12 @@ def partial_confirm(station: Station, request: ConfirmRequest) -> CipherReply:
 
 @partial
 def partial_features(station: Station, request: FeaturesRequest) -> FeaturesReply:
-    """Tell which of the public columns this station holds and lets the task see."""
+    """Tell which of the public columns this station holds and lets the task see.
+
+    Notes
+    -----
+    **Reveals** that to central.
+    """
     held = set(station.columns)
     return FeaturesReply([name for name in request.names if name in held])
 

@@ -39,7 +39,10 @@ Vector = npt.NDArray[np.float64]
 
 @partial
 def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
-    """Say which of the model's columns are here; keep the common order."""
+    """Say which of the model's columns are here; keep the common order.
+
+    **Reveals** to central which columns are here and the number of common records.
+    """
     question = request.question
     present = set(station.columns)
     features = [name for name in question.features if name in present]
@@ -57,7 +60,11 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
 
 @partial
 def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
-    """Return this station's part of the linear predictor inside a masked sum over the scorers."""
+    """Return this station's part of the linear predictor inside a masked sum over the scorers.
+
+    **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
+    central the identifiers, where they are asked for. Every scorer must allow predictions.
+    """
     station.require_private(False)
     station.require_predictions()
     own = station.organization
@@ -111,6 +118,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
 
     **Reveals** to central: aggregates over all records, groups of at least `minimum_count` of them.
     """
+    station.require_private(False)
     question = request.question
     strata = [question.strata] if question.strata else []
     places = station.kept("places")["places"]

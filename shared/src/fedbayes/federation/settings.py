@@ -26,7 +26,8 @@ TOLD = (
 def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     """Make this station's channel key for the job.
 
-    **Reveals** a fresh public key, whether the station holds the task's database, and limits that `disclosure_settings` tells anyway.
+    **Reveals** to central and to all members a fresh public key (and the long-term one, where the node keeps it); to central
+    whether the station holds the task's database, and limits that `disclosure_settings` tells anyway.
     """
     limits = station.policy.to_dict()
     identity = station.identity
