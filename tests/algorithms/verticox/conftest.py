@@ -27,6 +27,7 @@ class Rehearsal:
     event: np.ndarray
     baseline_rows: tuple[int, ...] = ()
     expanded: bool = False
+    trend: np.ndarray | None = None
     views: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -35,7 +36,9 @@ class Rehearsal:
         self.keys = [rng.bytes(32) for _ in range(count)]
         self.features = [block.shape[1] for block in self.columns]
         rows = len(self.time)
-        self.holder = OutcomeHolder(self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int), self.expanded)
+        self.holder = OutcomeHolder(
+            self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int), self.expanded, self.trend
+        )
         used, copies = len(self.holder.order), self.holder.copies
         self.layout = Layout(used, sum(self.features), count, (used,), count - 1, rows * copies, self.expanded)
         self.rows = rows
@@ -177,7 +180,7 @@ class Rehearsal:
 
     def information(self, step: int, final: bool) -> np.ndarray:
         revealed = self._stage(self._pending)
-        self.baseline = revealed.get("baseline")
+        self.baseline, self.score = revealed.get("baseline"), revealed.get("trend", np.zeros(0)).ravel()
         return revealed["information"]
 
 

@@ -35,6 +35,7 @@ def fit(
     rho: float = 0.25,
     tolerance: float = 1e-7,
     max_rounds: int | None = None,
+    time_transform: str | None = "rank",
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
@@ -64,6 +65,8 @@ def fit(
         Wanted accuracy of the coefficients, in standard deviations of a feature.
     max_rounds : int, optional
         80 ("private_newton"), 30 ("bfgs") or 2000 ("admm").
+    time_transform : str, optional
+        Function of time in the check of proportional hazards: "rank", "km", "identity" or "log"; None: no check.
     id_column : str, optional
         Identifier by which records are aligned; None: the rows are in the same order everywhere.
     helper : int or str, optional
@@ -90,6 +93,7 @@ def fit(
             "max_rounds": max_rounds,
             "id_column": id_column,
             "helper": helper,
+            "time_transform": time_transform,
         }
     )
     parties = federation.open_channel(organizations)
@@ -117,6 +121,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
             surface.hazard,
             solution.path.gain(),
             offset,
+            surface.trend,
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={

@@ -34,6 +34,8 @@ class Question(Message):
         "breslow" or "efron".
     expanded : bool
         Whether tied events become rows of their own (private_newton with Efron's ties).
+    time_transform : str or None
+        Function of time in the check of proportional hazards; None: no check.
     """
 
     time: str
@@ -45,6 +47,7 @@ class Question(Message):
     id_column: str | None
     ties: str = "breslow"
     expanded: bool = False
+    time_transform: str | None = None
 
     def __post_init__(self) -> None:
         """Check the roles."""

@@ -8,6 +8,8 @@ from typing import Any
 from fedbayes.federation.arguments import check_choice, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError
 
+from .proportional import TRANSFORMS
+
 SOLVERS = ("private_newton", "bfgs", "admm")
 TIES = ("breslow", "efron")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
@@ -29,6 +31,7 @@ class FitOptions:
     max_rounds: int
     id_column: str | None
     helper: int | str | None
+    time_transform: str | None
 
     @classmethod
     def checked(cls, arguments: dict[str, Any]) -> FitOptions:
@@ -56,6 +59,9 @@ class FitOptions:
             else check_number("max_rounds", limit, low=12, high=100_000, integer=True),
             id_column=check_name("id_column", arguments["id_column"], optional=True),
             helper=arguments["helper"],
+            time_transform=None
+            if arguments["time_transform"] is None
+            else check_choice("time_transform", arguments["time_transform"], TRANSFORMS),
         )
         options.check_together()
         return options

@@ -29,8 +29,9 @@ from .messages import (
 )
 from .outcome import describe
 from .program import Program, pack, reorder, scattered
+from .proportional import trend
 from .roles import OutcomeHolder, as_places, masked_input
-from .shared_newton import FEATURE_BITS, START, WEIGHT
+from .shared_newton import FEATURE_BITS, START, TREND, WEIGHT
 
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
@@ -63,7 +64,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     described = None
     if len(outcome) == 2:
         found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
-        station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum)
+        moved = trend(found.time, found.event, question.time_transform)
+        station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum, trend=moved)
         described = describe(found, limit, question.ties, question.expanded)
         station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     elif outcome:
@@ -170,7 +172,7 @@ def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
 def _sorter(holder: ShareHolder) -> OutcomeHolder:
     """Return the secret order; the same in every round."""
     kept = holder.station.kept("outcome")
-    return OutcomeHolder(holder.key, kept["time"], kept["event"], kept["stratum"], holder.plan.expanded)
+    return OutcomeHolder(holder.key, kept["time"], kept["event"], kept["stratum"], holder.plan.expanded, kept["trend"])
 
 
 def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int) -> dict[str, Wide]:
@@ -185,7 +187,8 @@ def partial_stage(station: Station, request: StageRequest) -> StageReply:
     """Compute one stage of the private Newton step on shares.
 
     **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
-    information matrix, a scalar residual and (at the end) the baseline hazard at a few times: uniform but for their sum.
+    information matrix, a scalar residual and (at the end) the baseline hazard at a few times and the score of interactions with
+    time: uniform but for their sum.
     """
     holder = ShareHolder(station, request.plan)
     stage = stage_of(request.stage)
@@ -221,7 +224,7 @@ def _published(holder: ShareHolder, step: int, sealed: Sealed | None) -> tuple[d
 
 
 def _entered(program: Program, published: dict[str, Wide]) -> None:
-    for name in [entry for entry in ("d", START, WEIGHT) if entry in published]:
+    for name in [entry for entry in ("d", START, TREND, WEIGHT) if entry in published]:
         shape, bits = program.entry(name)
         public = published.pop(name)
         program.wires[name] = program.engine.entered(name, program.layout.owner, public, shape, bits)

@@ -17,7 +17,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, WEIGHT, Layout
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Program:
     def get(self, name: str) -> Wire:
         """Return a wire; the dealer recalls the masks of earlier rounds."""
         if name not in self.wires and isinstance(self.engine, Dealer):
-            if name in ("d", START, WEIGHT):
+            if name in ("d", START, TREND, WEIGHT):
                 shape, bits = self.entry(name)
                 return self.engine.entered(name, self.layout.owner, None, shape, bits)
             return self.engine.recall(name, *formulas.opening(self.layout, name))
@@ -85,9 +85,14 @@ class Program:
         return self.wires[name]
 
     def entry(self, name: str) -> tuple[tuple[int, ...], int]:
-        """Return shape and fractional bits of what the outcome holder enters: events, first reciprocals, weights."""
+        """Return shape and fractional bits of what the outcome holder enters: events, first reciprocals, trend, weights."""
         rows = self.layout.rows
-        return {"d": ((rows, 1), 0), START: ((rows, 3), RECIPROCAL_BITS), WEIGHT: ((rows, 1), RISK_BITS)}[name]
+        return {
+            "d": ((rows, 1), 0),
+            START: ((rows, 3), RECIPROCAL_BITS),
+            TREND: ((rows, 2), FEATURE_BITS),
+            WEIGHT: ((rows, 1), RISK_BITS),
+        }[name]
 
     def receive(self, name: str, public: Wide | None) -> None:
         """Turn an opening into a wire."""
@@ -171,6 +176,7 @@ class Program:
         if stage.rows:
             reciprocal = self.get(f"{stage.label}/reciprocal")
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
+            revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
         return Outgoing({}, revealed)
 
 

@@ -12,6 +12,7 @@ from fedbayes.federation import results as common
 
 from .model import coefficient_table, likelihood_ratio
 from .options import FitOptions
+from .proportional import check, unavailable
 from .setup import Prepared
 
 Vector = npt.NDArray[np.float64]
@@ -27,14 +28,23 @@ def model_json(
     hazard: Vector,
     gain: float,
     offset: float,
+    score: Vector | None = None,
 ) -> dict[str, Any]:
     """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
 
     `offset` is the linear predictor at the mean of every feature: the baseline is that of a record at the mean.
+    `score` is that of the features' interactions with time, in the scale of the parties' columns.
     """
     outcome = prepared.outcome
     null = outcome.log_likelihood
     information = information + options.penalty * np.eye(len(coefficients))
+    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    transform, scales = options.time_transform, np.array(prepared.scales)
+    checked = (
+        unavailable(transform)
+        if score is None
+        else check(prepared.names, score * scales[: len(score)], covariance, transform)
+    )
     return {
         "kind": "cox",
         "ties": options.ties,
@@ -44,10 +54,11 @@ def model_json(
         "strata": options.strata,
         "features": list(options.features),
         "coefficients": coefficient_table(prepared.names, coefficients, information),
-        "covariance": np.linalg.inv(information).tolist(),
+        "covariance": covariance.tolist(),
         "log_likelihood": null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
+        "proportional_hazards": checked,
         "offset": offset,
         "baseline": baseline_json(prepared, hazard),
         "records": prepared.plan.records,
@@ -87,7 +98,8 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
     if solver == "private_newton":
         base["aggregator"] = (
             "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
-            "scales of the features as powers of two"
+            "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
+            "is made); scales of the features as powers of two"
         )
         base["stations"] = (
             f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"

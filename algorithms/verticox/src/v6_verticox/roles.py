@@ -25,7 +25,7 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .shared_newton import RECIPROCAL_BITS, RISK_BITS, START, WEIGHT
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT
 
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
@@ -68,6 +68,8 @@ class OutcomeHolder:
     expanded : bool
         Efron's ties: d tied events become d risk sets, in each of which every one of them has weight 1/d. So the rows are d copies
         of each, risk sets are suffixes again, and everything else is as for Breslow's ties.
+    trend : ndarray of float, (records,), optional
+        Centred function of time for the check of proportional hazards (`proportional.trend`).
 
     Attributes
     ----------
@@ -76,6 +78,8 @@ class OutcomeHolder:
     tau : ndarray of int, (rows,)
     tied, indicator, weight : ndarray of float, (rows,)
         Events of the risk set that begins here; event (on one copy); weight.
+    moved : ndarray of float, (rows, 2)
+        Trend times event, and times the root of `tied`.
     sizes : ndarray of int, (strata,)
         Rows of each stratum.
     """
@@ -85,12 +89,14 @@ class OutcomeHolder:
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
     expanded: bool = False
+    trend: Vector | None = None
     copies: int = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
     tied: Vector = field(init=False)
     indicator: Vector = field(init=False)
     weight: Vector = field(init=False)
+    moved: Vector = field(init=False)
     sizes: npt.NDArray[np.int_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -109,6 +115,9 @@ class OutcomeHolder:
         self.tied = np.where(start, events, 0.0)
         self.indicator = np.where(copy == 0, event[place], 0).astype(np.float64)
         self.weight = np.where(self.expanded & (event[place] == 1), 1.0 / np.maximum(counts[place], 1.0), 1.0)
+        trend = np.zeros(records) if self.trend is None else self.trend
+        moved = trend[order][place]
+        self.moved = np.stack([self.indicator * moved, np.sqrt(self.tied) * moved], axis=1)
         self.sizes = np.bincount(stratum[place])
         back = np.argsort(secret_order(self.key, records * self.copies), kind="stable")
         self.tau = back[self.order]
@@ -129,10 +138,11 @@ class OutcomeHolder:
         return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
 
     def entries(self, engine: Party) -> dict[str, Wide]:
-        """Return event indicators, first reciprocals and weights, masked, for the other parties."""
+        """Return event indicators, first reciprocals, trend and weights, masked, for the other parties."""
         at_risk = self.at_risk()
         first = np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
         entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
+        entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)
         if self.expanded:
             entries[WEIGHT] = Wide.encode(self.weight[:, None], RISK_BITS)
         return {name: engine.enter(name, value) for name, value in entries.items()}

@@ -75,6 +75,7 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         options.id_column,
         options.ties,
         options.solver == "private_newton" and options.ties == "efron",
+        options.time_transform if options.solver == "private_newton" else None,
     )
     rows, orders = aligned(federation, question)
     requests = {

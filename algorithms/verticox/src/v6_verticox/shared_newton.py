@@ -31,6 +31,7 @@ MOST_FACTORS = 3
 COEFFICIENT_BITS = 5
 START = "0.0/reciprocal"
 WEIGHT = "0.0/w"
+TREND = "trend"
 
 Get = Callable[[str], Wire]
 
@@ -179,6 +180,16 @@ def information(engine: Engine, label: str, get: Get) -> Share:
     first = engine.inner(f"{label}/first", get(f"{label}/z"), get("x"))
     second = engine.inner(f"{label}/second", get(f"{label}/v"), get(f"{label}/v"))
     return first - second
+
+
+def trend(engine: Engine, label: str, get: Get) -> Share:
+    """Return the score of every feature's interaction with a function g of time: sum_j g_j (d_j x_j - c_j S1_j / S0_j), (1, features).
+
+    The outcome holder entered g d and g sqrt(c).
+    """
+    moved = get(TREND)
+    observed = engine.inner(f"{label}/observed trend", moved.columns([0]), get("x"))
+    return observed - engine.inner(f"{label}/explained trend", moved.columns([1]), get(f"{label}/v"))
 
 
 def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:

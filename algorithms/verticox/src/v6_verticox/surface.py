@@ -43,7 +43,8 @@ class FederatedSurface:
 
     Notes
     -----
-    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual, and at the last step the baseline hazard.
+    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual, and at the last step the baseline hazard and
+    the score of the features' interactions with time.
     """
 
     def __init__(self, federation: Federation, prepared: Prepared, max_rounds: int) -> None:
@@ -52,6 +53,7 @@ class FederatedSurface:
         self.names: Sequence[str] = prepared.names
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
+        self.trend: Vector = np.zeros(0)
         self._layout = layout(prepared.plan)
         self._source, self._accepted, self._version = START, START, 0
         self._coefficients: Vector = np.zeros(len(prepared.names))
@@ -117,7 +119,7 @@ class FederatedSurface:
         rows = self.edge_rows if final else []
         revealed = self._stage(_info("information", step, self._version, rows=rows))
         if "baseline" in revealed:
-            self.hazard = revealed["baseline"].ravel()
+            self.hazard, self.trend = revealed["baseline"].ravel(), revealed["trend"].ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
