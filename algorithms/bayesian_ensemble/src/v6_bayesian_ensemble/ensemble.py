@@ -209,13 +209,19 @@ class Ensemble:
 
         This is what the secure sum computes, in one place.
         """
-        added = np.zeros((rows, len(self.classes)))
-        behind = np.zeros((rows, len(self.classes)))
+        found = []
         for member in self.members:
             present = {name: columns[name] for name in member.columns if name in columns}
-            found = member.posterior(self.target, self.classes, present, rows)
+            found.append(member.posterior(self.target, self.classes, present, rows))
+        return self.elect(found)
+
+    def elect(self, posteriors: Sequence[Array], present: Sequence[npt.NDArray[np.bool_]] | None = None) -> Array:
+        """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""
+        added, behind = np.zeros(posteriors[0].shape), np.zeros(posteriors[0].shape)
+        for number, (member, found) in enumerate(zip(self.members, posteriors, strict=True)):
             more, weight = votes.ballot(found, member.known(self.classes), self.vote, member.weight, self.dynamic)
-            added, behind = added + more, behind + weight
+            here = np.ones(len(found), dtype=np.bool_) if present is None else present[number]
+            added, behind = added + more * here[:, None], behind + weight * here[:, None]
         return votes.combine(added, behind, self.vote)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.federation import Station, partial
@@ -26,6 +27,19 @@ def allow(station: Station, rows: int) -> None:
 def columns_of(model: Ensemble) -> list[str]:
     """Return all columns of the members."""
     return list(dict.fromkeys(column for member in model.members for column in member.columns))
+
+
+def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArray[np.int64]:
+    """Return how often the members of others are right on this table, and on how many rows: (members, 2, classes)."""
+    truth = column_codes(frame[model.target], model.classes, None)
+    counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
+    for number, member in enumerate(model.members):
+        if organization not in member.stations:
+            present = {name: frame[name] for name in member.columns if name in frame}
+            found = member.posterior(model.target, model.classes, present, len(frame)).argmax(axis=1)
+            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
+            counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
+    return counts
 
 
 @partial
@@ -61,14 +75,7 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     own = [c for c in columns_of(model) if c in station.columns]
     frame = station.data(columns=[*own, model.target])
     station.charge(epsilon=0.0, note="evaluation", queries=len(model.members))
-    truth = column_codes(frame[model.target], model.classes, None)
-    counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
-    for number, member in enumerate(model.members):
-        if station.organization not in member.stations:
-            present = {name: frame[name] for name in member.columns if name in own}
-            found = member.posterior(model.target, model.classes, present, len(frame)).argmax(axis=1)
-            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
-            counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
+    counts = right_and_seen(model, station.organization, frame)
     return TalliesReply(station.channel.mask(counts.ravel().view(np.uint64), station.participants))
 
 

@@ -8,18 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
-from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.replication import Replica
-from fedbayes.federation.vertical.states import indicators, resolve
+from fedbayes.federation.vertical.states import indicators
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
 from .ensemble import Ensemble, Member, prediction_name
 from .local import allow, columns_of
+from .members import encoded, learned_alone, member_of
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
@@ -32,7 +32,7 @@ from .messages import (
     VotesReply,
     VotesRequest,
 )
-from .model import Learning, Variable, column_codes, learn_parts
+from .model import Learning, column_codes
 
 Array = npt.NDArray[np.float64]
 Ring = npt.NDArray[np.uint64]
@@ -64,21 +64,14 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.target, *own])
-    variables, codes = {}, {}
-    for name in (request.target, *own):
-        found, codes[name] = resolve(name, frame[name], request.domain.get(name), request.bins, True, True)
-        texts = tuple(str(canonical_text(label)) for label in found.labels[:-1])
-        variables[name] = Variable(name, texts, True, found.cuts)
+    variables, codes = encoded(frame, [request.target, *own], request.domain, request.bins)
     station.charge(epsilon=0.0, note="member", queries=len(own))
-    oracle = PooledTables(codes, {name: len(v.states) + 1 for name, v in variables.items()})
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
-    part = learn_parts(learning, request.target, [own], variables, oracle)[0]
+    part = learned_alone(learning, request.target, own, variables, codes)
     if part.rows < station.policy.minimum_rows:
         raise DataProblem("too few rows of this station have a value of the target; leave the station out")
-    network = part.network.publish(part.counts, max(request.minimum_count, float(station.policy.minimum_count)))
-    classes = tuple(c for c, n in zip(variables[request.target].states, part.classes, strict=True) if n > 0)
-    cuts = {name: variable.cuts for name, variable in variables.items() if variable.cuts is not None}
-    member = Member("", {station.organization: tuple(own)}, network, cuts, classes, 1.0, part.rows)
+    minimum = max(request.minimum_count, float(station.policy.minimum_count))
+    member = member_of("", request.target, {station.organization: tuple(own)}, [part], variables, minimum)
     return MemberReply(store.hidden(station, member).to_json() if request.secret else member.to_json())
 
 

@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, Parties
 from fedbayes.federation.errors import ArgumentError, DataProblem
-from fedbayes.federation.vertical import ColumnStates, SecureTables, open_parties
+from fedbayes.federation.vertical import SecureTables, open_parties
 
 from .ensemble import Ensemble, Member, check_classes
+from .members import member_of, variable_of
 from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
-from .model import Part, Variable, learn_parts, merged
+from .model import Part, Variable, learn_parts
 from .options import Options, groups_of
 from .testing import by_folds, by_other_rows, fold_column
 from .votes import scaled
@@ -220,24 +220,9 @@ def _grouped(
     members = []
     for name in dict.fromkeys(entry[0] for entry in chosen):
         own = [(at, columns, part) for (group, at, columns), part in zip(chosen, parts, strict=True) if group == name]
-        network = merged([part.network.publish(part.counts, minimum) for _, _, part in own], options.target)
-        seen = own[0][2].classes
-        states = variables[options.target].states
-        classes = tuple(state for state, count in zip(states, seen, strict=True) if count > 0)
-        cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
         stations = {at: columns for at, columns, _ in own}
-        members.append(Member(name, stations, network, cuts, classes, 1.0, own[0][2].rows))
+        members.append(member_of(name, options.target, stations, [part for _, _, part in own], variables, minimum))
     return members
-
-
-def variable_of(states: ColumnStates) -> Variable:
-    """Return a column as a variable of the search."""
-    texts = tuple(
-        str(canonical_text(label)) if not isinstance(label, str) else label
-        for label in states.labels
-        if label is not None
-    )
-    return Variable(states.name, texts, states.has_missing, states.cuts)
 
 
 class Bounded:

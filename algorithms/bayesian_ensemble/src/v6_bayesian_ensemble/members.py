@@ -1,0 +1,83 @@
+"""Members from records that lie in one place: what a station learns alone, and what research simulations learn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.tables import PooledTables
+from fedbayes.federation.vertical.states import ColumnStates, resolve
+
+from .ensemble import Member
+from .model import Learning, Part, Variable, learn_parts, merged
+
+Codes = dict[str, npt.NDArray[np.int64]]
+
+
+def variable_of(states: ColumnStates) -> Variable:
+    """Return a column as a variable of the search."""
+    texts = tuple(
+        str(canonical_text(label)) if not isinstance(label, str) else label
+        for label in states.labels
+        if label is not None
+    )
+    return Variable(states.name, texts, states.has_missing, states.cuts)
+
+
+def encoded(
+    frame: Any, names: Sequence[str], domain: Mapping[str, Any], bins: Any
+) -> tuple[dict[str, Variable], Codes]:
+    """Return the columns of a data frame as variables and codes (rows,); "missing" is the last state of each."""
+    variables, codes = {}, {}
+    for name in names:
+        states, codes[name] = resolve(name, frame[name], domain.get(name), bins, True, True)
+        variables[name] = variable_of(states)
+    return variables, codes
+
+
+def oracle_of(variables: Mapping[str, Variable], codes: Codes) -> PooledTables:
+    """Return a table oracle over codes; "missing" is the last state where a variable says so."""
+    return PooledTables(codes, {name: len(variables[name].states) + variables[name].missing for name in codes})
+
+
+def learned_alone(
+    learning: Learning, target: str, own: Sequence[str], variables: Mapping[str, Variable], codes: Codes
+) -> Part:
+    """Return the network over a station's columns, from its own rows."""
+    return learn_parts(learning, target, [own], variables, oracle_of(variables, codes))[0]
+
+
+def member_of(
+    name: str,
+    target: str,
+    stations: Mapping[int, tuple[str, ...]],
+    parts: Sequence[Part],
+    variables: Mapping[str, Variable],
+    minimum: float = 0.0,
+) -> Member:
+    """Return the member of one party, or of a group whose parties' networks meet in the target.
+
+    Parameters
+    ----------
+    name : str
+        The party or the group.
+    target : str
+        What is predicted.
+    stations : mapping of int to tuple of str
+        Organization -> its columns.
+    parts : sequence of Part
+        One a station.
+    variables : mapping of str to Variable
+        At least the columns and the target.
+    minimum : float
+        Parent configurations with fewer records are published as the margin.
+    """
+    network = merged([part.network.publish(part.counts, minimum) for part in parts], target)
+    seen = zip(variables[target].states, parts[0].classes, strict=True)
+    classes = tuple(state for state, count in seen if count > 0)
+    cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
+    return Member(name, dict(stations), network, cuts, classes, 1.0, parts[0].rows)

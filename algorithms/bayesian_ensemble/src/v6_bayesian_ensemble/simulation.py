@@ -1,0 +1,95 @@
+"""Research simulations: ensembles of stations that exist in one process only, for studies on public data.
+
+Nothing here is called by a deployed function. The members, their votes and the weights are those of the deployed
+partials (the same functions); what is left out is the protocol: alignment, products, masks. A test compares both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .ensemble import Ensemble, Member, check_classes
+from .local import right_and_seen
+from .members import encoded, learned_alone, member_of, oracle_of
+from .model import Learning, learn_parts
+from .testing import balanced
+from .votes import by_score, scaled
+
+Array = npt.NDArray[np.float64]
+Parts = Sequence[Sequence[str]]
+
+
+def vertical(
+    frame: Any, target: str, parts: Parts, learning: Learning, bins: Any = "published", united: bool = False
+) -> tuple[Member, ...]:
+    """Return one member a part of the columns, learned from all rows; organizations are numbered from 1."""
+    names = dict.fromkeys([target, *(column for part in parts for column in part)])
+    variables, codes = encoded(frame, list(names), {}, bins)
+    found = learn_parts(learning, target, parts, variables, oracle_of(variables, codes), united)
+    return tuple(
+        member_of(str(at), target, {at: tuple(part)}, [learned], variables)
+        for at, (part, learned) in enumerate(zip(parts, found, strict=True), start=1)
+    )
+
+
+def horizontal(
+    frames: Sequence[Any], target: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
+) -> tuple[Member, ...]:
+    """Return one member a table, over all its columns but the target; organizations are numbered from 1."""
+    members = []
+    for at, frame in enumerate(frames, start=1):
+        own = tuple(column for column in frame if column != target)
+        variables, codes = encoded(frame, [target, *own], domain, bins)
+        part = learned_alone(learning, target, own, variables, codes)
+        members.append(member_of(str(at), target, {at: own}, [part], variables))
+    return tuple(members)
+
+
+def hybrid(
+    frames: Sequence[Any], target: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
+) -> tuple[Member, ...]:
+    """Return the members of ``hybrid="local"``; a table's index names its records.
+
+    Tables with the target learn alone; the others learn from the records whose target any table has.
+    """
+    labels = [frame[target] for frame in frames if target in frame]
+    known = labels[0] if len(labels) == 1 else _joined(labels)
+    members = []
+    for at, frame in enumerate(frames, start=1):
+        if target in frame:
+            (member,) = horizontal([frame], target, learning, domain, bins)
+        else:
+            whole = frame.assign(**{target: known.reindex(frame.index)})
+            (member,) = vertical(whole, target, [list(frame)], learning, bins, united=True)
+        members.append(replace(member, name=str(at), stations={at: member.columns}))
+    return tuple(members)
+
+
+def ensemble(members: Sequence[Member], target: str, vote: str, weights: str, split: str) -> Ensemble:
+    """Return the ensemble of members, weighed as `fit` weighs them (not "score": see `tested`)."""
+    classes = check_classes(members)
+    plain = [float(member.rows) if weights == "rows" else 1.0 for member in members]
+    return _weighed(Ensemble(target, classes, tuple(members), vote, weights, split), scaled(plain))
+
+
+def tested(model: Ensemble, frames: Sequence[Any]) -> Ensemble:
+    """Return a horizontal ensemble weighed by what its members score on the other tables."""
+    counts = sum(right_and_seen(model, at, frame) for at, frame in enumerate(frames, start=1))
+    right, seen = np.asarray(counts, dtype=np.float64).swapaxes(0, 1)
+    return _weighed(model, by_score(balanced(right, seen)))
+
+
+def _weighed(model: Ensemble, weights: Sequence[float]) -> Ensemble:
+    members = tuple(replace(member, weight=w) for member, w in zip(model.members, weights, strict=True))
+    return replace(model, members=members)
+
+
+def _joined(columns: Sequence[Any]) -> Any:
+    import pandas
+
+    return pandas.concat(columns)
