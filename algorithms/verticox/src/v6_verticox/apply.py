@@ -13,6 +13,7 @@ from fedbayes.federation.arguments import check_flag, check_mapping, check_name,
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.mpc.secure_sum import reconstruct
 
+from .crossval import Roles, cross_validate
 from .messages import Question
 from .scoring import SCORE_BITS
 from .scoring_messages import (
@@ -203,11 +204,12 @@ def evaluate(
     model: dict[str, Any],
     times: list[float] | None = None,
     groups: int = 5,
+    folds: int | None = None,
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Assess a fitted model: concordance, Brier scores, calibration.
+    """Assess a fitted model, or (`folds`) how well its specification predicts records that it has not seen.
 
     Parameters
     ----------
@@ -219,15 +221,21 @@ def evaluate(
         Where Brier scores are taken (two or more); quantiles of the event times by default.
     groups : int
         Groups of predicted survival whose calibration is returned.
+    folds : int, optional
+        Cross-validation in as many folds (10 is usual) inside this one task: fits to all but one fold, for each fold, in the same
+        rounds. Of `model` its time, event, features, ties, penalty and strata are used.
     id_column, helper, organizations
         As for `fit`.
 
     Returns
     -------
     dict
-        ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top.
+        ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top. With `folds`:
+        the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
     """
     points, groups = _checked_times(times, 2), check_number("groups", groups, low=2, high=100, integer=True)
+    if folds is not None:
+        return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
     values = _assessed(federation, model, "evaluate", points, groups, id_column, helper, organizations)
     reveals = {"outcome holder": SEES, "aggregator and researcher": "the metrics"}
     return federation.result(

@@ -65,7 +65,14 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     if len(outcome) == 2:
         found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
         moved = trend(found.time, found.event, question.time_transform)
-        station.keep("outcome", time=found.time, event=found.event, stratum=found.stratum, trend=moved)
+        station.keep(
+            "outcome",
+            time=found.time,
+            event=found.event,
+            stratum=found.stratum,
+            trend=moved,
+            names=np.array(found.strata_names, dtype=str),
+        )
         described = describe(found, limit, question.ties, question.expanded)
         station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     elif outcome:
@@ -94,8 +101,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
     return places
 
 
-@partial
-def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
+def enter(station: Station, request: EnterRequest) -> EnterReply:
     """Send the private vector of a step, masked, to the outcome holder; the helper deals.
 
     **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
@@ -135,8 +141,7 @@ def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
     return np.asarray(np.exp(predictor)[:, None])
 
 
-@partial
-def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
+def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
 
     **Reveals** to the other share holders uniform vectors and a uniform permutation.
@@ -182,8 +187,7 @@ def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int)
     return {name: Wide.from_words(holder.station.kept(f"input|{name}")["0"]) for name in names}
 
 
-@partial
-def partial_stage(station: Station, request: StageRequest) -> StageReply:
+def compute(station: Station, request: StageRequest) -> StageReply:
     """Compute one stage of the private Newton step on shares.
 
     **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
@@ -245,3 +249,21 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     value = np.array([round(own * 2.0**OFFSET_BITS)], dtype=np.int64).astype(np.uint64)
     keys = {peer: station.channel.key(peer, f"{PURPOSE}|offset") for peer in holder.peers}
     return FinishReply(value + pairwise_mask(station.organization, keys, "offset", (1,)))
+
+
+@partial
+def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
+    """See `enter`."""
+    return enter(station, request)
+
+
+@partial
+def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
+    """See `permute`."""
+    return permute(station, request)
+
+
+@partial
+def partial_stage(station: Station, request: StageRequest) -> StageReply:
+    """See `compute`."""
+    return compute(station, request)

@@ -155,8 +155,8 @@ def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any
 
 
 def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
-    times = _times(outcome, request)
-    predicted = _survival(outcome, predictor, request.curves, times)
+    times = times_of(outcome, request.times)
+    predicted = predicted_survival(outcome, predictor, request.curves, times)
     groups = min(request.groups, max(len(predictor) // max(limit, 1), 1))
     middle = len(times) // 2
     return {
@@ -175,10 +175,10 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
     }
 
 
-def _times(outcome: Survival, request: AssessRequest) -> Vector:
+def times_of(outcome: Survival, wanted: list[float] | None) -> Vector:
     """Return the times asked for, or the quantiles 10 % to 90 % of the event times."""
-    if request.times is not None:
-        return np.array(request.times, dtype=np.float64)
+    if wanted is not None:
+        return np.array(wanted, dtype=np.float64)
     events = outcome.time[outcome.event == 1]
     times = np.unique(np.quantile(events, np.linspace(0.1, 0.9, 9)))
     if len(times) < 2:
@@ -186,15 +186,17 @@ def _times(outcome: Survival, request: AssessRequest) -> Vector:
     return np.asarray(times)
 
 
-def _survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
+def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
     """Return predicted survival, (records, times), by each record's stratum."""
     known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
     predicted = np.ones((len(predictor), len(times)))
     for code, name in enumerate(outcome.strata_names):
+        rows = outcome.stratum == code
+        if not rows.any():
+            continue
         if name not in known:
             raise DataProblem(
                 "the outcome holder has a stratum that the model was not fitted on; leave its records out"
             )
-        rows = outcome.stratum == code
         predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
     return predicted

@@ -102,9 +102,11 @@ def survival_at(baseline: Steps, risk: Vector, times: Vector) -> Vector:
     return np.asarray(np.exp(-np.outer(risk, baseline.at(times))))
 
 
-def brier_scores(time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector) -> Vector:
-    """Return the Brier score at each time, censoring weighted by the inverse probability of being observed."""
-    censoring = kaplan_meier(time, 1 - np.asarray(event))
+def brier_scores(
+    time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector, censoring: Steps | None = None
+) -> Vector:
+    """Return the Brier score at each time, weighted by the inverse probability of being observed (`censoring`: that of these records)."""
+    censoring = kaplan_meier(time, 1 - np.asarray(event)) if censoring is None else censoring
     own = np.maximum(censoring.at(time, left=True), 1e-12)
     scores = []
     for column, moment in enumerate(times):
@@ -116,11 +118,13 @@ def brier_scores(time: Vector, event: npt.NDArray[Any], survival: Vector, times:
     return np.array(scores)
 
 
-def integrated_brier(time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector) -> float:
+def integrated_brier(
+    time: Vector, event: npt.NDArray[Any], survival: Vector, times: Vector, censoring: Steps | None = None
+) -> float:
     """Return the Brier score averaged over the span of `times` (trapezoidal rule)."""
     if len(times) < 2:
         raise ValueError("give two or more times")
-    scores = brier_scores(time, event, survival, times)
+    scores = brier_scores(time, event, survival, times, censoring)
     return float(np.sum((scores[1:] + scores[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 

@@ -92,6 +92,13 @@ class Channel:
         if policy.pinned_keys is not None:
             _check_pins(organization, directory, identity, policy.pinned_keys)
 
+    def part(self, name: str) -> Channel:
+        """Return a channel whose keys and seals belong to one named part of the job, such as a fold of a cross-validation."""
+        session = f"{self._session}|{name}"
+        return Channel(
+            self.organization, self._keys, self._directory, session, self._round, self._policy, self._identity
+        )
+
     def key(self, peer: int, purpose: str) -> bytes:
         """Return 32 bytes that this station and `peer` share for one purpose, in this job."""
         if peer not in self._directory or peer == self.organization:

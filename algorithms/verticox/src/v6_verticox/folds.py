@@ -1,0 +1,175 @@
+"""What stations do in a cross-validation: split the records, fit all folds in the same rounds, judge held-out records.
+
+The outcome holder draws a secret and seals it for the other share holders; the fold of a record follows from the secret and
+the record's place in the common order. Every fold has keys, masks and kept arrays of its own.
+
+**Reveals** to central and the helper: of the fits what one fit reveals, for every fold; they do not know which record is in
+which fold. To the share holders: the folds, which are random, and uniform vectors. To the outcome holder besides: one linear predictor a
+record, under the coefficients of the fit that did not see it, which it does not know. To central: measures of each fold, and of
+groups of at least `minimum_count` records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.mpc.prg import expand
+from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
+from fedbayes.randomness import secret_bytes
+
+from .columns import Survival
+from .fold_messages import (
+    DrawReply,
+    DrawRequest,
+    FoldReply,
+    FoldRequest,
+    FoldsReply,
+    FoldsRequest,
+    HeldOutReply,
+    HeldOutRequest,
+    JudgeReply,
+    JudgeRequest,
+    SplitReply,
+    SplitRequest,
+)
+from .fold_station import FoldStation
+from .holder import PURPOSE
+from .judging import judged
+from .messages import Outcome
+from .outcome import describe
+from .partial import compute, enter, permute
+from .scoring import LARGEST_SCORE, SCORE_BITS
+
+SECRET_BYTES = 32
+Vector = npt.NDArray[np.float64]
+
+
+def fold_of(secret: bytes, records: int, folds: int) -> npt.NDArray[np.intp]:
+    """Return the fold of every record in the common order, (records,): sizes differ by one at most."""
+    places = np.argsort(expand(secret, "folds", records), kind="stable")
+    result = np.empty(records, dtype=np.intp)
+    result[places] = np.arange(records) % folds
+    return result
+
+
+@partial
+def partial_draw(station: Station, request: DrawRequest) -> DrawReply:
+    """Draw the secret of the folds. The outcome holder only; see the module's text."""
+    station.kept("outcome")
+    station.keep("fold secret", secret=np.frombuffer(secret_bytes(SECRET_BYTES), dtype=np.uint8))
+    secret = _secret(station)
+    others = [member for member in request.holders if member != station.organization]
+    return DrawReply({member: station.channel.seal(member, secret, "folds") for member in others})
+
+
+def _secret(station: Station) -> bytes:
+    return bytes(station.kept("fold secret")["secret"].tobytes())
+
+
+@partial
+def partial_split(station: Station, request: SplitRequest) -> SplitReply:
+    """Keep the training records of every fold; the outcome holder describes them. See the module's text."""
+    station.require_private(False)
+    station.require_predictions()
+    own = station.organization == request.owner
+    unseal = station.channel.unseal
+    secret = _secret(station) if own else unseal(request.owner, request.sealed, "folds")
+    design = station.kept("design")
+    fold = fold_of(secret, len(design["values"]), request.folds)
+    if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
+        raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
+    station.keep("folds", fold=fold)
+    outcomes = []
+    for number in range(request.folds):
+        place, training = FoldStation(station, number), fold != number
+        place.keep("design", **{**design, "values": design["values"][training]})
+        if own:
+            outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
+    return SplitReply(outcomes)
+
+
+def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
+    """Keep the training outcome of one fold; return what central may know of it."""
+    limit = max(place.policy.minimum_count, 1)
+    time, event = whole["time"][training], whole["event"][training]
+    codes, stratum = np.unique(whole["stratum"][training], return_inverse=True)
+    if event.sum() < limit or np.min(np.bincount(stratum)) < limit:
+        raise ThresholdError(
+            "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
+        )
+    names = [str(name) for name in whole["names"][codes]]
+    place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)))
+    told = describe(Survival(time, event, stratum, names), limit, request.question.ties, request.question.expanded)
+    place.keep("edges", rows=np.array(told.edge_rows, dtype=np.int64))
+    return told
+
+
+@partial
+def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
+    """Answer what the fits of several folds ask in one round; each as the partial function of its field does."""
+    if len({part.fold for part in request.parts}) != len(request.parts):
+        raise MessageError("a fold asks twice in one round; start the job again")
+    return FoldsReply([_answered(FoldStation(station, part.fold), part) for part in request.parts])
+
+
+def _answered(place: Station, part: FoldRequest) -> FoldReply:
+    if part.partial_enter is not None:
+        return FoldReply(part.fold, partial_enter=enter(place, part.partial_enter))
+    if part.partial_permute is not None:
+        return FoldReply(part.fold, partial_permute=permute(place, part.partial_permute))
+    if part.partial_stage is not None:
+        return FoldReply(part.fold, partial_stage=compute(place, part.partial_stage))
+    raise MessageError("a fold asks for nothing; start the job again")
+
+
+@partial
+def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
+    """Send this station's part of every record's predictor, under the fit that did not see the record, inside a masked sum.
+
+    See the module's text. Every scorer must allow predictions.
+    """
+    station.require_private(False)
+    station.require_predictions()
+    own = station.organization
+    if own not in request.scorers:
+        raise MessageError("this station does not score in this job")
+    values, fold = station.kept("design")["values"], station.kept("folds")["fold"]
+    beta = np.array(request.coefficients, dtype=np.float64)
+    if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
+        raise MessageError("the coefficients of the folds do not fit this station's columns; start the job again")
+    total = np.einsum("ij,ij->i", values, beta[fold])
+    if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
+        raise DataProblem("the linear predictor of this station's features is out of range; check their units")
+    keys = {peer: station.channel.key(peer, f"{PURPOSE}|held out") for peer in request.scorers if peer != own}
+    encoded = np.rint(total * 2.0**SCORE_BITS).astype(np.int64).astype(np.uint64)
+    masked = encoded
+    if keys:  # with one scorer the sum is its own predictor
+        masked = encoded + pairwise_mask(own, keys, f"held out|{station.round_name}", encoded.shape).astype(np.uint64)
+    if own == request.receiver:
+        station.keep("held out", masked=masked)
+        return HeldOutReply(b"")
+    return HeldOutReply(station.channel.seal(request.receiver, masked.astype("<u8").tobytes(), "held out"))
+
+
+@partial
+def partial_judge(station: Station, request: JudgeRequest) -> JudgeReply:
+    """Compare predictions of held-out records with their outcomes. The outcome holder only; see the module's text."""
+    station.require_private(False)
+    kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
+    if sorted(request.predictors) != sorted(request.scorers):
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    parts = []
+    for sender, sealed in request.predictors.items():
+        if sender == station.organization:
+            parts.append(station.kept("held out")["masked"])
+        else:
+            plain = station.channel.unseal(sender, sealed, "held out")
+            parts.append(np.frombuffer(plain, dtype="<u8").astype(np.uint64))
+    predictor = np.asarray(reconstruct(parts).astype(np.int64) / 2.0**SCORE_BITS)
+    outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
+    return JudgeReply(judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1)))
