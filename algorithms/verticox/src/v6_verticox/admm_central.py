@@ -29,6 +29,7 @@ class ConsensusFit:
     information: Vector
     log_likelihood: float
     hazard: Vector
+    trend: None
     steps: int
 
 
@@ -67,4 +68,4 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
     own = {**{member: reply.coefficients for member, reply in found.items()}, owner: state.coefficients}
     beta = np.array([value for member in plan.holders for value in own.get(member, [])])
     surface.evaluate(1, beta, reciprocal_plan(SPREAD, 1e-9))
-    return ConsensusFit(beta, surface.information(1, True), state.log_likelihood, surface.hazard, step)
+    return ConsensusFit(beta, surface.information(1, True), state.log_likelihood, surface.hazard, None, step)

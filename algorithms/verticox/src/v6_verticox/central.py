@@ -160,6 +160,7 @@ def _seen_result(
             solution.hazard,
             solution.log_likelihood - prepared.outcome.log_likelihood,
             offset,
+            solution.trend,
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},

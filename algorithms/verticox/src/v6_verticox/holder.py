@@ -15,7 +15,7 @@ from fedbayes.randomness import secret_bytes
 
 from .messages import Broadcast, Plan, Sealed, StageInfo
 from .program import Outgoing, Program, Stage, masks, pack, unpack
-from .roles import delta
+from .roles import OutcomeHolder, delta
 from .shared_newton import Layout
 
 PURPOSE = "verticox"
@@ -121,6 +121,16 @@ class ShareHolder:
     def peers(self) -> list[int]:
         """The other share holders."""
         return [member for member in self.plan.holders if member != self.station.organization]
+
+    def sorter(self) -> OutcomeHolder:
+        """Return the secret order, the same in every round. At the outcome holder only."""
+        kept = self.station.kept("outcome")
+        return OutcomeHolder(self.key, kept["time"], kept["event"], kept["stratum"], self.plan.expanded, kept["trend"])
+
+    def publish(self, step: int, arrays: dict[str, Wide]) -> None:
+        """Keep what this party, the outcome holder, publishes in a step; once a step."""
+        self.once(f"published|{step}", arrays)
+        self.station.keep(f"published-names|{step}", names=np.array(list(arrays)))
 
     def engine(self, step: int, corrections: bytes) -> Party:
         """Return the arithmetic of this party; the outcome holder needs the dealer's corrections of the step."""

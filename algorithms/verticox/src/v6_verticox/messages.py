@@ -243,27 +243,32 @@ class FinishReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class PredictRequest(Message):
-    """Coefficients of this station's columns; with `columns`, also open the columns to the outcome holder."""
+    """Coefficients of this station's columns; with `columns`, also open the columns to the outcome holder. Dealer: deal these stages."""
 
     plan: Plan
     step: int
     coefficients: list[float]
     columns: bool
+    stages: list[StageInfo]
 
 
 @dataclass(frozen=True, slots=True)
 class PredictReply(Message):
-    """For the outcome holder: masked linear predictor, opened columns. For central: the columns' mask key, or dealt numbers."""
+    """For the outcome holder: masked linear predictor, opened columns, corrections. For central: the columns' mask key, or dealt numbers."""
 
     predictor: bytes
     columns: bytes
     key: bytes
     dealt: np.ndarray[Any, Any]
+    corrections: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualRequest(Message):
-    """The stations' sealed predictors (and columns, once); coefficients of the outcome holder's own columns."""
+    """The stations' sealed predictors (and columns, once); coefficients of the outcome holder's own columns.
+
+    With `searches` the outcome holder moves to the best combination of all steps so far.
+    """
 
     plan: Plan
     step: int
@@ -272,17 +277,23 @@ class ResidualRequest(Message):
     columns: dict[int, bytes]
     coefficients: list[float]
     rows: list[int]
+    searches: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualReply(Message):
-    """Masked residuals (rows, vectors), shares of the others' products with them, own products, likelihood, baseline."""
+    """Masked residuals (rows, vectors), shares of the others' products with them, own products, likelihood, baseline.
+
+    Also the combination of the steps at which all this is, and what an information matrix there needs, sealed for the share holders.
+    """
 
     masked: np.ndarray[Any, Any]
     shares: np.ndarray[Any, Any]
     own: np.ndarray[Any, Any]
     log_likelihood: float
     hazard: list[float]
+    combination: list[float]
+    published: Broadcast
 
 
 @dataclass(frozen=True, slots=True)

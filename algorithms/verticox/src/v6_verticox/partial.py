@@ -30,8 +30,8 @@ from .messages import (
 from .outcome import describe
 from .program import Program, pack, reorder, scattered
 from .proportional import trend
-from .roles import OutcomeHolder, as_places, masked_input
-from .shared_newton import FEATURE_BITS, START, TREND, WEIGHT
+from .roles import as_places, masked_input
+from .shared_newton import FEATURE_BITS, STARTS
 
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
@@ -118,7 +118,7 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     bits = FEATURE_BITS if request.step == 0 else layout(plan).factor_bits()
     real = np.tile(kept if request.step == 0 else _relative_risk(station, request.coefficients), (plan.copies, 1))
     if plan.expanded and holder.owns_outcome and request.step:
-        real = _sorter(holder).weighted(real)
+        real = holder.sorter().weighted(real)
     values = Wide.encode(real, bits)
     sent = {name: masked_input(holder.key, name, values)}
     holder.once(f"input|{name}", sent)
@@ -150,7 +150,7 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     holder = ShareHolder(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder sorts")
-    sorter = _sorter(holder)
+    sorter = holder.sorter()
     engine = holder.engine(step, request.corrections)
     received: dict[str, Wide] = {}
     for name, index, _ in input_names(plan, step):
@@ -166,18 +166,11 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
         published = {
             name: sorter.permuted(array, engine.correction(f"delta|{name}")) for name, array in received.items()
         }
-    holder.once(f"published|{step}", published)
-    station.keep(f"published-names|{step}", names=np.array(list(published)))
+    holder.publish(step, published)
     published["tau"] = Wide.from_words(
         np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1)
     )
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
-
-
-def _sorter(holder: ShareHolder) -> OutcomeHolder:
-    """Return the secret order; the same in every round."""
-    kept = holder.station.kept("outcome")
-    return OutcomeHolder(holder.key, kept["time"], kept["event"], kept["stratum"], holder.plan.expanded, kept["trend"])
 
 
 def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int) -> dict[str, Wide]:
@@ -201,37 +194,38 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.previous, request.openings)
     if stage.kind in ("features", "relative_risk"):
-        published, tau = _published(holder, stage.step, request.permuted)
+        published = _published(holder, stage.step, request.permuted)
+        tau = _tau(holder, published)
         if stage.kind == "features":
-            _entered(program, published)
+            program.enter({name: published.pop(name) for name in STARTS if name in published})
         inputs = program.layout.inputs
         outgoing = reorder(program.run(stage, {n: scattered(a, tau, inputs) for n, a in published.items()}), tau)
     else:
+        if stage.kind == "weigh_start" and stage.step:
+            program.enter(_published(holder, stage.step, request.permuted))
         outgoing = program.run(stage)
     words, frac_bits = revealed_words(outgoing)
     label = f"{stage.kind}|{stage.label}"
     return StageReply(holder.open(program, label, outgoing), words, frac_bits)
 
 
-def _published(holder: ShareHolder, step: int, sealed: Sealed | None) -> tuple[dict[str, Wide], np.ndarray]:
-    """Return what the outcome holder published in this step, and the permutation tau."""
+def _published(holder: ShareHolder, step: int, sealed: Sealed | None) -> dict[str, Wide]:
+    """Return what the outcome holder published in this step."""
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
         names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
-        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}, _sorter(holder).tau
+        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
     if sealed is None:
         raise MessageError("what the outcome holder published is missing; start the job again")
-    published = holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")
-    return published, as_places(
-        published.pop("tau").low if "tau" in published else np.zeros(0), layout(holder.plan).inputs
-    )
+    return holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")
 
 
-def _entered(program: Program, published: dict[str, Wide]) -> None:
-    for name in [entry for entry in ("d", START, TREND, WEIGHT) if entry in published]:
-        shape, bits = program.entry(name)
-        public = published.pop(name)
-        program.wires[name] = program.engine.entered(name, program.layout.owner, public, shape, bits)
+def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
+    """Return the permutation tau, taken out of what was published."""
+    if holder.owns_outcome:
+        return holder.sorter().tau
+    tau = published.pop("tau", None)
+    return as_places(np.zeros(0) if tau is None else tau.low, layout(holder.plan).inputs)
 
 
 @partial

@@ -17,7 +17,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT, Layout
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Program:
     def get(self, name: str) -> Wire:
         """Return a wire; the dealer recalls the masks of earlier rounds."""
         if name not in self.wires and isinstance(self.engine, Dealer):
-            if name in ("d", START, TREND, WEIGHT):
+            if name in STARTS:
                 shape, bits = self.entry(name)
                 return self.engine.entered(name, self.layout.owner, None, shape, bits)
             return self.engine.recall(name, *formulas.opening(self.layout, name))
@@ -85,14 +85,20 @@ class Program:
         return self.wires[name]
 
     def entry(self, name: str) -> tuple[tuple[int, ...], int]:
-        """Return shape and fractional bits of what the outcome holder enters: events, first reciprocals, trend, weights."""
+        """Return shape and fractional bits of what the outcome holder enters: events, reciprocals, trend, weights or risks."""
         rows = self.layout.rows
         return {
             "d": ((rows, 1), 0),
-            START: ((rows, 3), RECIPROCAL_BITS),
+            "reciprocal": ((rows, 3), RECIPROCAL_BITS),
             TREND: ((rows, 2), FEATURE_BITS),
-            WEIGHT: ((rows, 1), RISK_BITS),
-        }[name]
+            "w": ((rows, 1), RISK_BITS),
+        }[name.rsplit("/", 1)[-1]]
+
+    def enter(self, published: Mapping[str, Wide | None]) -> None:
+        """Turn what the outcome holder entered into wires; at the dealer the names are enough."""
+        for name, public in published.items():
+            shape, bits = self.entry(name)
+            self.wires[name] = self.engine.entered(name, self.layout.owner, public, shape, bits)
 
     def receive(self, name: str, public: Wide | None) -> None:
         """Turn an opening into a wire."""
@@ -145,7 +151,9 @@ class Program:
         return Outgoing({}, {"observed": self.engine.inner("events only", self.get("d"), self.get("x"))})
 
     def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        return Outgoing({"0.0/y": formulas.weighted_features(self.engine, 0, self.get)})
+        if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
+            self.enter(dict.fromkeys(formulas.entered_names(stage.step)))
+        return Outgoing({f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get)})
 
     def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         refined = self._refine(stage, permuted).opened

@@ -113,7 +113,9 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         )
     else:
         base["aggregator"] = (
-            "coefficients and gradient of every step, the features' covariance matrix, no record-level value"
+            "coefficients and gradient of every step, products of the information matrix with earlier steps, the information matrix itself "
+            "at zero, at the end and at one or two points between them, at the end the score of every feature's interaction with time; "
+            "no record-level value"
         )
         base["stations"] = (
             f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "

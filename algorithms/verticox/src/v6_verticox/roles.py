@@ -21,14 +21,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.federation.errors import DataProblem
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT
+from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT, entered_names
 
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
+LARGEST = 2.0**20
 
 
 def masked_input(key: bytes, name: str, values: Wide) -> Wide:
@@ -132,15 +134,38 @@ class OutcomeHolder:
         result[self.order] *= self.weight[:, None]
         return result
 
-    def at_risk(self) -> Vector:
-        """Return the risk-set sums at zero coefficients."""
-        parts = np.split(self.weight, np.cumsum(self.sizes)[:-1])
+    def at_risk(self, weight: Vector | None = None) -> Vector:
+        """Return the risk-set sums of the rows' weights; at zero coefficients without any."""
+        parts = np.split(self.weight if weight is None else weight, np.cumsum(self.sizes)[:-1])
         return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
+
+    def reciprocals(self, at_risk: Vector) -> Vector:
+        """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3)."""
+        return np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
+
+    def seen_entries(self, engine: Party, step: int, predictor: Vector) -> tuple[dict[str, Wide], Vector]:
+        """Return risks and reciprocals at a linear predictor that this party knows, masked; and the cumulative baseline hazard, (rows,).
+
+        Raises
+        ------
+        DataProblem
+            When they do not fit into the ring.
+        """
+        weight = np.exp(predictor)[self.order % len(self.time)] * self.weight
+        reciprocals = self.reciprocals(self.at_risk(weight))
+        if not max(float(np.max(weight)), float(np.max(reciprocals))) < LARGEST:
+            raise DataProblem(
+                "relative risks are out of range (outliers, or separated events); transform features or set a penalty"
+            )
+        risks, inverses = entered_names(step)
+        entries = {risks: Wide.encode(weight[:, None], RISK_BITS), inverses: Wide.encode(reciprocals, RECIPROCAL_BITS)}
+        starts = np.split(reciprocals[:, 2], np.cumsum(self.sizes)[:-1])
+        hazard = np.concatenate([np.cumsum(part) for part in starts])
+        return {name: engine.enter(name, value) for name, value in entries.items()}, hazard
 
     def entries(self, engine: Party) -> dict[str, Wide]:
         """Return event indicators, first reciprocals, trend and weights, masked, for the other parties."""
-        at_risk = self.at_risk()
-        first = np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
+        first = self.reciprocals(self.at_risk())
         entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
         entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)
         if self.expanded:

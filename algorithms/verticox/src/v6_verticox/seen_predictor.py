@@ -9,15 +9,18 @@ with earlier steps), and shows central U less a mask B, which the dealer knows. 
 
 The first and the last term are sent under a mask that cancels, so that central learns their sum alone.
 
+The outcome holder knows the predictor along every step, so it finds the combination of all steps with the largest likelihood by itself;
+all the above is taken there. It also enters risks and reciprocals there, masked: where central asks, the stations compute the information
+matrix of them on shares, in three rounds, by the last stages of the private solver.
+
 **Reveals** to the outcome holder: the sum of all linear predictors, record by record, at every step; one station's, where only one other station
-has features. To central: X' U, which is gradient and curvature along the steps taken. To the dealer: nothing.
+has features. To central: the combination (a number a step); X' U, which is gradient and curvature along the steps taken; the information matrix
+where it asks. To the dealer: nothing.
 **Assumes** that central and the outcome holder do not pool what they see: coefficients and predictors of as many steps as
 columns together give the columns.
 """
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -28,11 +31,12 @@ from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .holder import PURPOSE, ShareHolder
+from .holder import PURPOSE, ShareHolder, dealt
 from .messages import Plan, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from .model import RiskSets, curvature_product, evaluate_predictor
 from .program import pack
 from .shared_newton import FEATURE_BITS
+from .subspace import maximised
 
 PREDICTOR_BITS = 40
 RESIDUAL_BITS = 40
@@ -50,19 +54,21 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
     plan = request.plan
     if station.organization == plan.helper:
-        return PredictReply(b"", b"", b"", _dealt(station, plan, request.step))
+        corrections = dealt(station, plan, request.step, request.stages, False)
+        return PredictReply(b"", b"", b"", _dealt(station, plan, request.step), corrections)
     holder = ShareHolder(station, plan)
     if holder.owns_outcome or station.aggregator == plan.holders[-1]:
         raise MessageError("central must not run where the outcome is with this solver")
     values = station.kept("design")["values"]
     predictor = values @ np.asarray(request.coefficients, dtype=np.float64)
     sealed = masked_predictor(holder, request.step, predictor)
+    nothing = np.zeros((0, 0, 2), dtype=np.uint64)
     if not request.columns:
-        return PredictReply(sealed, b"", b"", np.zeros((0, 0, 2), dtype=np.uint64))
+        return PredictReply(sealed, b"", b"", nothing, b"")
     key = columns_key(station, plan.helper)
     opened = Wide.encode(values, FEATURE_BITS) - expand_wide(key, "columns", values.shape)
     columns = station.channel.seal(plan.holders[-1], pack({"columns": opened}), "columns")
-    return PredictReply(sealed, columns, key, np.zeros((0, 0, 2), dtype=np.uint64))
+    return PredictReply(sealed, columns, key, nothing, b"")
 
 
 def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> bytes:
@@ -116,23 +122,28 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
             "only the outcome holder computes residuals, and central must not run there with this solver"
         )
     own_columns = station.kept("design")["values"]
-    predictor = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
+    reached = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
     outcome = station.kept("outcome")
     risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
-    log_likelihood, residuals, hazard = evaluate_predictor(risk, predictor)
-    steps = _moves(station, step, predictor)
-    vectors = np.stack([residuals, *[curvature_product(risk, predictor, move) for move in steps]], axis=1)
+    moves, combination = _moves(station, risk, step, reached, request.searches)
+    predictor = moves @ combination
+    log_likelihood, residuals, _ = evaluate_predictor(risk, predictor)
+    vectors = np.column_stack([residuals, *[curvature_product(risk, predictor, move) for move in moves.T]])
     encoded = Wide.encode(vectors, RESIDUAL_BITS)
     masked = encoded - expand_wide(holder.key, f"residuals|{step}", vectors.shape)
     opened = _opened_columns(holder, request)
     products = opened.transposed_product(encoded)
     shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
+    entries, hazard = holder.sorter().seen_entries(holder.engine(step, b""), step, predictor)
+    holder.publish(step, entries)
     return ResidualReply(
         masked.to_words(),
         shares.to_words(),
         own_columns.T @ vectors,
         log_likelihood,
         [float(hazard[row]) for row in request.rows],
+        [float(share) for share in combination],
+        holder.seal_all(entries, f"published|{step}"),
     )
 
 
@@ -146,11 +157,17 @@ def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, bytes]
     return np.asarray(reconstruct([part.astype(np.uint64) for part in parts]).astype(np.int64) / 2.0**PREDICTOR_BITS)
 
 
-def _moves(station: Station, step: int, predictor: Vector) -> list[Vector]:
-    """Return the changes of the predictor in all steps so far; keep this one's predictor."""
-    station.keep(f"predictor|{step}", predictor=predictor)
-    seen = [np.zeros_like(predictor)] + [station.kept(f"predictor|{past}")["predictor"] for past in range(1, step + 1)]
-    return [later - earlier for earlier, later in pairwise(seen)]
+def _moves(
+    station: Station, risk: RiskSets, step: int, reached: Vector, searches: bool
+) -> tuple[Vector, npt.NDArray[np.float64]]:
+    """Return the changes of the predictor in all steps so far, (records, steps), and the combination of them to stand at."""
+    before = station.kept(f"moves|{step - 1}") if step > 1 else {}
+    moves, last = before.get("moves", np.zeros((len(reached), 0))), before.get("combination", np.zeros(0))
+    moves = np.column_stack([moves, reached - moves @ last])
+    start = np.append(last, 1.0)
+    combination = maximised(risk, moves, start) if searches else start
+    station.keep(f"moves|{step}", moves=moves, combination=combination)
+    return moves, combination
 
 
 def _opened_columns(holder: ShareHolder, request: ResidualRequest) -> Wide:

@@ -74,8 +74,8 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         helper,
         options.id_column,
         options.ties,
-        options.solver == "private_newton" and options.ties == "efron",
-        options.time_transform if options.solver == "private_newton" else None,
+        options.solver != "admm" and options.ties == "efron",
+        options.time_transform if options.solver != "admm" else None,
     )
     rows, orders = aligned(federation, question)
     requests = {

@@ -32,8 +32,14 @@ COEFFICIENT_BITS = 5
 START = "0.0/reciprocal"
 WEIGHT = "0.0/w"
 TREND = "trend"
+STARTS = ("d", START, TREND, WEIGHT)
 
 Get = Callable[[str], Wire]
+
+
+def entered_names(step: int) -> tuple[str, str]:
+    """Return the names under which the outcome holder enters risks and reciprocals that it knows."""
+    return f"{step}.0/w", f"{step}.0/reciprocal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,31 @@ class FederatedSurface:
             self.hazard, self.trend = revealed["baseline"].ravel(), revealed["trend"].ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
 
+    def seen_stages(self, step: int) -> list[StageInfo]:
+        """Return the stages of an information matrix at a linear predictor that the outcome holder knows."""
+        kinds = ("weigh_start", "last", "information")
+        return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
+
+    def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
+        """Return the information matrix where the outcome holder knows the linear predictor: three rounds.
+
+        Parameters
+        ----------
+        step : int
+            Of the solver.
+        published : Broadcast
+            Risks and reciprocals that the outcome holder entered.
+        corrections : bytes
+            The dealer's, sealed.
+        final : bool
+            Whether the baseline hazard and the score of interactions with time are wanted too.
+        """
+        weigh, last, _ = self.seen_stages(step)
+        self._version = 0
+        self._stage(weigh, published, corrections)
+        self._stage(last)
+        return self.information(step, final)
+
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
         residual = self.events - float(revealed["residual"].ravel()[0])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), residual)
