@@ -92,7 +92,8 @@ def in_lockstep(federation: Federation, tasks: Sequence[tuple[int, Callable[[Any
     posted: Queue[Any] = Queue()
     views = {fold: FoldRounds(fold, federation, federation.rounds, posted) for fold, _ in tasks}
     for fold, task in tasks:
-        threading.Thread(target=_run, args=(fold, task, views[fold], posted), daemon=True).start()
+        arguments = (fold, task, views[fold], posted)
+        threading.Thread(target=_run, args=arguments, name=f"fold {fold}", daemon=True).start()
     active, ended = set(views), cast(dict[int, _Ended[T]], {})
     try:
         while active:

@@ -1,0 +1,181 @@
+"""Cross-validation: shared rounds, parity with pooled fits on the same folds, folds of their own keys, bad input."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.channel import Channel
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyError, ThresholdError
+from fedbayes.federation.policy import Policy
+from fedbayes.mpc.relay import KeyPair
+from v6_verticox import folds as stations
+from v6_verticox import model, survival
+from v6_verticox.fold_messages import FoldReply, FoldRequest, FoldsReply
+from v6_verticox.judging import slope
+from v6_verticox.lockstep import in_lockstep
+from v6_verticox.messages import EnterReply, EnterRequest, Plan
+
+FEATURES = ["age", "dose"]
+SPEC = {"time": "time", "event": "event", "features": FEATURES}
+ROWS = 160
+SECRET = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"age": rng.normal(size=ROWS), "dose": rng.normal(size=ROWS)})
+    death = rng.exponential(np.exp(-0.6 * frame["age"] + 0.4 * frame["dose"]))
+    censored = rng.exponential(2.0, ROWS)
+    frame["time"], frame["event"] = np.minimum(death, censored), (death <= censored).astype(int)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def federation(records, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folds")
+    records[["age"]].to_csv(folder / "a.csv", index=False)
+    records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
+    parties = {"a": folder / "a.csv", "b": folder / "b.csv"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], record=True) as running:
+        yield running
+
+
+def by_hand(records, fold, count):
+    """Fit without each fold on pooled records; predict it; measure."""
+    time, event, x = records["time"].to_numpy(), records["event"].to_numpy(), records[FEATURES].to_numpy()
+    predictor = np.empty(len(records))
+    for number in range(count):
+        training = fold != number
+        found = model.fit(model.RiskSets.of(time[training], event[training]), x[training], FEATURES)
+        predictor[~training] = (x @ found.coefficients)[~training]
+    parts = [fold == number for number in range(count)]
+    return {
+        "concordance": [survival.concordance(time[own], event[own], predictor[own]) for own in parts],
+        "calibration_slope": [slope(time[own], event[own], np.zeros(own.sum()), predictor[own]) for own in parts],
+    }
+
+
+def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
+    """In one process, so that the outcome holder's secret can be known."""
+    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+    monkeypatch.setattr(stations, "secret_bytes", lambda size: SECRET[:size])
+    monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
+    frames = [records[["age"]], records[["dose", "time", "event"]], pd.DataFrame()]
+    datasets = [[{"database": frame, "db_type": "csv"}] for frame in frames]
+    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_verticox")
+    task = {"method": "evaluate", "kwargs": {"model": SPEC, "folds": 3}}
+    found = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]["metrics"]
+    expected = by_hand(records, stations.fold_of(SECRET, ROWS, 3), 3)
+    for name, values in expected.items():
+        assert [entry[name] for entry in found["folds"]] == pytest.approx(values, abs=1e-4)
+        assert found[name] == pytest.approx(np.mean(values), abs=1e-4)
+        assert found["spread"][name] == pytest.approx(np.std(values, ddof=1), abs=1e-4)
+    assert 0.0 < found["integrated_brier_score"] < 0.25
+
+
+def test_the_folds_share_their_rounds(federation, records):
+    found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3})
+    alone = federation.run("verticox", "fit", SPEC)
+    assert found["federation"]["rounds"] <= alone["federation"]["rounds"] + 14
+    assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
+    assert found["concordance"] == found["metrics"]["concordance"]
+    assert sum(group["records"] for group in found["metrics"]["calibration"]["groups"]) == ROWS
+    assert "not which record" in found["privacy"]["reveals"]["aggregator"]
+    assert found["diagnostics"]["folds"] == 3
+    text = str(federation.transcript)
+    assert all(str(value) not in text for value in records["age"].head(20))
+
+
+@pytest.mark.parametrize("folds", [1, 51, 2.5, True, "ten"])
+def test_a_wrong_number_of_folds_is_named(federation, folds):
+    with pytest.raises(ArgumentError, match="folds"):
+        federation.run("verticox", "evaluate", {"model": SPEC, "folds": folds})
+
+
+def test_bad_input(federation, records, tmp_path):
+    with pytest.raises(ThresholdError, match="use fewer folds"):
+        federation.run("verticox", "evaluate", {"model": SPEC, "folds": 40})
+    with pytest.raises(ArgumentError, match="'features' is missing"):
+        federation.run("verticox", "evaluate", {"model": {"time": "time", "event": "event"}, "folds": 4})
+    records[["age"]].to_csv(tmp_path / "a.csv", index=False)
+    records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
+    parties = {name: tmp_path / f"{name}.csv" for name in "ab"}
+    policies = {"a": {"allow_predictions": False}}
+    with (
+        EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict,
+        pytest.raises(PolicyError, match="a: "),
+    ):
+        strict.run("verticox", "evaluate", {"model": SPEC, "folds": 4})
+
+
+def test_folds_are_balanced_and_depend_on_the_secret():
+    first, second = stations.fold_of(SECRET, 43, 10), stations.fold_of(bytes(32), 43, 10)
+    assert set(np.bincount(first)) == {4, 5}
+    assert np.mean(first == second) < 0.5
+
+
+def test_a_fold_has_keys_of_its_own():
+    own, peer = KeyPair.generate(), KeyPair.generate()
+    directory = {1: own.public_bytes, 2: peer.public_bytes}
+    channel = Channel(1, own, directory, "job", "round", Policy())
+    other = Channel(2, peer, directory, "job", "round", Policy())
+    assert channel.part("fold 1").key(2, "x") == other.part("fold 1").key(1, "x")
+    assert len({channel.key(2, "x"), channel.part("fold 1").key(2, "x"), channel.part("fold 2").key(2, "x")}) == 3
+
+
+class Echo:
+    """A federation that answers every fold at once."""
+
+    def __init__(self):
+        self.rounds, self.sizes = 0, []
+
+    def round(self, function, request, organizations, reply_type):
+        assert function == "partial_folds"
+        assert reply_type is FoldsReply
+        assert threading.current_thread() is threading.main_thread()
+        self.rounds += 1
+        self.sizes.append(len(request[organizations[0]].parts))
+        answer = EnterReply(b"answer")
+        return {
+            member: FoldsReply([FoldReply(part.fold, partial_enter=answer) for part in request[member].parts])
+            for member in organizations
+        }
+
+
+PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, 1, False)
+ASK = EnterRequest(PLAN, 0, [], [], True)
+
+
+def asking(times):
+    def task(rounds):
+        for _ in range(times):
+            assert rounds.round("partial_enter", ASK, [1, 2], EnterReply)[2].sealed == b"answer"
+        return rounds.rounds
+
+    return task
+
+
+def test_rounds_are_those_of_the_longest_computation():
+    echo = Echo()
+    assert in_lockstep(echo, [(0, asking(2)), (1, asking(5)), (7, asking(3))]) == [2, 5, 3]
+    assert echo.sizes == [3, 3, 2, 1, 1]
+
+
+def test_one_failure_ends_all():
+    def failing(rounds):
+        rounds.round("partial_enter", ASK, [1, 2], EnterReply)
+        raise ConvergenceError("no")
+
+    with pytest.raises(ConvergenceError, match="no"):
+        in_lockstep(Echo(), [(0, failing), (1, asking(500))])
+    own = [thread for thread in threading.enumerate() if thread.name.startswith("fold ")]
+    for thread in own:
+        thread.join(timeout=5.0)
+    assert not any(thread.is_alive() for thread in own)
+    with pytest.raises(ValueError, match="one thing"):
+        FoldRequest(0)
