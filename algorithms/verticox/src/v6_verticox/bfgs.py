@@ -36,6 +36,7 @@ Vector = npt.NDArray[np.float64]
 LONGEST_STEP = 0.7
 SMALL_SPREAD = 1e-3
 GOOD_GAIN = 0.05
+LAST_CHANCE = 50.0
 DEPENDENT = 1e-7
 
 
@@ -207,7 +208,10 @@ class Search:
             self.exact, self.final = True, near
             self._aim()
             near = self._below(math.sqrt(self.options.tolerance) / 10.0)
-        self.settled = near if self.exact else self._below(10.0 * self.options.tolerance)
+        enough = (
+            10.0 if self._rounds_left(2) else LAST_CHANCE
+        )  # a quasi-Newton step leaves less than a tenth of what it removes
+        self.settled = near if self.exact else self._below(enough * self.options.tolerance)
 
     def _below(self, limit: float) -> bool:
         return bool(np.max(np.abs(self.move)) < limit)

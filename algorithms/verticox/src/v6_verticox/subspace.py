@@ -11,6 +11,7 @@ Vector = npt.NDArray[np.float64]
 STEPS = 40
 HALVINGS = 30
 LONGEST = 1.0
+WIDEST = 60.0
 SETTLED = 1e-11
 DEPENDENT = 1e-9
 
@@ -33,11 +34,12 @@ def maximised(risk: RiskSets, directions: Vector, start: Vector) -> Vector:
     """
     scale = np.maximum(directions.std(axis=0), 1e-300)
     unit, point = directions / scale, start * scale
-    value = evaluate_predictor(risk, unit @ point)[0]
+    point = point * min(1.0, WIDEST / max(float(np.ptp(unit @ point)), 1e-300))
+    value = _likelihood(risk, unit @ point)
     for _ in range(STEPS):
         move = _newton_move(risk, unit, point)
         for _ in range(HALVINGS):
-            there = evaluate_predictor(risk, unit @ (point + move))[0]
+            there = _likelihood(risk, unit @ (point + move))
             if there >= value - 1e-13 * abs(value):
                 break
             move = move / 2.0
@@ -47,6 +49,11 @@ def maximised(risk: RiskSets, directions: Vector, start: Vector) -> Vector:
         if np.max(np.abs(move)) < SETTLED:
             break
     return np.asarray(point / scale)
+
+
+def _likelihood(risk: RiskSets, predictor: Vector) -> float:
+    """Return the log partial likelihood; minus infinity where exp would leave its range."""
+    return evaluate_predictor(risk, predictor)[0] if np.ptp(predictor) <= WIDEST + LONGEST else -np.inf
 
 
 def _newton_move(risk: RiskSets, unit: Vector, point: Vector) -> Vector:
