@@ -12,15 +12,9 @@ from fedbayes.bayes.encoding import SchemaError
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model
 from v6_discriminative_naive_bayes.learning import learn_locally, minimise
+from v6_discriminative_naive_bayes.likelihood import Evidence, log_posterior, loss_and_gradient, terms
 from v6_discriminative_naive_bayes.messages import Shape
-from v6_discriminative_naive_bayes.model import (
-    Layout,
-    count,
-    log_posterior,
-    loss_and_gradient,
-    tables_from_counts,
-    terms,
-)
+from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts
 
 LAYOUTS = [
     Layout((3, 2, 2), 3, structure, weights) for structure in ("naive", "a1de") for weights in ("value", "attribute")
@@ -37,10 +31,11 @@ def rows(layout, number, seed):
 def test_the_gradient_is_the_derivative_of_the_loss(layout):
     codes, labels = rows(layout, 40, 1)
     tables = tables_from_counts(layout, count(layout, codes, labels))
+    evidence = Evidence.of(layout, tables, codes)
     weights = np.random.default_rng(2).normal(1.0, 0.3, layout.parameters)
     error = check_grad(
-        lambda w: loss_and_gradient(layout, tables, w, codes, labels)[0],
-        lambda w: loss_and_gradient(layout, tables, w, codes, labels)[1],
+        lambda w: loss_and_gradient(evidence, w, labels)[0],
+        lambda w: loss_and_gradient(evidence, w, labels)[1],
         weights,
     )
     assert error < 1e-4
@@ -51,8 +46,8 @@ def test_loss_gradient_and_counts_add_up_over_stations(layout):
     codes, labels = rows(layout, 60, 3)
     tables = tables_from_counts(layout, count(layout, codes, labels))
     weights = np.linspace(0.5, 1.5, layout.parameters)
-    whole = loss_and_gradient(layout, tables, weights, codes, labels)
-    parts = [loss_and_gradient(layout, tables, weights, codes[k::3], labels[k::3]) for k in range(3)]
+    whole = loss_and_gradient(Evidence.of(layout, tables, codes), weights, labels)
+    parts = [loss_and_gradient(Evidence.of(layout, tables, codes[k::3]), weights, labels[k::3]) for k in range(3)]
     assert sum(part[0] for part in parts) == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(sum(part[1] for part in parts), whole[1], rtol=1e-9, atol=1e-9)
     counted = sum(count(layout, codes[k::3], labels[k::3]) for k in range(3))
@@ -112,8 +107,8 @@ def test_no_row_moves_the_clipped_gradient_further_than_the_clip(clip, seed):
     codes, labels = rows(layout, 30, seed)
     tables = tables_from_counts(layout, count(layout, codes, labels))
     weights = np.random.default_rng(seed).normal(1.0, 1.0, layout.parameters)
-    whole = loss_and_gradient(layout, tables, weights, codes, labels, clip=clip)[1]
-    without = loss_and_gradient(layout, tables, weights, codes[1:], labels[1:], clip=clip)[1]
+    whole = loss_and_gradient(Evidence.of(layout, tables, codes), weights, labels, clip)[1]
+    without = loss_and_gradient(Evidence.of(layout, tables, codes[1:]), weights, labels[1:], clip)[1]
     assert np.linalg.norm(whole - without) <= clip * (1 + 1e-9)
 
 
@@ -122,8 +117,9 @@ def test_local_learning_improves_the_conditional_likelihood():
     codes, labels = rows(layout, 80, 7)
     tables = tables_from_counts(layout, count(layout, codes, labels))
     start = np.ones(layout.parameters)
-    learned = learn_locally(layout, tables, start, codes, labels, 5, 0.0)
-    before, after = (loss_and_gradient(layout, tables, w, codes, labels)[0] for w in (start, learned))
+    evidence = Evidence.of(layout, tables, codes)
+    learned = learn_locally(evidence, start, labels, 5, 0.0)
+    before, after = (loss_and_gradient(evidence, w, labels)[0] for w in (start, learned))
     assert after < before
 
 

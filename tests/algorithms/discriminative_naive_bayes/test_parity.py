@@ -9,8 +9,9 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import load_model
 from v6_discriminative_naive_bayes.learning import minimise
+from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape
-from v6_discriminative_naive_bayes.model import count, loss_and_gradient, tables_from_counts
+from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows
 
 ALGORITHM = "discriminative_naive_bayes"
@@ -29,8 +30,10 @@ def pooled(tables, rounds, **kind):
     layout = shape.layout
     made = tables_from_counts(layout, count(layout, codes, labels))
 
+    evidence = Evidence.of(layout, made, codes)
+
     def objective(weights):
-        loss, gradient = loss_and_gradient(layout, made, weights, codes, labels)
+        loss, gradient = loss_and_gradient(evidence, weights, labels)
         return loss / len(labels), gradient / len(labels)
 
     return minimise(objective, np.ones(layout.parameters), rounds, 1e-6)

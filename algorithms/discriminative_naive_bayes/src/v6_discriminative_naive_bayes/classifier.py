@@ -15,8 +15,9 @@ from fedbayes.bayes.schema import Schema
 from fedbayes.federation.horizontal import Columns
 
 from .learning import learn_locally
+from .likelihood import Evidence, log_posterior
 from .messages import Shape
-from .model import Codes, Floats, Tables, count, log_posterior, tables_from_counts
+from .model import Codes, Floats, Tables, count, tables_from_counts
 
 FORMAT = "fedbayes-weighted-naive-bayes-1"
 FOLDS = 5
@@ -98,9 +99,8 @@ class WeightedNaiveBayes:
             if tables is None:
                 tables = tables_from_counts(layout, count(layout, codes[others], labels[others]), self.shape.prior)
             if self.personal_iterations:
-                weights = learn_locally(
-                    layout, tables, weights, codes[others], labels[others], self.personal_iterations, 0.0
-                )
+                evidence = Evidence.of(layout, tables, codes[others])
+                weights = learn_locally(evidence, weights, labels[others], self.personal_iterations, 0.0)
             logs[folds == fold] = log_posterior(layout, tables, weights, codes[folds == fold])
         return logs
 

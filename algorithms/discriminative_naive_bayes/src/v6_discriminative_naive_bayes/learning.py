@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Codes, Floats, Layout, Tables, loss_and_gradient, terms
+from .likelihood import Evidence, loss_and_gradient
+from .model import Floats
 
 CORRECTIONS = 10
 PUBLISHED_CORRECTIONS = 5
@@ -84,22 +85,15 @@ def regularised(value: float, gradient: Floats, weights: Floats, strength: float
 
 
 def learn_locally(
-    layout: Layout,
-    tables: Tables,
-    start: Floats,
-    codes: Codes,
-    labels: NDArray[Any],
-    iterations: int,
-    regularization: float,
+    evidence: Evidence, start: Floats, labels: NDArray[Any], iterations: int, regularization: float
 ) -> Floats:
     """Return a station's weights after so many iterations of L-BFGS-B from `start`, as published (5 corrections, no bounds)."""
     from scipy.optimize import minimize
 
-    said = terms(layout, tables, codes)
     rows = max(len(labels), 1)
 
     def objective(weights: Floats) -> tuple[float, Floats]:
-        loss, gradient = loss_and_gradient(layout, tables, weights, codes, labels, said)
+        loss, gradient = loss_and_gradient(evidence, weights, labels)
         return regularised(loss / rows, gradient / rows, weights, regularization)
 
     options = {"maxiter": iterations, "maxcor": PUBLISHED_CORRECTIONS}

@@ -17,8 +17,9 @@ from fedbayes.federation.horizontal import EvaluateRequest, Query, VectorReply, 
 
 from .classifier import load_model
 from .learning import learn_locally
+from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest
-from .model import Codes, Floats, count, loss_and_gradient, tables_from_counts
+from .model import Codes, Floats, count, tables_from_counts
 
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
@@ -65,24 +66,33 @@ def partial_step(station: Station, request: StepRequest) -> VectorReply:
     """
     station.require_private(request.noise.private)
     codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
-    layout = request.shape.layout
-    counts = count(layout, codes, labels) if request.counts is None else request.counts
-    tables = tables_from_counts(layout, counts, request.shape.prior)
-    weights = np.asarray(request.weights, dtype=np.float64)
+    evidence = prepare(request, codes, labels)
     clip = request.clip if request.noise.private else None
-    loss, gradient = loss_and_gradient(
-        layout, tables, weights, codes, labels, clip=None if request.iterations else clip
-    )
-    if request.iterations:
-        learned = learn_locally(layout, tables, weights, codes, labels, request.iterations, request.regularization)
-        direction = np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights
-    else:
-        direction = gradient
-    vector = _noisy(station, request, direction) if clip else _exact(request, loss, direction, len(labels))
+    loss, direction = move(request, evidence, labels, clip)
+    vector = _noisy(station, request, direction) if clip else exact(request, loss, direction, len(labels))
     return VectorReply(station.channel.mask(vector, station.participants))
 
 
-def _exact(request: StepRequest, loss: float, direction: Floats, rows: int) -> NDArray[np.int64]:
+def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
+    """Return a station's rows under the tables of all stations, or under its own where it was given none."""
+    layout = request.shape.layout
+    counts = count(layout, codes, labels) if request.counts is None else request.counts
+    return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes)
+
+
+def move(
+    request: StepRequest, evidence: Evidence, labels: NDArray[np.int64], clip: float | None = None
+) -> tuple[float, Floats]:
+    """Return a station's loss at the weights, and its gradient or its own improvement of them."""
+    weights = np.asarray(request.weights, dtype=np.float64)
+    loss, gradient = loss_and_gradient(evidence, weights, labels, None if request.iterations else clip)
+    if not request.iterations:
+        return loss, gradient
+    learned = learn_locally(evidence, weights, labels, request.iterations, request.regularization)
+    return loss, np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights
+
+
+def exact(request: StepRequest, loss: float, direction: Floats, rows: int) -> NDArray[np.int64]:
     """Return [loss, share, direction...] in fixed point; the share divides the sum of directions."""
     share = 1.0
     if request.iterations and request.by_rows:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.federation import Federation
 from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, check_noise, signed
 
 from .classifier import WeightedNaiveBayes
@@ -23,18 +22,37 @@ LEARNING_RATE = 0.3
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
 
 
+class Rounds(Protocol):
+    """What a fit needs of a federation: sums over stations, and a place for warnings."""
+
+    def secure_sum(
+        self,
+        function: str,
+        request: Any,
+        organizations: Sequence[int],
+        reply_type: Any,
+        *,
+        field: str,
+        last: bool = False,
+    ) -> NDArray[np.uint64]:
+        """Return the sum of the stations' vectors modulo 2^64; one round."""
+
+    def warn(self, text: str) -> None:
+        """Keep a warning for the result."""
+
+
 class Training:
     """One fit, round by round.
 
     Parameters
     ----------
-    federation : Federation
+    federation : Federation, or `simulation.Clients`
     stations : sequence of int
     shape : Shape
     settings : Settings
     """
 
-    def __init__(self, federation: Federation, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
+    def __init__(self, federation: Rounds, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
         self.federation = federation
         self.stations = stations
         self.shape = shape
@@ -53,7 +71,7 @@ class Training:
 
     def learn(self) -> Fit:
         """Return the learned weights; a warning says so if the rounds ran out."""
-        start = np.ones(self.layout.parameters)
+        start = self._start()
         if self.settings.averaging:
             fit = self._average(start)
         elif self.settings.step_noise.private:
@@ -65,6 +83,16 @@ class Training:
                 f"MaxIterationsReached: the weights had not settled after {self.settings.rounds} rounds; give more rounds"
             )
         return fit
+
+    def _start(self) -> Floats:
+        """Return plain naive Bayes, or the zeros that the authors' code starts from."""
+        if self.shape.prior != "as_published":
+            return np.ones(self.layout.parameters)
+        self.federation.warn(
+            'prior="as_published" is for reproducing the paper: the prior enters as P(c) instead of log P(c)'
+            + (", and the weights start at 0" if self.settings.averaging else "")
+        )
+        return np.zeros(self.layout.parameters) if self.settings.averaging else np.ones(self.layout.parameters)
 
     def _ask(self, weights: Floats) -> NDArray[np.int64]:
         self._step += 1

@@ -1,0 +1,114 @@
+"""Research simulation: the training of `fit` with all clients in one process, and plain sums in place of masked ones. It protects nothing.
+
+What clients compute is the code of the partials, and what is done with their sums is the code of `fit`; only messages, masks and guards are
+left out, so that studies with many clients, folds and seeds take minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .learning import Fit
+from .likelihood import Evidence
+from .messages import Shape, StepRequest
+from .model import Codes, Floats, count
+from .partial import exact, move, prepare
+from .settings import check_settings
+from .training import Training
+
+DEFAULTS: dict[str, Any] = {
+    "rounds": 17,
+    "local_iterations": 5,
+    "optimizer": "secure_gradient",
+    "weights": "value",
+    "structure": "naive",
+    "regularization": 0.0,
+    "aggregation": "mean",
+    "epsilon": None,
+    "personalize": False,
+    "delta": 1e-6,
+    "neighbors": "add_remove",
+    "honest_fraction": 0.8,
+    "clip": 1.0,
+    "tolerance": 1e-6,
+}
+Rows = tuple[Codes, NDArray[np.int64]]
+
+
+class Clients:
+    """Clients of one process, in place of a federation; for one fit.
+
+    Parameters
+    ----------
+    shape : Shape
+    rows : sequence of (codes (n, m) of int32, labels (n,) of int64)
+        Of every client.
+
+    Attributes
+    ----------
+    asked : list of ndarray
+        Weights of every step, in order.
+    warnings : list of str
+    """
+
+    def __init__(self, shape: Shape, rows: Sequence[Rows]) -> None:
+        self.layout = shape.layout
+        self.rows = rows
+        self.asked: list[Floats] = []
+        self.warnings: list[str] = []
+        self._prepared: list[Evidence] = []
+
+    def warn(self, text: str) -> None:
+        """Keep a warning."""
+        self.warnings.append(text)
+
+    def secure_sum(
+        self,
+        function: str,
+        request: Any,
+        organizations: Sequence[int],
+        reply_type: Any,
+        *,
+        field: str,
+        last: bool = False,
+    ) -> NDArray[np.uint64]:
+        """Return the plain sum of the clients' vectors.
+
+        Raises
+        ------
+        NotImplementedError
+            For noise and for evaluations, which studies do on their own.
+        """
+        if getattr(request, "noise", None) is None or request.noise.private:
+            raise NotImplementedError("the simulation has no noise and no evaluation")
+        if isinstance(request, StepRequest):
+            return self._step(request)
+        counts = [count(self.layout, codes, labels) for codes, labels in self.rows]
+        return np.asarray(np.sum(counts, axis=0)).astype(np.uint64)
+
+    def evidence(self, request: StepRequest) -> list[Evidence]:
+        """Return every client's rows under its tables, made once for all steps."""
+        if not self._prepared:
+            self._prepared = [prepare(request, codes, labels) for codes, labels in self.rows]
+        return self._prepared
+
+    def _step(self, request: StepRequest) -> NDArray[np.uint64]:
+        self.asked.append(np.array(request.weights))
+        total = np.zeros(self.layout.parameters + 2, dtype=np.int64)
+        for (_, labels), evidence in zip(self.rows, self.evidence(request), strict=True):
+            loss, direction = move(request, evidence, labels)
+            total += exact(request, loss, direction, len(labels))
+        return total.astype(np.uint64)
+
+
+def simulated(shape: Shape, rows: Sequence[Rows], **arguments: Any) -> tuple[Clients, Fit]:
+    """Return the clients and the fit of their rows, with the arguments of `fit` that say how weights are learned."""
+    chosen = check_settings({**DEFAULTS, **arguments, "prior": shape.prior, "tables": shape.tables})
+    clients = Clients(shape, rows)
+    training = Training(clients, range(len(rows)), shape, chosen)
+    training.count_tables()
+    return clients, training.learn()
