@@ -51,7 +51,7 @@ class Learning:
     score : {"k2", "bic", "bdeu"}
         Score of a family.
     order : str or tuple of str
-        "columns", "information" (columns by their mutual information with the target) or every column once.
+        "information" (columns by their mutual information with the target), "columns" or every column once.
     pseudocount : float
         Added to every cell.
     missing : {"drop", "category"}
@@ -61,7 +61,7 @@ class Learning:
     structure: str | Edges = "k2"
     max_parents: int = 2
     score: str = "k2"
-    order: str | tuple[str, ...] = "columns"
+    order: str | tuple[str, ...] = "information"
     pseudocount: float = 0.5
     missing: str = "drop"
 
