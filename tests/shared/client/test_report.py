@@ -148,7 +148,7 @@ def check_page(page):
             ["Member north", "0.6"],
         ),
         ({"members": [{"name": "north"}]}, 1, ["stay at their stations"]),
-        (COX, 3, ["Hazard ratio", "&lt; 0.0001", "-120.5", "&lt;b&gt;sex"]),
+        (COX, 3, ["Hazard ratio", "&lt; 0.001", "-120.5", "&lt;b&gt;sex"]),
         (COUNTS, 2, ["young", "–"]),
         ({"anything": {"x": [1]}, "value": 2}, 1, ["Anything", "Value"]),
         ([1, 2], 1, ["1"]),

@@ -24,6 +24,13 @@ def number(value: Any, digits: int = 4) -> str:
     return str(value)
 
 
+def p_value(value: Any) -> str:
+    """Return a p-value with three decimals, or as smaller than 0.001."""
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return number(value)
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 def size(count: Any) -> str:
     """Return a number of bytes with its unit."""
     amount = float(count or 0)

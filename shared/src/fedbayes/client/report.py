@@ -11,6 +11,7 @@ from .figures.style import to_svg
 from .formats import is_plain, number, plain_items, promise, size, title
 from .kinds import extras_of
 from .views import view
+from .views.cox_scores import survival_scores
 
 LONGEST_JSON = 200_000
 MOST_ROUNDS = 12
@@ -40,7 +41,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
         html.section("Privacy", *_privacy(privacy or {})),
         html.section("Warnings", html.bullets([str(text) for text in result.get("warnings") or []])),
         *introduction,
-        html.section("Scores", *_scores(result)),
+        html.section("Scores", *_scores(result), *survival_scores(result.get("metrics"))),
         html.section("Model", *view(result.get("model"))),
         html.section("Answer", *_extras(result)),
         html.section("Diagnostics", *_mapping(result.get("diagnostics") or {})),
@@ -97,7 +98,8 @@ def _scores(result: Mapping[str, Any]) -> list[str]:
 def _extras(result: Mapping[str, Any]) -> list[str]:
     model = result.get("model")
     shown = model if isinstance(model, Mapping) else {}
-    extras = {name: value for name, value in extras_of(result).items() if name not in (*SCORES, "calibration")}
+    shown_above = (*SCORES, "calibration", *(("metrics",) if survival_scores(result.get("metrics")) else ()))
+    extras = {name: value for name, value in extras_of(result).items() if name not in shown_above}
     return _mapping({name: value for name, value in extras.items() if shown.get(name) != value})
 
 

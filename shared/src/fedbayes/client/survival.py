@@ -1,4 +1,4 @@
-"""Reading a Cox model of a result: linear predictor, baseline hazard, survival curves."""
+"""Reading a Cox model of a result: summary frame, linear predictor, baseline hazard, survival curves."""
 
 from __future__ import annotations
 
@@ -13,6 +13,58 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Floats = npt.NDArray[np.float64]
+LIFELINES_COLUMNS = (
+    "coef",
+    "exp(coef)",
+    "se(coef)",
+    "coef lower 95%",
+    "coef upper 95%",
+    "exp(coef) lower 95%",
+    "exp(coef) upper 95%",
+    "cmp to",
+    "z",
+    "p",
+    "-log2(p)",
+)
+
+
+def summary_frame(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the coefficients as `lifelines.CoxPHFitter.summary` has them.
+
+    Parameters
+    ----------
+    result : dict
+        A result of ``verticox.fit``, or its ``model``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``covariate``; columns ``coef``, ``exp(coef)``, ``se(coef)``, ``coef lower 95%``, ``coef upper 95%``, ``exp(coef) lower 95%``,
+        ``exp(coef) upper 95%``, ``cmp to``, ``z``, ``p``, ``-log2(p)``.
+
+    Raises
+    ------
+    ValueError
+        If the result holds no Cox model with standard errors.
+    """
+    import pandas as pd
+
+    model = result["model"] if isinstance(result.get("model"), dict) else result
+    needed = ("feature", "coefficient", "standard_error", "lower_95", "upper_95", "z", "p")
+    entries = model.get("coefficients")
+    if not isinstance(entries, list) or any(entry.get(name) is None for entry in entries for name in needed):
+        raise ValueError("the result holds no Cox model with standard errors; give a result of verticox.fit")
+    told = pd.DataFrame(entries)
+    columns = {"coef": "coefficient", "se(coef)": "standard_error", "z": "z", "p": "p"}
+    frame = pd.DataFrame({name: told[field].astype(float) for name, field in columns.items()})
+    frame["coef lower 95%"], frame["coef upper 95%"] = told["lower_95"].astype(float), told["upper_95"].astype(float)
+    for name in ("coef", "coef lower 95%", "coef upper 95%"):
+        frame[name.replace("coef", "exp(coef)")] = np.exp(frame[name])
+    frame["cmp to"] = 0.0
+    frame["-log2(p)"] = -np.log2(np.maximum(frame["p"], np.finfo(float).tiny))
+    frame.index = pd.Index(told["feature"].astype(str), name="covariate")
+    summary: pd.DataFrame = frame.reindex(columns=list(LIFELINES_COLUMNS))
+    return summary
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .formats import is_plain, number, plain_items, promise, size, title
+from .cox_text import facts_of, interval, ratio, score_lines
+from .formats import is_plain, number, p_value, plain_items, promise, size, title
 from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, extras_of, kind_of, networks_of
 
 MOST_LINES = 40
@@ -23,10 +24,12 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
         console.print(f"{cost}; organizations: {organizations}", highlight=False, markup=False)
     for warning in result.get("warnings") or []:
         console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
-    for name, value in extras_of(result).items():
-        if is_plain(value):
-            console.print(f"{title(name)}: {number(value)}", highlight=False, markup=False)
+    scores = score_lines(result.get("metrics"))
+    plain = {name: value for name, value in extras_of(result).items() if is_plain(value)}
+    lines = scores or [(title(name), number(value)) for name, value in plain.items()]
     model = result.get("model")
+    for name, text in [*lines, *(facts_of(model) if isinstance(model, Mapping) and kind_of(model) == COX else [])]:
+        console.print(f"{name}: {text}", highlight=False, markup=False)
     kind = kind_of(model)
     named = "Model" if kind == OTHER else f"Model: {kind}"
     for heading, rows in ((named, model_lines(model)), ("Diagnostics", _diagnostics(result))):
@@ -89,11 +92,19 @@ def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    names = ("feature", "coefficient", "hazard_ratio", "standard_error", "p")
-    rows: list[tuple[str, ...]] = [tuple(name.replace("_", " ") for name in names)]
-    rows += [tuple(number(entry.get(name)) for name in names) for entry in model["coefficients"]]
+    """Return the table that a survival analyst expects."""
+    rows: list[tuple[str, ...]] = [("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p")]
     return rows + [
-        (title(name), number(model[name], 7)) for name in ("log_likelihood", "records", "events") if name in model
+        (
+            str(entry["feature"]),
+            number(entry["coefficient"]),
+            number(entry.get("standard_error"), 3),
+            ratio(entry.get("hazard_ratio")),
+            interval(entry),
+            number(entry.get("z"), 3),
+            p_value(entry.get("p")),
+        )
+        for entry in model["coefficients"]
     ]
 
 

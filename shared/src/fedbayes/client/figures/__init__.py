@@ -6,7 +6,7 @@
     bayesian_network(result["model"])
 """
 
-from .cox import forest, survival_curves
+from .cox import forest, survival_calibration, survival_curves
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
 from .scores import calibration, score_bars
@@ -21,5 +21,6 @@ __all__ = [
     "informative_features",
     "round_costs",
     "score_bars",
+    "survival_calibration",
     "survival_curves",
 ]

@@ -10,8 +10,6 @@ import numpy as np
 from ..survival import baselines_of
 from .style import COLORS, INK, MUTED, clean, new_figure, shorten
 
-QUANTILES = (0.1, 0.5, 0.9)
-
 
 def forest(model: Mapping[str, Any]) -> Any:
     """Return hazard ratios with their 95 % intervals, on a logarithmic axis."""
@@ -93,9 +91,39 @@ def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | 
         axes.step(times, survival, where="post", color=color, linewidth=1.8, label=shorten(name, 34))
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)
-    axes.set_xlabel("time", fontsize=8, color=INK)
+    axes.set_xlabel(shorten(model.get("time") or "time", 40), fontsize=8, color=INK)
     axes.set_ylabel("probability of survival", fontsize=8, color=INK)
     if len(curves) > 1:
         axes.legend(frameon=False, fontsize=8)
     clean(axes, "y")
+    return figure
+
+
+def survival_calibration(metrics: Mapping[str, Any]) -> Any:
+    """Return observed by predicted survival of groups of records, and the Brier score over time where it is told.
+
+    Parameters
+    ----------
+    metrics : dict
+        ``metrics`` of a result of ``verticox.evaluate``.
+    """
+    groups, moment = metrics["calibration"]["groups"], metrics["calibration"]["time"]
+    scores = metrics.get("brier_scores") or metrics.get("pooled", {}).get("brier_scores")
+    figure = new_figure(7.2 if scores else 3.8, 3.2)
+    axes = figure.add_subplot(1, 2 if scores else 1, 1)
+    points = [(float(group["predicted"]), float(group["observed"])) for group in groups]
+    low = max(min(min(pair) for pair in points) - 0.08, 0.0)
+    axes.plot([low, 1], [low, 1], color=MUTED, linewidth=0.9, linestyle="--")
+    axes.plot([x for x, _ in points], [y for _, y in points], "o-", color=COLORS[0], linewidth=1.6)
+    axes.set_xlabel(f"predicted survival at {moment:g}", fontsize=8, color=INK)
+    axes.set_ylabel("observed (Kaplan-Meier)", fontsize=8, color=INK)
+    clean(axes, "y")
+    if scores:
+        right = figure.add_subplot(1, 2, 2)
+        right.plot(metrics["times"], scores, "o-", color=COLORS[0], linewidth=1.6, markersize=4)
+        right.set_ylim(0, max(0.26, 1.1 * max(float(score) for score in scores)))
+        right.axhline(0.25, color=MUTED, linewidth=0.9, linestyle="--")
+        right.set_xlabel("time", fontsize=8, color=INK)
+        right.set_ylabel("Brier score", fontsize=8, color=INK)
+        clean(right, "y")
     return figure

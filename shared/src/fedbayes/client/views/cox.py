@@ -6,36 +6,42 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
+from ..cox_text import hypothesis_tests, interval, ratio
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
-from ..formats import is_plain, number, title
+from ..formats import is_plain, number, p_value, title
 from ..survival import baselines_of
 
-COLUMNS = (
-    ("feature", "Feature"),
-    ("coefficient", "Coefficient"),
-    ("hazard_ratio", "Hazard ratio"),
-    ("standard_error", "Standard error"),
-    ("z", "z"),
-    ("p", "p"),
-    ("lower_95", "Lower 95 %"),
-    ("upper_95", "Upper 95 %"),
-)
+HEADERS = ("Feature", "Coefficient", "Standard error", "Hazard ratio", "95 % interval", "z", "p")
+NOT_FACTS = ("format", "kind", "offset")
+SMALLEST_SHIFT, LARGEST_SHIFT = 0.15, 5.0
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
-    """Return the summary a survival analyst expects, forest plot and survival curves."""
+    """Return the summary a survival analyst expects, forest plot, survival curves and tests."""
     entries = model["coefficients"]
-    rows = [[_cell(name, entry.get(name)) for name, _ in COLUMNS] for entry in entries]
     ratios = ", ".join(f"{entry['feature']} {float(entry['hazard_ratio']):.2f}" for entry in entries)
-    headers = [name for _, name in COLUMNS]
+    rows = [_row(entry) for entry in entries]
     return [
-        html.table("Coefficients; interval of the coefficient", headers, rows, numeric=tuple(range(1, len(COLUMNS)))),
+        html.table("Coefficients; the interval is that of the hazard ratio", HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
         html.picture(
             to_svg(forest(model)), f"Forest plot of hazard ratios: {ratios}.", "Hazard ratios with 95 % intervals."
         ),
         *_survival(model),
+        *_tests(model),
         *_facts(model),
+    ]
+
+
+def _row(entry: Mapping[str, Any]) -> list[str]:
+    return [
+        str(entry["feature"]),
+        number(entry["coefficient"]),
+        number(entry.get("standard_error"), 3),
+        ratio(entry.get("hazard_ratio")),
+        interval(entry),
+        number(entry.get("z"), 3),
+        p_value(entry.get("p")),
     ]
 
 
@@ -46,29 +52,46 @@ def _survival(model: Mapping[str, Any]) -> list[str]:
     curves = _profiles(model["coefficients"]) if "" in baselines else {}
     who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
     told = f"Survival over time of {who}" + (
-        ", and with each of the strongest features raised by one unit." if curves else "."
+        ", and with each of the strongest features raised as the legend says." if curves else "."
     )
-    return [html.picture(to_svg(survival_curves(model, {"baseline": 0.0, **curves})), told)]
+    return [html.picture(to_svg(survival_curves(model, {"at the mean": 0.0, **curves})), told)]
+
+
+def _tests(model: Mapping[str, Any]) -> list[str]:
+    found = hypothesis_tests({name: value for name, value in model.items() if name != "proportional_hazards"})
+    pieces = [html.table("Tests", ("Test", "Result"), found)] if found else []
+    check = model.get("proportional_hazards")
+    if not isinstance(check, Mapping):
+        return pieces
+    if not check.get("features"):
+        return [*pieces, html.paragraph(f"Proportional hazards were not checked: {check.get('reason')}.")]
+    entries = [*check["features"], {"feature": "all together", **check["global"]}]
+    rows = [
+        [entry["feature"], number(entry["statistic"], 3), number(entry["degrees_of_freedom"]), p_value(entry["p"])]
+        for entry in entries
+    ]
+    caption = f"Does the effect change with time ({check.get('time_transform')})? A small p speaks against proportional hazards"
+    return [
+        *pieces,
+        html.table(caption, ("Feature", "Chi-squared", "Degrees of freedom", "p"), rows, numeric=(1, 2, 3)),
+    ]
 
 
 def _facts(model: Mapping[str, Any]) -> list[str]:
-    test = model.get("likelihood_ratio_test")
-    tests = []
-    if isinstance(test, Mapping):
-        values = [number(value) for value in test.values()]
-        tests = [html.table("Likelihood-ratio test against no effect", [title(name) for name in test], [values])]
     plain = {name: value for name, value in model.items() if is_plain(value) and value is not None}
-    facts = [(title(name), number(value, 6)) for name, value in plain.items() if name not in ("format", "kind")]
-    return [*tests, html.table("", ("Name", "Value"), facts)] if facts else tests
-
-
-def _cell(name: str, value: Any) -> str:
-    if name == "p" and isinstance(value, float) and value < 1e-4:
-        return "< 0.0001"
-    return number(value)
+    facts = [(title(name), number(value, 6)) for name, value in plain.items() if name not in NOT_FACTS]
+    return [html.table("", ("Name", "Value"), facts)] if facts else []
 
 
 def _profiles(entries: list[Mapping[str, Any]], most: int = 3) -> dict[str, float]:
-    """Return the coefficients of the strongest features, by z where it is told."""
+    """Return shifts of the linear predictor by the strongest features, by z where it is told; each raised by a power of ten that shows."""
     ranked = sorted(entries, key=lambda entry: -abs(float(entry.get("z") or entry["coefficient"])))
-    return {f"{entry['feature']} + 1": float(entry["coefficient"]) for entry in ranked[:most]}
+    curves: dict[str, float] = {}
+    for entry in ranked[:most]:
+        coefficient, step = float(entry["coefficient"]), 1.0
+        while 0.0 < abs(coefficient) * step < SMALLEST_SHIFT and step < 1e9:
+            step *= 10.0
+        while abs(coefficient) * step > LARGEST_SHIFT and step > 1e-9 and "=" not in str(entry["feature"]):
+            step /= 10.0
+        curves[f"{entry['feature']} + {step:g}"] = coefficient * step
+    return curves

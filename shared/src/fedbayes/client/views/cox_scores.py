@@ -1,0 +1,32 @@
+"""How well a Cox model predicts, in a report: measures, folds, calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import html
+from ..cox_text import MEASURES, is_survival_score, score_lines
+from ..figures import survival_calibration
+from ..figures.style import to_svg
+from ..formats import number
+
+CAPTION = (
+    "Left: observed survival by predicted survival, groups of records; the dashed line is perfect. Right: Brier score over time; "
+    "0.25 is that of a coin."
+)
+
+
+def survival_scores(metrics: Any) -> list[str]:
+    """Return the measures of ``verticox.evaluate``; nothing for other metrics."""
+    if not is_survival_score(metrics):
+        return []
+    pieces = [html.table("", ("Measure", "Value"), score_lines(metrics))]
+    folds = metrics.get("folds")
+    if isinstance(folds, list):
+        headers = ("Fold", "Records", *MEASURES.values())
+        rows = [
+            [str(place), number(fold.get("records")), *(number(fold.get(name), 3) for name in MEASURES)]
+            for place, fold in enumerate(folds, 1)
+        ]
+        pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
+    return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]

@@ -1,0 +1,119 @@
+"""Cox models as survival analysts read them: summary frame, terminal, report."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.client.cox_text import chi_squared, hypothesis_tests, interval, ratio
+from fedbayes.client.report import render
+from fedbayes.client.survival import summary_frame
+from fedbayes.client.terminal import print_result
+from fedbayes.client.views.cox import _profiles
+
+CHECK = {
+    "time_transform": "rank",
+    "features": [
+        {"feature": "age", "statistic": 11.2, "degrees_of_freedom": 1, "p": 0.0008},
+        {"feature": "fin", "statistic": 0.1, "degrees_of_freedom": 1, "p": 0.75},
+    ],
+    "global": {"statistic": 12.0, "degrees_of_freedom": 2, "p": 0.0025},
+}
+FOLD = {
+    "records": 40,
+    "concordance": 0.6,
+    "integrated_brier_score": 0.1,
+    "calibration_slope": None,
+    "calibration_difference": 0.01,
+}
+METRICS = {
+    **{name: FOLD[name] for name in FOLD if name != "records"},
+    "spread": {"concordance": 0.05},
+    "folds": [FOLD, FOLD],
+    "times": [1.0, 2.0],
+    "pooled": {"brier_scores": [0.1, 0.2]},
+    "calibration": {
+        "time": 2.0,
+        "groups": [
+            {"predicted": 0.8, "observed": 0.7, "records": 40},
+            {"predicted": 0.9, "observed": 0.9, "records": 40},
+        ],
+    },
+}
+
+
+def model_of(fitter, **more):
+    summary = fitter.summary
+    names = {
+        "coefficient": "coef",
+        "hazard_ratio": "exp(coef)",
+        "standard_error": "se(coef)",
+        "z": "z",
+        "p": "p",
+        "lower_95": "coef lower 95%",
+        "upper_95": "coef upper 95%",
+    }
+    rows = [{"feature": name, **{k: float(row[v]) for k, v in names.items()}} for name, row in summary.iterrows()]
+    return {"coefficients": rows, "records": 432, "events": 114, "time": "weeks", **more}
+
+
+@pytest.fixture(scope="module")
+def fitter(paper_data):
+    from lifelines import CoxPHFitter
+
+    return CoxPHFitter().fit(paper_data("rossi")[["fin", "age", "time", "event"]], "time", "event")
+
+
+def test_the_summary_frame_is_that_of_lifelines(fitter):
+    pd.testing.assert_frame_equal(
+        summary_frame({"model": model_of(fitter)}), fitter.summary, check_names=True, atol=1e-9
+    )
+    assert list(summary_frame(model_of(fitter)).index) == ["fin", "age"]
+    with pytest.raises(ValueError, match="standard errors"):
+        summary_frame({"model": {"coefficients": [{"feature": "a", "coefficient": 1.0}]}})
+
+
+def printed(result):
+    from rich.console import Console
+
+    stream = io.StringIO()
+    print_result(Console(file=stream, width=80), result)
+    return stream.getvalue()
+
+
+def test_the_terminal_shows_table_and_tests(fitter):
+    text = printed({"model": model_of(fitter, proportional_hazards=CHECK)})
+    assert "95 % interval" in text
+    assert "of age: chi-squared 11.2 on 1 df, p < 0.001" in text
+    assert "of fin" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert "Concordance: 0.6 (standard deviation over folds 0.05)" in printed({"metrics": METRICS, "concordance": 0.6})
+
+
+def test_the_report_shows_the_check_and_the_folds(fitter):
+    page = render(
+        {"model": model_of(fitter, proportional_hazards=CHECK), "metrics": METRICS, "concordance": 0.6}, "Cox"
+    )
+    assert "speaks against proportional hazards" in page
+    assert "Calibration slope" in page
+    assert page.count("<img") == 2
+    without = {"time_transform": "km", "features": None, "global": None, "reason": "not with this solver"}
+    assert "not with this solver" in render({"model": model_of(fitter, proportional_hazards=without)}, "Cox")
+
+
+def test_texts():
+    assert ratio(0.6842) == "0.684"
+    assert ratio(1234.5) == "1.23e+03"
+    assert ratio(None) == "–"
+    assert interval({"feature": "a"}) == "–"
+    assert interval({"lower_95": np.log(0.5), "upper_95": 2000.0}).startswith("0.500 to ")
+    assert chi_squared({"statistic": 3.84, "degrees_of_freedom": 1, "p": 0.05}) == "chi-squared 3.84 on 1 df, p = 0.050"
+    assert hypothesis_tests({}) == []
+
+
+def test_profiles_are_shifted_so_that_they_show():
+    found = _profiles(
+        [{"feature": "age", "coefficient": -0.057, "z": 2.6}, {"feature": "stage=II", "coefficient": 7.0}]
+    )
+    assert found == {"stage=II + 1": 7.0, "age + 10": pytest.approx(-0.57)}
