@@ -16,7 +16,7 @@ from v6_verticox import model, survival
 from v6_verticox.fold_messages import FoldReply, FoldRequest, FoldsReply
 from v6_verticox.judging import slope
 from v6_verticox.lockstep import in_lockstep
-from v6_verticox.messages import EnterReply, EnterRequest, Plan
+from v6_verticox.messages import Broadcast, PermuteReply, PermuteRequest, Plan
 
 FEATURES = ["age", "dose"]
 SPEC = {"time": "time", "event": "event", "features": FEATURES}
@@ -140,21 +140,21 @@ class Echo:
         assert threading.current_thread() is threading.main_thread()
         self.rounds += 1
         self.sizes.append(len(request[organizations[0]].parts))
-        answer = EnterReply(b"answer")
+        answer = PermuteReply(Broadcast(b"answer", {}))
         return {
-            member: FoldsReply([FoldReply(part.fold, partial_enter=answer) for part in request[member].parts])
+            member: FoldsReply([FoldReply(part.fold, partial_permute=answer) for part in request[member].parts])
             for member in organizations
         }
 
 
 PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, 1, False)
-ASK = EnterRequest(PLAN, 0, [], [], True)
+ASK = PermuteRequest(PLAN, 0, {}, b"")
 
 
 def asking(times):
     def task(rounds):
         for _ in range(times):
-            assert rounds.round("partial_enter", ASK, [1, 2], EnterReply)[2].sealed == b"answer"
+            assert rounds.round("partial_permute", ASK, [1, 2], PermuteReply)[2].published.content == b"answer"
         return rounds.rounds
 
     return task
@@ -168,7 +168,7 @@ def test_rounds_are_those_of_the_longest_computation():
 
 def test_one_failure_ends_all():
     def failing(rounds):
-        rounds.round("partial_enter", ASK, [1, 2], EnterReply)
+        rounds.round("partial_permute", ASK, [1, 2], PermuteReply)
         raise ConvergenceError("no")
 
     with pytest.raises(ConvergenceError, match="no"):
