@@ -43,6 +43,8 @@ GIVEN = {"target": "ill", "id_column": "id"}
         ({"secret": True}, "secret"),
         ({"secret": "yes"}, "secret"),
         ({"minimum_count": -1}, "minimum_count"),
+        ({"bound": 0.7}, "bound"),
+        ({"bound": float("nan")}, "bound"),
     ],
 )
 def test_fit_refuses(federation, arguments, names) -> None:
@@ -95,6 +97,45 @@ def test_no_common_class_and_no_members_and_few_rows(table, kit, tmp_path) -> No
     with (
         EmbeddedFederation(parties=kit.written(few, tmp_path / "b"), policies=kit.limits) as federation,
         pytest.raises(ThresholdError, match="rows"),
+    ):
+        federation.run(NAME, "fit", shared)
+
+
+def test_a_vote_over_zero_members_is_refused(federation) -> None:
+    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+    (member,) = fitted["model"]["members"]
+    silent = {**fitted["model"], "members": [{**member, "weight": 0.0}]}
+    for function in ("evaluate", "classify"):
+        with pytest.raises(ArgumentError, match="weight 0; a vote needs at least one member"):
+            federation.run(NAME, function, {"model": silent, "id_column": "id"})
+        elsewhere = {"model": fitted["model"], "id_column": "id", "organizations": ["station0", "station1", "helper"]}
+        with pytest.raises(ArgumentError, match="no members: a vote needs at least one"):
+            federation.run(NAME, function, elsewhere)
+    with pytest.raises(ArgumentError, match="members must name organizations that hold features"):
+        federation.run(NAME, "fit", {**GIVEN, "features": ["age"], "members": [["station1"], ["station2"]]})
+
+
+@pytest.mark.parametrize(
+    "change", [{"bound": -0.1}, {"bound": "much"}, {"bound": None}, {"classes": ["yes"]}, {"vote": "x"}]
+)
+def test_a_model_that_was_spoilt_is_refused(federation, change) -> None:
+    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
+    with pytest.raises(ArgumentError, match="model must be the model that fit returned"):
+        federation.run(NAME, "evaluate", {"model": {**fitted["model"], **change}, "id_column": "id"})
+
+
+def test_a_target_of_one_class_or_at_some_stations_only_is_refused(table, kit, tmp_path) -> None:
+    shared = {**GIVEN, "split": "horizontal"}
+    alike = [part.assign(ill="yes") for part in (table.iloc[:200], table.iloc[200:400], table.iloc[400:])]
+    with (
+        EmbeddedFederation(parties=kit.written(alike, tmp_path / "a"), policies=kit.limits) as federation,
+        pytest.raises(ArgumentError, match="fewer than two classes"),
+    ):
+        federation.run(NAME, "fit", shared)
+    lacking = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns="ill")]
+    with (
+        EmbeddedFederation(parties=kit.written(lacking, tmp_path / "b"), policies=kit.limits) as federation,
+        pytest.raises(DataProblem, match="station2.*ill"),
     ):
         federation.run(NAME, "fit", shared)
 

@@ -90,3 +90,15 @@ def test_dynamic_weights_follow_the_sure_member() -> None:
     weighed = np.exp(votes.combine(*tallied([sure, unsure], ALL[:2], "mean", dynamic=True), "mean"))
     assert weighed[0, 1] > plain[0, 1]
     assert votes.certainty(np.array([[1.0, 0.0], [0.5, 0.5]]), 2) == pytest.approx([1.0, 0.0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(beliefs(), st.floats(0.001, 0.5))
+def test_a_bounded_vote_moves_the_pool_by_no_more_than_its_bound(posteriors, bound) -> None:
+    liar = np.tile([1.0, 0.0, 0.0], (ROWS, 1))
+    found = votes.ballot(liar, ALL[0], "log_pool", 1.0, False, bound)[0]
+    assert (found[:, 0] - found[:, 1] <= np.log((CLASSES - (CLASSES - 1) * bound) / bound) + 1e-9).all()
+    ballots = [votes.ballot(p, ALL[0], "mean", 1.0, False, bound)[0] for p in posteriors]
+    assert np.sum(ballots, axis=(0, 2)) == pytest.approx(np.full(ROWS, len(posteriors)))
+    ordered = np.take_along_axis(ballots[0], np.argsort(posteriors[0], axis=1), axis=1)
+    assert (np.diff(ordered, axis=1) >= -1e-12).all()

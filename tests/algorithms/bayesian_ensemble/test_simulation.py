@@ -10,7 +10,7 @@ from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning, column_codes
 
 NAME = "bayesian_ensemble"
-GIVEN = {"target": "ill", "id_column": "id", "structure": "augmented", "vote": "log_pool"}
+GIVEN = {"target": "ill", "id_column": "id", "structure": "augmented", "vote": "log_pool", "bound": 0.01}
 LEARNING = Learning(structure="augmented")
 
 
@@ -28,7 +28,7 @@ def test_vertical(federation, table) -> None:
     scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     members = simulation.vertical(table, "ill", [["smoke", "age"], ["cough", "xray"], ["fever"]], LEARNING)
     check_equal(fitted, members, [1 / 3] * 3)
-    model = simulation.ensemble(members, "ill", "log_pool", "uniform", "vertical")
+    model = simulation.ensemble(members, "ill", "log_pool", "uniform", "vertical", 0.01)
     logs = model.predict_log_proba({name: table[name] for name in table}, len(table))
     truth = column_codes(table["ill"], model.classes, None)
     assert scores["log_loss"] == pytest.approx(metrics.log_loss(truth, logs), abs=1e-4)
@@ -59,7 +59,7 @@ def test_hybrid(table, kit, tmp_path) -> None:
     frames = [part.set_index("id") for part in parts]
     members = simulation.hybrid(frames, "ill", LEARNING, domain, {"age": [40, 60]})
     check_equal(fitted, members, [1 / 3] * 3)
-    model = simulation.ensemble(members, "ill", "log_pool", "uniform", "hybrid")
+    model = simulation.ensemble(members, "ill", "log_pool", "uniform", "hybrid", 0.01)
     found = [m.posterior("ill", model.classes, {c: table[c] for c in m.columns}, len(table)) for m in members]
     present = [np.asarray(table["id"].isin(frame.index)) for frame in frames]
     truth = column_codes(table["ill"], model.classes, None)

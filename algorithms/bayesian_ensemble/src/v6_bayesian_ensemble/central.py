@@ -36,6 +36,7 @@ def fit(
     hybrid: str = "local",
     vote: str = "log_pool",
     weights: str = "uniform",
+    bound: float = 0.01,
     folds: int = 5,
     secret: bool = False,
     helper: int | str | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,8 @@ class Ensemble:
         At least one.
     vote, weights, split : str
         See `fit`.
+    bound : float
+        See `votes.ballot`.
     """
 
     target: str
@@ -148,7 +150,7 @@ class Ensemble:
     vote: str
     weights: str
     split: str
-    extra: dict[str, Any] = field(default_factory=dict)
+    bound: float = 0.0
 
     @property
     def dynamic(self) -> bool:
@@ -168,6 +170,7 @@ class Ensemble:
             "vote": self.vote,
             "weights": self.weights,
             "split": self.split,
+            "bound": self.bound,
             "members": [member.to_json() for member in self.members],
         }
 
@@ -194,15 +197,20 @@ class Ensemble:
                 str(content["vote"]),
                 str(content["weights"]),
                 str(content["split"]),
+                float(content.get("bound", 0.0)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {type(problem).__name__}") from None
-        known = (found.vote in votes.VOTES, found.weights in votes.WEIGHTS, found.split in SPLITS)
+        known = (found.vote in votes.VOTES, found.weights in votes.WEIGHTS, found.split in SPLITS, 0 <= found.bound < 1)
         if not all(known) or len(found.classes) < 2:
             raise ArgumentError("model must be the model that fit returned, with two classes or more")
         if not any(member.weight > 0 for member in members):
             raise ArgumentError("model: every member has weight 0; a vote needs at least one member")
         return found
+
+    def ballot(self, member: Member, posterior: Array) -> tuple[Array, Array]:
+        """Return a member's vote, see `votes.ballot`; `posterior`: (rows, classes)."""
+        return votes.ballot(posterior, member.known(self.classes), self.vote, member.weight, self.dynamic, self.bound)
 
     def predict_log_proba(self, columns: Mapping[str, Any], rows: int) -> Array:
         """Return log P(class | record) of records given by column, shape (rows, classes), when all members are here.
@@ -219,7 +227,7 @@ class Ensemble:
         """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""
         added, behind = np.zeros(posteriors[0].shape), np.zeros(posteriors[0].shape)
         for number, (member, found) in enumerate(zip(self.members, posteriors, strict=True)):
-            more, weight = votes.ballot(found, member.known(self.classes), self.vote, member.weight, self.dynamic)
+            more, weight = self.ballot(member, found)
             here = np.ones(len(found), dtype=np.bool_) if present is None else present[number]
             added, behind = added + more * here[:, None], behind + weight * here[:, None]
         return votes.combine(added, behind, self.vote)

@@ -120,7 +120,6 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
             member = store.found(station, entry)
             present = {name: records[name] for name in member.columns if name in records}
             found = member.posterior(model.target, model.classes, present, rows)
-            known = member.known(model.classes)
-            more, weight = votes.ballot(found, known, model.vote, member.weight, model.dynamic)
+            more, weight = model.ballot(member, found)
             added, behind = added + more, behind + weight
     return VotesReply(station.channel.mask(votes.encode(added, behind), station.participants), {}, [])

@@ -37,6 +37,7 @@ class Options:
     members: Any
     vote: str
     weights: str
+    bound: float
     minimum_count: float
     secret: bool
     folds: int
@@ -63,6 +64,7 @@ class Options:
             members=_members(given["members"]),
             vote=arguments.check_choice("vote", given["vote"], VOTES),
             weights=arguments.check_choice("weights", given["weights"], WEIGHTS),
+            bound=arguments.check_number("bound", given["bound"], 0, 0.5),
             minimum_count=arguments.check_number("minimum_count", given["minimum_count"], 0, 1e9),
             secret=arguments.check_flag("secret", given["secret"]),
             folds=arguments.check_number("folds", given["folds"], 2, 20, integer=True),

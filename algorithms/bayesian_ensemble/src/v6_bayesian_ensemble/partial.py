@@ -178,13 +178,12 @@ def _vote(
     station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, number: int
 ) -> tuple[Array, Array]:
     member = store.found(station, model.members[number])
-    known = member.known(model.classes)
     if len(member.stations) == 1:
         own = list(member.columns)
         frame = station.data(columns=own)
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
         found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
-        added, behind = votes.ballot(found, known, model.vote, member.weight, model.dynamic)
+        added, behind = model.ballot(member, found)
         return rows.place(added), rows.place(behind)
     values, rows = _evidence(station, workspace, request, model, member)
     total = rows.place(values)
@@ -195,9 +194,7 @@ def _vote(
             total = total + np.frombuffer(plain, dtype="<f8").reshape(total.shape)
     logs = total + np.log(np.maximum(member.prior(model.target, model.classes), np.exp(votes.LEAST_LOG)))
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    added, behind = votes.ballot(
-        beliefs / beliefs.sum(axis=1, keepdims=True), known, model.vote, member.weight, model.dynamic
-    )
+    added, behind = model.ballot(member, beliefs / beliefs.sum(axis=1, keepdims=True))
     present = (total != 0.0).any(axis=1, keepdims=True)
     return added * present, behind * present
 

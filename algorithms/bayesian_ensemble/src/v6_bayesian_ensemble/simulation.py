@@ -70,11 +70,13 @@ def hybrid(
     return tuple(members)
 
 
-def ensemble(members: Sequence[Member], target: str, vote: str, weights: str, split: str) -> Ensemble:
+def ensemble(
+    members: Sequence[Member], target: str, vote: str, weights: str, split: str, bound: float = 0.0
+) -> Ensemble:
     """Return the ensemble of members, weighed as `fit` weighs them (not "score": see `tested`)."""
     classes = check_classes(members)
     plain = [float(member.rows) if weights == "rows" else 1.0 for member in members]
-    return _weighed(Ensemble(target, classes, tuple(members), vote, weights, split), scaled(plain))
+    return _weighed(Ensemble(target, classes, tuple(members), vote, weights, split, bound), scaled(plain))
 
 
 def tested(model: Ensemble, frames: Sequence[Any]) -> Ensemble:

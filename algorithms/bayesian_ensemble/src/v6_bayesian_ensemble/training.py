@@ -67,7 +67,7 @@ def _vertical(
 
 
 def _empty(options: Options) -> Ensemble:
-    return Ensemble(options.target, (), (), options.vote, options.weights, options.split)
+    return Ensemble(options.target, (), (), options.vote, options.weights, options.split, options.bound)
 
 
 def _finished(options: Options, members: Sequence[Member], trained: Trained) -> Trained:
@@ -75,7 +75,9 @@ def _finished(options: Options, members: Sequence[Member], trained: Trained) -> 
     classes = check_classes(members)
     plain = [float(member.rows) if options.weights == "rows" else 1.0 for member in members]
     weighed = tuple(replace(m, weight=w) for m, w in zip(members, scaled(plain), strict=True))
-    trained.ensemble = Ensemble(options.target, classes, weighed, options.vote, options.weights, options.split)
+    trained.ensemble = Ensemble(
+        options.target, classes, weighed, options.vote, options.weights, options.split, options.bound
+    )
     return trained
 
 

@@ -38,7 +38,7 @@ def certainty(posterior: Array, classes: int) -> Array:
 
 
 def ballot(
-    posterior: Array, known: npt.NDArray[np.bool_], vote: str, weight: float, dynamic: bool
+    posterior: Array, known: npt.NDArray[np.bool_], vote: str, weight: float, dynamic: bool, bound: float = 0.0
 ) -> tuple[Array, Array]:
     """Return a member's vote on each record.
 
@@ -54,6 +54,9 @@ def ballot(
         The member's weight.
     dynamic : bool
         Whether each record is weighed by the member's certainty.
+    bound : float
+        Smallest probability that the member may give to a class that it knows, times the number of these classes: its
+        posterior is mixed with that much of the uniform distribution, so no member alone decides a record.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def ballot(
     rows, classes = posterior.shape
     if int(known.sum()) < 2 or weight <= 0.0:
         return np.zeros((rows, classes)), np.zeros((rows, classes))
-    beliefs = restrict(posterior, known)
+    beliefs = (1.0 - bound) * restrict(posterior, known) + bound * known[None, :] / int(known.sum())
     weights = np.full(rows, weight)
     if dynamic:
         weights = weights * certainty(beliefs, classes)
