@@ -42,12 +42,14 @@ from .smooth_edges import (
     local_add_remove,
     mean_edges,
     sides,
-    variance_edges,
     variance_of,
     variance_replace,
 )
+from .smooth_removals import hollow, variance_fall, variance_fall_of_a_row, variance_rise
 
 __all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation", "variance"]
+
+_EQUAL = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,30 @@ def _variance(ordered: Ordered, beta: float, neighbors: str) -> SmoothSensitivit
         weights = factor * np.exp(-beta * distances)
         value = max(float((weights * variance_replace(side, distances)).max()) for side in sides(ordered))
         return SmoothSensitivity(value, local, True)
+    return _variance_add_remove(ordered, beta)
+
+
+def _variance_add_remove(ordered: Ordered, beta: float) -> SmoothSensitivity:
+    """Return the largest of the local sensitivity, of rises and falls after k removals, and of a table that ran empty."""
+    n, largest = ordered.n, ordered.width**2 / 4.0
     local = local_add_remove(ordered, variance_of)
-    return _relaxed(ordered, beta, local, width**2 / 4.0, variance_edges)
+    empty = math.exp(-beta * (n + 1)) * largest
+    distances = _distances(largest, local, beta, n - 1)[1:]
+    if not distances.size:
+        return SmoothSensitivity(max(local, empty), local, True)
+    weights = np.exp(-beta * distances)
+    left = hollow(ordered, np.arange(1, min(n, distances.size + 2)))
+    fall, known = variance_fall(left), variance_fall_of_a_row(ordered, left)
+    rise = float((weights * variance_rise(ordered, distances)).max())
+    attained = max(local, empty, rise, _largest(weights, fall), _largest(weights, known[1:]))
+    value = max(attained, _largest(weights, fall[1:]))
+    return SmoothSensitivity(value, local, value <= attained * (1.0 + _EQUAL))
+
+
+def _largest(weights: Floats, changes: Floats) -> float:
+    """Return the largest product, over the distances that both have."""
+    both = min(weights.size, changes.size)
+    return float((weights[:both] * changes[:both]).max(initial=0.0))
 
 
 def standard_deviation(

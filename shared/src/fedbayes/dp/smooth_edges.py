@@ -57,6 +57,25 @@ class Ordered:
         second = self._squares[high] - self._squares[low]
         return self.rounded(second - first * first / np.maximum(1, high - low))
 
+    def part(self, first: Distances, last: Distances) -> tuple[Distances, Floats, Floats]:
+        """Number, mean and sum of squares about the mean of the values first to last - 1."""
+        return self._moments(last - first, self._offsets(first, last), self._squares[last] - self._squares[first])
+
+    def rest(self, first: Distances, last: Distances) -> tuple[Distances, Floats, Floats]:
+        """Number, mean and sum of squares about the mean of all values but first to last - 1."""
+        offsets = self._offsets(np.zeros_like(first), first) + self._offsets(last, np.full_like(last, self.n))
+        return self._moments(
+            self.n - (last - first), offsets, self._squares[-1] - (self._squares[last] - self._squares[first])
+        )
+
+    def _offsets(self, first: Distances, last: Distances) -> Floats:
+        """Sum of the differences from the mean of all."""
+        return np.asarray(self._sums[last] - self._sums[first] - (last - first) * self.mean)
+
+    def _moments(self, rows: Distances, offsets: Floats, squares: Floats) -> tuple[Distances, Floats, Floats]:
+        some = np.maximum(1, rows)
+        return rows, self.mean + offsets / some, self.rounded(squares - offsets * offsets / some)
+
     def rounded(self, spread: Floats) -> Floats:
         """Sums of squares, where what rounding alone can leave counts as 0 (the square root would magnify it)."""
         return np.where(spread > _ROUNDING * self.n * self.width**2, spread, 0.0)
