@@ -13,9 +13,10 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
-from v6_verticox.program import Program, Stage, masks, pack, reorder, scattered, unpack
+from v6_verticox.program import Program, Stage, joined, masks, pack, reorder, scattered, unpack
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
-from v6_verticox.shared_newton import FEATURE_BITS, Layout
+from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
+from v6_verticox.shared_newton import beside as beside_step
 
 
 @dataclass
@@ -40,7 +41,7 @@ class Rehearsal:
             self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int), self.expanded, self.trend
         )
         used, copies = len(self.holder.order), self.holder.copies
-        self.layout = Layout(used, sum(self.features), count, (used,), count - 1, rows * copies, self.expanded)
+        self.layout = Layout(used, sum(self.features), count, (used,), count - 1, rows * copies, self.expanded, count)
         self.rows = rows
         self.events = float(self.event.sum())
         self.names = [f"x{index}" for index in range(sum(self.features))]
@@ -50,7 +51,7 @@ class Rehearsal:
             Program(Party(i, count, self.keys[i], self.corrections if i == count - 1 else None), self.layout, {})
             for i in range(count)
         ]
-        self.source = self.accepted = "0.0/reciprocal"
+        self.source, self.accepted, self.beside = "0.0/reciprocal", {0: "0.0/reciprocal"}, {}
 
     def _deal(self, stages: list[Stage]) -> None:
         dealer = Dealer(self.keys)
@@ -69,12 +70,13 @@ class Rehearsal:
         self.rounds += 2
         return published
 
-    def _stage(self, stage: Stage, permuted: dict[str, Wide] | None = None) -> dict[str, np.ndarray]:
+    def _stage(self, stage: Stage | list[Stage], permuted: dict[str, Wide] | None = None) -> dict[str, np.ndarray]:
         outgoing = []
         for program in self.programs:
             places, inputs = self.holder.tau, self.layout.inputs
             spread = {name: scattered(array, places, inputs) for name, array in (permuted or {}).items()}
-            result = program.run(stage, spread)
+            stages = stage if isinstance(stage, list) else [stage]
+            result = joined([program.run(one, spread) for one in stages])
             outgoing.append(reorder(result, self.holder.tau) if permuted else result)
         self.rounds += 1
         for name in outgoing[0].opened:
@@ -136,47 +138,70 @@ class Rehearsal:
         self.views["parties"].append({"features": published})
         return published
 
-    def evaluate(self, step: int, coefficients: np.ndarray, plan: Any) -> Gradient:
-        stages = [Stage("relative_risk", step)]
+    def evaluate(self, step: int, coefficients: np.ndarray, plan: Any, beside: Any = ()) -> Gradient:
+        self._step, self._coefficients = step, coefficients
+        self.beside = {beside_step(step, place): point for place, point in enumerate(beside)}
+        plans = {step: list(plan), **{key: point.plan for key, point in self.beside.items()}}
+        self._version = max(len(own) for own in plans.values())
+        sources = {
+            key: self.accepted[self.beside[key].source if key in self.beside else max(self.accepted)] for key in plans
+        }
+        stages = [[Stage("relative_risk", key) for key in plans] + [Stage("line", step)] * bool(beside)]
         if len(self.layout.groups()) > 1:
-            stages.append(Stage("combine", step))
-        source = self.accepted
-        for version, pair in enumerate(plan, start=1):
-            stages.append(Stage("weigh" if version == 1 else "refine", step, version, source, pair))
-            source = f"{step}.{version}/reciprocal"
-        stages += [Stage("last", step, len(plan)), Stage("information", step, len(plan), rows=self.baseline_rows)]
-        self._deal(stages)
-        self._pending, self.source, self._version = stages[-1], source, len(plan)
-        blocks, offset = [], 0
+            stages.append([Stage("combine", key) for key in plans])
+        for version in range(1, self._version + 1):
+            stages.append([])
+            for key in plans:
+                pair = (*plans[key], *[(64, 32)] * self._version)[version - 1]
+                first = "weigh_slope" if key in self.beside else "weigh"
+                stages[-1].append(Stage(first if version == 1 else "refine", key, version, sources[key], pair))
+                sources[key] = f"{key}.{version}/reciprocal"
+        self.source = sources[step]
+        stages.append(self._last())
+        self._deal([*(one for part in stages for one in part), self._pending])
+        blocks, offset = {}, 0
         for index, block in enumerate(self.columns):
-            values = np.exp(block @ coefficients[offset : offset + block.shape[1]])[:, None]
-            values = np.tile(values, (self.holder.copies, 1))
-            if self.expanded and index == len(self.columns) - 1:
-                values = self.holder.weighted(values)
-            blocks.append((index, values, self.layout.factor_bits()))
+            for key in plans:
+                point = self.beside[key].coefficients if key in self.beside else coefficients
+                predictor = (block @ point[offset : offset + block.shape[1]])[:, None]
+                values = np.tile(np.exp(predictor), (self.holder.copies, 1))
+                if self.expanded and index == len(self.columns) - 1:
+                    values = self.holder.weighted(values)
+                blocks[f"{key}.0/factor{index}"] = (index, values, self.layout.factor_bits())
+                if key == step and beside:
+                    blocks[f"{step}.0/line{index}"] = (index, np.tile(predictor, (self.holder.copies, 1)), LINE_BITS)
             offset += block.shape[1]
-        published = self._permute([f"{step}.0/factor{i}" for i in range(len(blocks))], blocks)
-        self._coefficients = coefficients
-        revealed = self._stage(stages[0], published)
-        for stage in stages[1:-1]:
-            revealed = self._stage(stage)
+        revealed = self._stage(stages[0], self._permute(list(blocks), list(blocks.values())))
+        for part in stages[1:]:
+            revealed = self._stage(part)
         return self._gradient(revealed)
+
+    def _last(self) -> list[Stage]:
+        self._pending = Stage("information", self._step, self._version, rows=self.baseline_rows)
+        return [Stage("last", self._step, self._version), *(Stage("slope", key, self._version) for key in self.beside)]
 
     def _gradient(self, revealed: dict[str, np.ndarray]) -> Gradient:
         residual = self.events - revealed["residual"].item()
-        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual)
+        slopes = np.array([revealed[f"slope|{key}"].item() for key in self.beside])
+        residuals = np.array([self.events - revealed[f"residual|{key}"].item() for key in self.beside])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
 
     def refine(self, step: int) -> Gradient:
-        self._version += 1
-        stages = [Stage("refine", step, self._version, self.source, (64, 32)), Stage("last", step, self._version)]
-        self.source = f"{step}.{self._version}/reciprocal"
-        self._pending = Stage("information", step, self._version, rows=self.baseline_rows)
-        self._deal([*stages, self._pending])
-        self._stage(stages[0])
-        return self._gradient(self._stage(stages[1]))
+        before, self._version = self._version, self._version + 1
+        refined = [
+            Stage("refine", key, self._version, f"{key}.{before}/reciprocal", (64, 32)) for key in (step, *self.beside)
+        ]
+        self.source, last = f"{step}.{self._version}/reciprocal", self._last()
+        self.rounds += 1
+        self._deal([*refined, *last, self._pending])
+        self._stage(refined)
+        return self._gradient(self._stage(last))
+
+    def rounds_left(self) -> int:
+        return 1000
 
     def accept(self) -> None:
-        self.accepted = self.source
+        self.accepted[self._step] = self.source
 
     def information(self, step: int, final: bool) -> np.ndarray:
         revealed = self._stage(self._pending)

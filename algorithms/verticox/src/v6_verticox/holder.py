@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterable, Iterator, MutableMapping
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from fedbayes.randomness import secret_bytes
 from .messages import Broadcast, Plan, Sealed, StageInfo
 from .program import Outgoing, Program, Stage, masks, pack, unpack
 from .roles import OutcomeHolder, delta
-from .shared_newton import Layout
+from .shared_newton import Layout, line_names
 
 PURPOSE = "verticox"
 
@@ -31,6 +31,7 @@ def layout(plan: Plan) -> Layout:
         owner=len(plan.holders) - 1,
         inputs=plan.records * plan.copies,
         weighted=plan.expanded,
+        lines=sum(1 for width in plan.widths if width),
     )
 
 
@@ -48,6 +49,16 @@ def input_names(plan: Plan, step: int) -> list[tuple[str, int, int]]:
     if plan.expanded and not plan.widths[-1]:
         entering.append(len(plan.holders) - 1)  # the outcome holder's weights are a factor of their own
     return [(f"{step}.0/factor{place}", index, 1) for place, index in enumerate(entering)]
+
+
+def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[tuple[str, int, int]]:
+    """Return every private input of a step and of the points beside it; with these, the linear predictors too."""
+    others = list(beside)
+    entries = [entry for one in (step, *others) for entry in input_names(plan, one)]
+    if others:
+        holding = [index for index, width in enumerate(plan.widths) if width]
+        entries += [(name, index, 1) for name, index in zip(line_names(layout(plan), step), holding, strict=True)]
+    return entries
 
 
 class KeptWires(MutableMapping[str, Wire]):
@@ -227,8 +238,8 @@ def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray], dict[str,
     return words, {name: shares[name].frac_bits for name in words}
 
 
-def dealt(station: Station, plan: Plan, step: int, stages: list[StageInfo], inputs: bool) -> bytes:
-    """Return the dealer's corrections for some stages (and for a step's inputs), sealed for the outcome holder.
+def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stages: list[StageInfo]) -> bytes:
+    """Return the dealer's corrections for some stages and inputs, sealed for the outcome holder.
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
     """
@@ -240,15 +251,15 @@ def dealt(station: Station, plan: Plan, step: int, stages: list[StageInfo], inpu
     dealer = Dealer(keys)
     corrections = dict(masks(Program(dealer, layout(plan), {}), [stage_of(info) for info in stages]))
     if inputs:
-        corrections.update(_deltas(dealer, keys, plan, step))
+        corrections.update(_deltas(dealer, keys, plan, inputs))
     return station.channel.seal(plan.holders[-1], pack(corrections), "corrections")
 
 
-def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, step: int) -> dict[str, Wide]:
-    entries, inputs = input_names(plan, step), plan.records * plan.copies
-    own = [expand_wide(keys[index], f"input/{name}", (inputs, width)) for name, index, width in entries]
-    if step == 0:
-        target = dealer.random("features", (inputs, sum(plan.widths)))
+def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:
+    rows = plan.records * plan.copies
+    own = [expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries]
+    if entries[0][0].startswith("features"):
+        target = dealer.random("features", (rows, sum(plan.widths)))
         return {"features": delta(keys[-1], Wide.concatenate(own), target)}
     return {
         f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape))

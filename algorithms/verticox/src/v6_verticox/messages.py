@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
 STAGES = ("features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
+SLOPE_STAGES = ("line", "weigh_slope", "slope")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class StageInfo(Message):
 
     def __post_init__(self) -> None:
         """Check the stage."""
-        if self.kind not in STAGES or not 0 <= self.step < 1000 or not 0 <= self.version < 1000:
+        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 1000 or not 0 <= self.version < 1000:
             raise ValueError("a stage is malformed")
         if not 0 <= self.first < 1024 or not 0 <= self.second < 1024:
             raise ValueError("coefficients of a refinement are out of range")
@@ -152,13 +153,17 @@ class StageInfo(Message):
 
 @dataclass(frozen=True, slots=True)
 class EnterRequest(Message):
-    """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages."""
+    """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages.
+
+    `beside`: further points by their step, with this station's coefficients there.
+    """
 
     plan: Plan
     step: int
     coefficients: list[float]
     stages: list[StageInfo]
     inputs: bool
+    beside: dict[int, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +181,7 @@ class PermuteRequest(Message):
     step: int
     inputs: dict[int, bytes]
     corrections: bytes
+    beside: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,10 +213,10 @@ class PermuteReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class StageRequest(Message):
-    """The others' openings of the previous stage, and the stage to compute."""
+    """The others' openings of the previous stage, and the stages to compute (the main one first, others beside it)."""
 
     plan: Plan
-    stage: StageInfo
+    stages: list[StageInfo]
     previous: str
     openings: dict[int, Sealed]
     permuted: Sealed | None

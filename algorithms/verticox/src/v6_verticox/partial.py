@@ -12,7 +12,7 @@ from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
 
 from .columns import design, survival
-from .holder import PURPOSE, KeptWires, ShareHolder, dealt, input_names, layout, revealed_words, stage_of
+from .holder import PURPOSE, KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
 from .messages import (
     EnterReply,
     EnterRequest,
@@ -28,10 +28,10 @@ from .messages import (
     StageRequest,
 )
 from .outcome import describe
-from .program import Program, pack, reorder, scattered
+from .program import Program, joined, pack, reorder, scattered
 from .proportional import trend
 from .roles import as_places, masked_input
-from .shared_newton import FEATURE_BITS, STARTS
+from .shared_newton import FEATURE_BITS, LINE_BITS, STARTS
 
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
@@ -108,23 +108,40 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     """
     plan = request.plan
     if station.organization == plan.helper:
-        return EnterReply(dealt(station, plan, request.step, request.stages, request.inputs))
+        inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
+        return EnterReply(dealt(station, plan, inputs, request.stages))
     holder = ShareHolder(station, plan)
-    kept = station.kept("design")["values"]
-    found = [(name, width) for name, index, width in input_names(plan, request.step) if index == holder.index]
-    if len(found) != 1 or kept.shape != (plan.records, plan.widths[holder.index]):
-        raise MessageError("this station has other columns than the plan says; start the job again")
-    name = found[0][0]
-    bits = FEATURE_BITS if request.step == 0 else layout(plan).factor_bits()
-    real = np.tile(kept if request.step == 0 else _relative_risk(station, request.coefficients), (plan.copies, 1))
-    if plan.expanded and holder.owns_outcome and request.step:
-        real = holder.sorter().weighted(real)
-    values = Wide.encode(real, bits)
-    sent = {name: masked_input(holder.key, name, values)}
-    holder.once(f"input|{name}", sent)
+    sent: dict[str, Wide] = {}
+    for name, index, _ in inputs_of(plan, request.step, request.beside):
+        if index == holder.index:
+            step = int(name.split(".")[0]) if request.step else 0
+            coefficients = request.beside.get(step, request.coefficients)
+            sent[name] = _input(holder, name, coefficients)
+    if not sent:
+        raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
         return EnterReply(b"")
     return EnterReply(station.channel.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
+
+
+def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
+    """Return this station's masked input of that name; keep it."""
+    station, plan = holder.station, holder.plan
+    kept, kind = station.kept("design")["values"], name.rsplit("/", 1)[-1]
+    if kept.shape != (plan.records, plan.widths[holder.index]):
+        raise MessageError("this station has other columns than the plan says; start the job again")
+    if name.startswith("features"):
+        real, bits = kept, FEATURE_BITS
+    elif kind.startswith("line"):
+        real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
+    else:
+        real, bits = _relative_risk(station, coefficients), layout(plan).factor_bits()
+    real = np.tile(real, (plan.copies, 1))
+    if plan.expanded and holder.owns_outcome and kind.startswith("factor"):
+        real = holder.sorter().weighted(real)
+    sent = masked_input(holder.key, name, Wide.encode(real, bits))
+    holder.once(f"input|{name}", {name: sent})
+    return sent
 
 
 def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
@@ -153,11 +170,13 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     sorter = holder.sorter()
     engine = holder.engine(step, request.corrections)
     received: dict[str, Wide] = {}
-    for name, index, _ in input_names(plan, step):
+    entries = inputs_of(plan, step, request.beside)
+    for index in dict.fromkeys(index for _, index, _ in entries):
         sender = plan.holders[index]
         if sender not in request.inputs:
             raise MessageError("the input of a station is missing; start the job again")
-        received[name] = _own_or_unsealed(holder, sender, request.inputs[sender], step)[name]
+        names = [name for name, place, _ in entries if place == index]
+        received.update(_own_or_unsealed(holder, sender, request.inputs[sender], step, names))
     if step == 0:
         joined = Wide.concatenate(list(received.values()))
         published = {"features": sorter.permuted(joined, engine.correction("features"))}
@@ -173,10 +192,12 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
-def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int) -> dict[str, Wide]:
+def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int, names: list[str]) -> dict[str, Wide]:
     if sender != holder.station.organization:
-        return holder.unseal(sender, sealed, f"input|{step}")
-    names = [name for name, index, _ in input_names(holder.plan, step) if index == holder.index]
+        received = holder.unseal(sender, sealed, f"input|{step}")
+        if sorted(received) != sorted(names):
+            raise MessageError("a station entered something else than was asked for; the job stops")
+        return received
     return {name: Wide.from_words(holder.station.kept(f"input|{name}")["0"]) for name in names}
 
 
@@ -184,11 +205,12 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     """Compute one stage of the private Newton step on shares.
 
     **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
-    information matrix, a scalar residual and (at the end) the baseline hazard at a few times and the score of interactions with
+    information matrix, scalar residuals, slopes along the line from zero and (at the end) the baseline hazard at a few times and the score of interactions with
     time: uniform but for their sum.
     """
     holder = ShareHolder(station, request.plan)
-    stage = stage_of(request.stage)
+    stages = [stage_of(info) for info in request.stages]
+    stage = stages[0]
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
@@ -198,12 +220,12 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         tau = _tau(holder, published)
         if stage.kind == "features":
             program.enter({name: published.pop(name) for name in STARTS if name in published})
-        inputs = program.layout.inputs
-        outgoing = reorder(program.run(stage, {n: scattered(a, tau, inputs) for n, a in published.items()}), tau)
+        full = {name: scattered(array, tau, program.layout.inputs) for name, array in published.items()}
+        outgoing = reorder(joined([program.run(one, full) for one in stages]), tau)
     else:
         if stage.kind == "weigh_start" and stage.step:
             program.enter(_published(holder, stage.step, request.permuted))
-        outgoing = program.run(stage)
+        outgoing = joined([program.run(one) for one in stages])
     words, frac_bits = revealed_words(outgoing)
     label = f"{stage.kind}|{stage.label}"
     return StageReply(holder.open(program, label, outgoing), words, frac_bits)

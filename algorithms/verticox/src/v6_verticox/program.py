@@ -17,7 +17,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
+from .shared_newton import FEATURE_BITS, LINE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Stage:
     Parameters
     ----------
     kind : str
-        "features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last" or "information".
+        "features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information"; or "line",
+        "weigh_slope" and "slope" where slopes along the line from zero are wanted.
     step, version : int
         Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
     source : str
@@ -126,6 +127,9 @@ class Program:
             "refine": self._refine,
             "last": self._last,
             "information": self._information,
+            "line": self._line,
+            "weigh_slope": self._weigh_slope,
+            "slope": self._slope,
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
@@ -164,6 +168,22 @@ class Program:
             }
         )
 
+    def _line(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        shape, total = (self.layout.inputs, 1), None
+        for name in formulas.line_names(self.layout, stage.step):
+            own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
+            total = own if total is None else total + own
+        assert total is not None
+        return Outgoing({f"{stage.step}.0/line": total})
+
+    def _weigh_slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        weighted = formulas.weighted_line(self.engine, stage.step, self.get)
+        return Outgoing({f"{stage.step}.0/s": weighted, **self._refine(stage, permuted).opened})
+
+    def _slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, self.get)
+        return Outgoing({}, {f"slope|{stage.step}": slope, f"residual|{stage.step}": residual})
+
     def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         previous = self.get(stage.source)
         share = formulas.refined(
@@ -186,6 +206,12 @@ class Program:
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
             revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
         return Outgoing({}, revealed)
+
+
+def joined(parts: list[Outgoing]) -> Outgoing:
+    """Return what several stages of one round send, in one."""
+    opened = {name: share for part in parts for name, share in part.opened.items()}
+    return Outgoing(opened, {name: share for part in parts for name, share in part.revealed.items()})
 
 
 def scattered(array: Wide, places: npt.NDArray[np.intp], inputs: int) -> Wide:

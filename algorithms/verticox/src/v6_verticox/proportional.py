@@ -22,7 +22,7 @@ from .survival import kaplan_meier
 
 Vector = npt.NDArray[np.float64]
 TRANSFORMS = ("rank", "km", "identity", "log")
-UNSEEN = "this solver opens no sum of residuals weighted by time; fit with solver='private_newton', or by strata where in doubt"
+UNSEEN = "this solver opens no sum of residuals weighted by time; fit with solver='private_newton' or 'bfgs', or by strata where in doubt"
 TOO_FEW = "no stratum has as many events as the outcome holder's node demands; nothing was opened for the check"
 
 

@@ -54,7 +54,7 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
     plan = request.plan
     if station.organization == plan.helper:
-        corrections = dealt(station, plan, request.step, request.stages, False)
+        corrections = dealt(station, plan, [], request.stages)
         return PredictReply(b"", b"", b"", _dealt(station, plan, request.step), corrections)
     holder = ShareHolder(station, plan)
     if holder.owns_outcome or station.aggregator == plan.holders[-1]:

@@ -29,6 +29,8 @@ RECIPROCAL_BITS = 34
 FACTOR_BITS = {1: 40, 2: 36, 3: 28}
 MOST_FACTORS = 3
 COEFFICIENT_BITS = 5
+LINE_BITS = 34
+BESIDE = 10
 START = "0.0/reciprocal"
 WEIGHT = "0.0/w"
 TREND = "trend"
@@ -55,6 +57,8 @@ class Layout:
         Rows of each stratum, in the secret order.
     owner : int
         Position of the outcome holder among the share holders (the last one).
+    lines : int
+        Parties that hold features (with Efron's ties the outcome holder has a factor without any).
     inputs : int
         Rows that every party enters: records times copies; `rows` of them are used.
     weighted : bool
@@ -68,6 +72,7 @@ class Layout:
     owner: int
     inputs: int
     weighted: bool
+    lines: int = 0
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
@@ -111,6 +116,8 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
         "x": ((rows, features), FEATURE_BITS, 0),
         "w": ((rows, 1), RISK_BITS, product_bits - RISK_BITS),
         "y": ((rows, features), FEATURE_BITS, RISK_BITS),
+        "line": ((rows, 1), LINE_BITS, 0),
+        "s": ((rows, 1), LINE_BITS, RISK_BITS),
         "reciprocal": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
         "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
@@ -179,6 +186,35 @@ def last_level(engine: Engine, layout: Layout, step: int, label: str, reciprocal
         gradient,
         residual,
     )
+
+
+def line_names(layout: Layout, step: int) -> list[str]:
+    """Return the names of the parties' linear predictors, which are added."""
+    return [f"{step}.0/line{place}" for place in range(layout.lines)]
+
+
+def beside(step: int, place: int) -> int:
+    """Return the step number of a point beside a step."""
+    return (step + 1) * BESIDE + place
+
+
+def beside_of(step: int) -> int:
+    """Return the step that a point is beside of."""
+    return step // BESIDE - 1
+
+
+def weighted_line(engine: Engine, step: int, get: Get) -> Share:
+    """Return w s, (rows, 1): s the linear predictor of the step that this point is beside of."""
+    return engine.product(f"{step}/weighted line", [get(f"{step}.0/w"), get(f"{beside_of(step)}.0/line")])
+
+
+def slope(engine: Engine, layout: Layout, step: int, label: str, get: Get) -> tuple[Share, Share]:
+    """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
+    events = get(f"{label}/reciprocal").columns([2])
+    explained = engine.inner(f"{label}/explained slope", events.apply(layout.prefix), get(f"{step}.0/s"))
+    observed = engine.inner(f"{label}/observed slope", get("d"), get(f"{beside_of(step)}.0/line"))
+    residual = engine.inner(f"{label}/residual", events, get(f"{step}.0/w").apply(layout.suffix))
+    return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, residual
 
 
 def information(engine: Engine, label: str, get: Get) -> Share:

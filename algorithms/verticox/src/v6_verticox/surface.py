@@ -23,9 +23,10 @@ from .messages import (
     StageReply,
     StageRequest,
 )
-from .newton import NEWTON, Gradient
+from .newton import NEWTON, Beside, Gradient
 from .setup import Prepared
 from .shared_newton import START
+from .shared_newton import beside as beside_step
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3
@@ -43,8 +44,8 @@ class FederatedSurface:
 
     Notes
     -----
-    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual, and at the last step the baseline hazard and
-    the score of the features' interactions with time.
+    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual; at the last step the baseline hazard and
+    the score of the features' interactions with time; where asked for, slopes at points beside a step, and a residual each.
     """
 
     def __init__(self, federation: Federation, prepared: Prepared, max_rounds: int) -> None:
@@ -55,7 +56,8 @@ class FederatedSurface:
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
         self._layout = layout(prepared.plan)
-        self._source, self._accepted, self._version = START, START, 0
+        self._source, self._version, self._step = START, 0, 0
+        self._accepted, self._beside = {0: START}, dict[int, Beside]()
         self._coefficients: Vector = np.zeros(len(prepared.names))
         self._openings: dict[int, Broadcast] = {}
         self._previous = ""
@@ -66,58 +68,85 @@ class FederatedSurface:
         if self.plan.expanded:
             stages.insert(1, _info("weigh_start", 0))
         permuted = self._enter(0, stages)
-        self._stage(stages[0], permuted)
+        self._stage([stages[0]], permuted)
         for stage in stages[1:-1]:
-            revealed = self._stage(stage)
+            revealed = self._stage([stage])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
     def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [_info("features", 0), _info("observed", 0)]
-        self._stage(stages[0], self._enter(0, stages))
-        return np.asarray(self._stage(stages[1])["observed"].ravel())
+        self._stage([stages[0]], self._enter(0, stages))
+        return np.asarray(self._stage([stages[1]])["observed"].ravel())
 
-    def evaluate(self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]]) -> Gradient:
-        """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals."""
-        stages = [_info("relative_risk", step)]
+    def evaluate(
+        self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]], beside: Sequence[Beside] = ()
+    ) -> Gradient:
+        """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
+        self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
+        self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
+        self._version = max([len(plan), *(len(point.plan) for point in beside)])
+        sources = {step: self._source, **{key: self._accepted[point.source] for key, point in self._beside.items()}}
+        plans = {step: list(plan), **{key: point.plan for key, point in self._beside.items()}}
+        rounds = [self._all("relative_risk")]
+        if beside:
+            rounds[0].append(_info("line", step))
         if len(self._layout.groups()) > 1:
-            stages.append(_info("combine", step))
-        self._source = self._accepted
-        for version, pair in enumerate(plan, start=1):
-            stages.append(_info("weigh" if version == 1 else "refine", step, version, self._source, pair))
-            self._source = f"{step}.{version}/reciprocal"
-        self._version, self._coefficients = len(plan), coefficients
-        stages += [_info("last", step, self._version), _info("information", step, self._version, rows=self.edge_rows)]
-        self._check_rounds(len(stages) + 2)
-        permuted = self._enter(step, stages)
-        revealed = self._stage(stages[0], permuted)
-        for stage in stages[1:-1]:
-            revealed = self._stage(stage)
+            rounds.append(self._all("combine"))
+        for version in range(1, self._version + 1):
+            kind = "weigh" if version == 1 else "refine"
+            rounds.append([])
+            for key, source in sources.items():
+                pair = plans[key][version - 1] if version <= len(plans[key]) else NEWTON
+                named = "weigh_slope" if version == 1 and key != step else kind
+                rounds[-1].append(_info(named, key, version, source, pair))
+                sources[key] = f"{key}.{version}/reciprocal"
+        self._source = sources[step]
+        rounds.append(self._last())
+        self._check_rounds(len(rounds) + 3)
+        permuted = self._enter(step, [*(info for part in rounds for info in part), self._final()])
+        revealed = self._stage(rounds[0], permuted)
+        for stages in rounds[1:]:
+            revealed = self._stage(stages)
         return self._gradient(revealed)
 
     def refine(self, step: int) -> Gradient:
         """Refine the reciprocals once more: three rounds, one of the dealer alone."""
         self._check_rounds(4)
         self._version += 1
-        stages = [
-            _info("refine", step, self._version, self._source, NEWTON),
-            _info("last", step, self._version),
-            _info("information", step, self._version, rows=self.edge_rows),
+        before = self._version - 1
+        refined = [
+            _info("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self._beside)
         ]
-        self._source = f"{step}.{self._version}/reciprocal"
-        request = EnterRequest(self.plan, step, [], stages, False)
+        self._source, last = f"{step}.{self._version}/reciprocal", self._last()
+        request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        self._stage(stages[0], corrections=corrections[self.plan.helper].sealed)
-        return self._gradient(self._stage(stages[1]))
+        self._stage(refined, corrections=corrections[self.plan.helper].sealed)
+        return self._gradient(self._stage(last))
+
+    def _all(self, kind: str) -> list[StageInfo]:
+        """Return one stage of the step and of the points beside it."""
+        return [_info(kind, key) for key in (self._step, *self._beside)]
+
+    def _last(self) -> list[StageInfo]:
+        slopes = [_info("slope", key, self._version) for key in self._beside]
+        return [_info("last", self._step, self._version), *slopes]
+
+    def _final(self) -> StageInfo:
+        return _info("information", self._step, self._version, rows=self.edge_rows)
+
+    def rounds_left(self) -> int:
+        """Return how many rounds may still be taken before the last ones."""
+        return self.max_rounds - self.federation.rounds - SPARE_ROUNDS
 
     def accept(self) -> None:
         """Start the next reciprocals from the last ones."""
-        self._accepted = self._source
+        self._accepted[self._step] = self._source
 
     def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
-        revealed = self._stage(_info("information", step, self._version, rows=rows))
+        revealed = self._stage([_info("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
             self.hazard, self.trend = revealed["baseline"].ravel(), revealed["trend"].ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
@@ -143,13 +172,15 @@ class FederatedSurface:
         """
         weigh, last, _ = self.seen_stages(step)
         self._version = 0
-        self._stage(weigh, published, corrections)
-        self._stage(last)
+        self._stage([weigh], published, corrections)
+        self._stage([last])
         return self.information(step, final)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
         residual = self.events - float(revealed["residual"].ravel()[0])
-        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual)
+        slopes = np.array([revealed[f"slope|{key}"].item() for key in self._beside])
+        residuals = np.array([self.events - revealed[f"residual|{key}"].item() for key in self._beside])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
 
     def _check_rounds(self, needed: int) -> None:
         if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
@@ -158,27 +189,30 @@ class FederatedSurface:
     def _enter(self, step: int, stages: list[StageInfo]) -> Broadcast:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone."""
         plan, start = self.plan, 0
-        requests: dict[int, EnterRequest] = {plan.helper: EnterRequest(plan, step, [], stages, True)}
+        dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
+        requests: dict[int, EnterRequest] = {plan.helper: dealt}
         for member, width in zip(plan.holders, plan.widths, strict=True):
-            own = [float(value) for value in self._coefficients[start : start + width]]
+            own = slice(start, start + width)
             start += width
             if width or (step and plan.expanded and member == plan.holders[-1]):
-                requests[member] = EnterRequest(plan, step, own if step else [], [], True)
+                beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
+                here = _floats(self._coefficients[own]) if step else []
+                requests[member] = EnterRequest(plan, step, here, [], True, beside)
         entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
-        request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed)
+        request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed, list(self._beside))
         owner = plan.holders[-1]
         return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
 
     def _stage(
-        self, stage: StageInfo, permuted: Broadcast | None = None, corrections: bytes = b""
+        self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: bytes = b""
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan = self.plan
         requests = {
             member: StageRequest(
                 plan,
-                stage,
+                stages,
                 self._previous,
                 {peer: opening.to(member) for peer, opening in self._openings.items() if peer != member},
                 permuted.to(member) if permuted is not None and member != plan.holders[-1] else None,
@@ -188,7 +222,7 @@ class FederatedSurface:
         }
         replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
         self._openings = {m: reply.openings for m, reply in replies.items() if reply.openings is not None}
-        self._previous = f"{stage.kind}|{stage.step}.{stage.version}" if self._openings else ""
+        self._previous = f"{stages[0].kind}|{stages[0].step}.{stages[0].version}" if self._openings else ""
         return _added(list(replies.values()))
 
 
@@ -201,6 +235,10 @@ def _info(
     rows: Sequence[int] = (),
 ) -> StageInfo:
     return StageInfo(kind, step, version, source, pair[0], pair[1], list(rows))
+
+
+def _floats(values: Vector) -> list[float]:
+    return [float(value) for value in values]
 
 
 def _added(replies: list[StageReply]) -> dict[str, Vector]:
