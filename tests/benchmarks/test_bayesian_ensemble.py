@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,8 @@ def test_faster_than_vertibayes_in_no_more_rounds(paper_data, paper_folder, tmp_
         given = {"target": "class", "id_column": "id", "features": features}
         asked = {"columns": ["class", *features], "id_column": "id", "label": "class", "missing": "em_on_counts"}
         with EmbeddedFederation(parties=written(frame, parts, folder), helpers=["helper"]) as federation:
-            ours, mine = fastest(lambda: federation.run("bayesian_ensemble", "fit", given))
-            theirs, other = fastest(lambda: federation.run("vertibayes", "fit", asked))
+            ours, mine = fastest(partial(federation.run, "bayesian_ensemble", "fit", given))
+            theirs, other = fastest(partial(federation.run, "vertibayes", "fit", asked))
         rounds = ours["federation"]["rounds"], theirs["federation"]["rounds"]
         megabytes = ours["federation"]["bytes"] / 1e6, theirs["federation"]["bytes"] / 1e6
         taken[name] = (mine, other)

@@ -135,7 +135,7 @@ def test_a_target_of_one_class_or_at_some_stations_only_is_refused(table, kit, t
     lacking = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns="ill")]
     with (
         EmbeddedFederation(parties=kit.written(lacking, tmp_path / "b"), policies=kit.limits) as federation,
-        pytest.raises(DataProblem, match="station2.*ill"),
+        pytest.raises(DataProblem, match=r"station2.*ill"),
     ):
         federation.run(NAME, "fit", shared)
 
