@@ -6,6 +6,13 @@ Every party keeps beta_k and reports its predictor x_k beta_k; the aggregator ke
     z       = argmin  sum_t d_t log sum_{R_t} exp(K z) + K rho / 2 |z - mean predictor - gamma / rho|^2
     gamma   = gamma + rho (mean predictor - z),   z_k = z + x_k beta_k - mean predictor
 
+That is the standard update of the multiplier, the same for all parties. The published program has another one,
+
+    gamma_k = gamma + rho (mean predictor - z_k),   z_k = z + x_k beta_k + gamma_k / rho - mean(x_k beta_k + gamma_k / rho),
+
+so that the parties' multipliers differ; their mean, and where the iteration ends, are the same. `Consensus` has both, each written as what the
+party knows of its own predictors plus one vector that is the same for all parties.
+
 The Hessian of the z-step is diagonal minus W C' Q C W, with C the suffix sums, W and Q diagonal: its system is banded in the
 suffix and prefix sums, so a Newton step costs O(records) instead of the cube.
 
@@ -100,6 +107,63 @@ def _solved(diagonal: Vector, weight: Vector, kernel: Vector, right: Vector) -> 
     return np.asarray((right + weight * prefix) / diagonal)
 
 
+@dataclass(slots=True)
+class Consensus:
+    """State of the aggregator: auxiliary variable, multiplier, and what all parties get.
+
+    Parameters
+    ----------
+    update : str
+        "standard" or "published" update of the multiplier.
+    parties : int
+    rho : float
+    z, gamma, memory, sent : ndarray of float, (records,)
+        `memory`: the mean predictors of earlier iterations with alternating signs ("published" only).
+    """
+
+    update: str
+    parties: int
+    rho: float
+    z: Vector
+    gamma: Vector
+    memory: Vector
+    sent: Vector
+
+    @classmethod
+    def start(cls, update: str, parties: int, rho: float, records: int) -> Consensus:
+        """Return the state before the first iteration."""
+        return cls(update, parties, rho, *(np.zeros(records) for _ in range(4)))
+
+    def advance(self, risk: RiskSets, mean: Vector) -> tuple[float, float]:
+        """Take the mean predictor of this iteration; return the norms of the primal and the dual residual."""
+        before, rho = self.z, self.rho
+        self.z = auxiliary(risk, mean + self.gamma / rho, self.z, self.parties, rho)
+        self.gamma = self.gamma + rho * (mean - self.z)
+        if self.update == "published":
+            self.sent = rho * (self.z - 2.0 * mean) - self.gamma + 2.0 * self.memory
+            self.memory = rho * mean - self.memory
+        else:
+            self.sent = rho * (self.z - mean) - self.gamma
+        return float(np.linalg.norm(mean - self.z)), float(rho * np.linalg.norm(self.z - before))
+
+
+def target(update: str, rho: float, sent: Vector, predictor: Vector, memory: Vector) -> tuple[Vector, Vector]:
+    """Return a party's rho z_k - gamma_k, and its memory for the next iteration.
+
+    Parameters
+    ----------
+    update : str
+        As in `Consensus`.
+    rho : float
+        Step parameter.
+    sent, predictor, memory : ndarray of float, (records,)
+        From the aggregator; the party's own last predictor; those before it with alternating signs.
+    """
+    if update == "published":
+        return sent + 2.0 * (rho * predictor + memory), -rho * predictor - memory
+    return sent + rho * predictor, memory
+
+
 def coefficients_step(columns: Vector, target: Vector, observed: Vector, rho: float) -> Vector:
     """Return a party's coefficients: rho X'X beta = X' target + u; `target` = rho z_k - gamma."""
     return np.asarray(np.linalg.solve(rho * columns.T @ columns, columns.T @ target + observed))
@@ -112,6 +176,7 @@ def fit(
     iterations: int = 500,
     tolerance: float = 0.0,
     views: Views | None = None,
+    update: str = "standard",
 ) -> AdmmFit:
     """Run the published protocol with all parties in one process.
 
@@ -129,28 +194,27 @@ def fit(
         Stop when both residual norms are at most this.
     views : Views, optional
         Filled with what the aggregator sees.
+    update : str
+        "standard" or "published" update of the multiplier.
     """
     parties, records = len(blocks), len(risk.order)
     event = np.empty(records)
     event[risk.order] = risk.event
     observed = [block.T @ event for block in blocks]
     beta = [np.zeros(block.shape[1]) for block in blocks]
-    predictors = [np.zeros(records) for _ in blocks]
-    z, gamma = np.zeros(records), np.zeros(records)
+    predictors, memories = [np.zeros(records) for _ in blocks], [np.zeros(records) for _ in blocks]
+    state = Consensus.start(update, parties, rho, records)
     primal = dual = np.inf
     done = 0
     for done in range(1, iterations + 1):  # noqa: B007
-        mean = np.mean(predictors, axis=0)
-        targets = [rho * (z + own - mean) - gamma for own in predictors]
-        beta = [coefficients_step(b, t, u, rho) for b, t, u in zip(blocks, targets, observed, strict=True)]
+        both = [target(update, rho, state.sent, own, m) for own, m in zip(predictors, memories, strict=True)]
+        memories = [memory for _, memory in both]
+        beta = [coefficients_step(b, t, u, rho) for b, (t, _), u in zip(blocks, both, observed, strict=True)]
         predictors = [block @ own for block, own in zip(blocks, beta, strict=True)]
         if views is not None:
             views.predictors.append(predictors)
             views.coefficients.append(beta)
-        mean, before = np.mean(predictors, axis=0), z
-        z = auxiliary(risk, mean + gamma / rho, z, parties, rho)
-        gamma = gamma + rho * (mean - z)
-        primal, dual = float(np.linalg.norm(mean - z)), float(rho * np.linalg.norm(z - before))
+        primal, dual = state.advance(risk, np.mean(predictors, axis=0))
         if max(primal, dual) <= tolerance:
             break
     return AdmmFit(beta, primal, dual, done)

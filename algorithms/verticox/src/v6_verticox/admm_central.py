@@ -55,15 +55,15 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
         step += 1
         if federation.rounds + LAST_ROUNDS > options.max_rounds:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
-        requests = {m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False) for m in asked}
+        requests = {m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update) for m in asked}
         replies = federation.round("partial_admm", requests, asked, AdmmReply)
         sealed = {member: reply.predictor for member, reply in replies.items()}
-        request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed)
+        request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed, options.gamma_update)
         state = federation.round("partial_auxiliary", request, [owner], AuxiliaryReply)[owner]
         broadcast = state.broadcast
         if max(state.primal, state.dual) <= options.tolerance:
             break
-    report = AdmmRequest(plan, step, rho, [], b"", True)
+    report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update)
     found = federation.round("partial_admm", report, asked, AdmmReply)
     own = {**{member: reply.coefficients for member, reply in found.items()}, owner: state.coefficients}
     beta = np.array([value for member in plan.holders for value in own.get(member, [])])

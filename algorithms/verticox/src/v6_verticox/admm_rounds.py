@@ -13,7 +13,7 @@ import numpy.typing as npt
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 
-from .admm import auxiliary, coefficients_step
+from .admm import Consensus, coefficients_step, target
 from .holder import ShareHolder
 from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest, Plan
 from .model import RiskSets, evaluate_predictor
@@ -33,18 +33,20 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
         owner = request.plan.holders[-1]
         plain = station.channel.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
         multiplier = np.frombuffer(plain, dtype="<f8")
-    predictor = _own_step(station, request.step, request.rho, np.array(request.observed), multiplier)
+    predictor = _own_step(station, request, multiplier)
     return AdmmReply(masked_predictor(holder, request.step, predictor), [])
 
 
-def _own_step(station: Station, step: int, rho: float, observed: Vector, multiplier: Vector) -> Vector:
+def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
     """Return the own predictor after the coefficients' step; keep both."""
-    columns = station.kept("design")["values"]
+    columns, step, rho = station.kept("design")["values"], request.step, request.rho
     if not columns.shape[1]:
         return np.zeros(len(columns))
-    before = station.kept(f"admm|{step - 1}")["predictor"] if step > 1 else np.zeros(len(columns))
-    beta = coefficients_step(columns, rho * before + multiplier, observed, rho)
-    station.keep(f"admm|{step}", predictor=columns @ beta, coefficients=beta)
+    zero = np.zeros(len(columns))
+    before = station.kept(f"admm|{step - 1}") if step > 1 else {"predictor": zero, "memory": zero}
+    wanted, memory = target(request.update, rho, sent, before["predictor"], before["memory"])
+    beta = coefficients_step(columns, wanted, np.array(request.observed), rho)
+    station.keep(f"admm|{step}", predictor=columns @ beta, coefficients=beta, memory=memory)
     return np.asarray(columns @ beta)
 
 
@@ -55,26 +57,22 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     holder = ShareHolder(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder updates the auxiliary variable")
-    kept = station.kept(f"auxiliary|{step - 1}") if step > 1 else {}
-    zero = np.zeros(plan.records)
-    z, gamma, sent = kept.get("z", zero), kept.get("gamma", zero), kept.get("sent", zero)
-    own = _own_step(station, step, rho, np.array(request.observed), sent)
-    total = total_predictor(holder, step, request.predictors) + own
     parties = _parties(plan)
+    state = Consensus.start(request.update, parties, rho, plan.records)
+    if step > 1:
+        state = Consensus(request.update, parties, rho, **station.kept(f"auxiliary|{step - 1}"))
+    total = total_predictor(holder, step, request.predictors) + _own_step(station, request, state.sent)
     outcome = station.kept("outcome")
     risk = RiskSets.of(outcome["time"], outcome["event"])
-    mean, before = total / parties, z
-    z = auxiliary(risk, mean + gamma / rho, z, parties, rho)
-    gamma = gamma + rho * (mean - z)
-    sent = rho * (z - mean) - gamma
-    station.keep(f"auxiliary|{step}", z=z, gamma=gamma, sent=sent)
-    payload = sent.astype("<f8").tobytes()
+    primal, dual = state.advance(risk, total / parties)
+    station.keep(f"auxiliary|{step}", z=state.z, gamma=state.gamma, memory=state.memory, sent=state.sent)
+    payload = state.sent.astype("<f8").tobytes()
     receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     coefficients = station.kept(f"admm|{step}")["coefficients"] if plan.widths[-1] else np.zeros(0)
     return AuxiliaryReply(
         {member: station.channel.seal(member, payload, f"broadcast|{step}") for member in receivers},
-        float(np.linalg.norm(mean - z)),
-        float(rho * np.linalg.norm(z - before)),
+        primal,
+        dual,
         evaluate_predictor(risk, total)[0],
         [float(value) for value in coefficients],
     )

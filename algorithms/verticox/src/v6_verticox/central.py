@@ -33,6 +33,7 @@ def fit(
     penalty: float = 0.0,
     strata: str | None = None,
     rho: float = 0.25,
+    gamma_update: str = "standard",
     tolerance: float = 1e-7,
     max_rounds: int | None = None,
     time_transform: str | None = "rank",
@@ -54,13 +55,15 @@ def fit(
         "private_newton": nobody sees a record-level value. "bfgs": fewer rounds, with the leak stated in the result.
         "admm": the published algorithm, for comparison.
     ties : str
-        "breslow", or "efron" ("bfgs" and "admm").
+        "breslow", or "efron" (not "admm").
     penalty : float
         Ridge: penalty / 2 times the sum of squared coefficients is subtracted from the log partial likelihood.
     strata : str, optional
         Column of the outcome holder; every stratum has a baseline of its own.
     rho : float
         Step parameter of "admm".
+    gamma_update : str
+        Of "admm": "standard", or "published" as in the published program; both end at the same coefficients.
     tolerance : float
         Wanted accuracy of the coefficients, in standard deviations of a feature.
     max_rounds : int, optional
@@ -89,6 +92,7 @@ def fit(
             "penalty": penalty,
             "strata": strata,
             "rho": rho,
+            "gamma_update": gamma_update,
             "tolerance": tolerance,
             "max_rounds": max_rounds,
             "id_column": id_column,

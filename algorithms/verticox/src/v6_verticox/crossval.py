@@ -108,6 +108,7 @@ def specification(model: Any, roles: Roles) -> FitOptions:
             "strata": told.get("strata"),
             "solver": "private_newton",
             "rho": 0.25,
+            "gamma_update": "standard",
             "tolerance": TOLERANCE,
             "max_rounds": None,
             "id_column": roles.id_column,

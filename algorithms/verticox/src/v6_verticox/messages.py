@@ -315,6 +315,7 @@ class AdmmRequest(Message):
     observed: list[float]
     broadcast: bytes
     report: bool
+    update: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,7 @@ class AuxiliaryRequest(Message):
     rho: float
     observed: list[float]
     predictors: dict[int, bytes]
+    update: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from .proportional import TRANSFORMS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
 TIES = ("breslow", "efron")
+UPDATES = ("standard", "published")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
 
 
@@ -27,6 +28,7 @@ class FitOptions:
     penalty: float
     strata: str | None
     rho: float
+    gamma_update: str
     tolerance: float
     max_rounds: int
     id_column: str | None
@@ -52,6 +54,7 @@ class FitOptions:
             ties=check_choice("ties", arguments["ties"], TIES),
             penalty=check_number("penalty", arguments["penalty"], low=0.0, high=1e9),
             strata=check_name("strata", arguments["strata"], optional=True),
+            gamma_update=check_choice("gamma_update", arguments["gamma_update"], UPDATES),
             rho=check_number("rho", arguments["rho"], above=0.0, high=1e6),
             tolerance=check_number("tolerance", arguments["tolerance"], low=1e-9, high=0.1),
             max_rounds=MOST_ROUNDS[solver]
