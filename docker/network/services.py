@@ -26,7 +26,6 @@ def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
         "[ -e /mnt/database/imported ] || { vserver-local import -c /mnt/config/server.yaml /mnt/entities.yaml"
         " && touch /mnt/database/imported; }; exec python /app/serve.py /mnt/config/server.yaml 5000"
     )
-    probe = "import urllib.request as u; u.urlopen('http://127.0.0.1:5000/api/health', timeout=3)"
     return {
         "image": PLATFORM_IMAGE,
         "container_name": f"{PROJECT}_server",
@@ -38,12 +37,6 @@ def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
             "database:/mnt/database",
         ],
         "entrypoint": ["sh", "-ec", start],
-        "healthcheck": {
-            "test": ["CMD", "python", "-c", probe],
-            "interval": "1s",
-            "timeout": "5s",
-            "retries": 120,
-        },
     }
 
 
@@ -68,15 +61,17 @@ def node_service(state: Path, organization: str, listed: list[dict[str, str]], e
         target = database["label"] + Path(database["uri"]).suffix
         environment[f"{database['label'].upper()}_DATABASE_URI"] = target
         volumes.append(f"{database['uri']}:/mnt/{target}")
+    # A node that finds no server tries again after ten seconds only; a health check by Docker would start a process each second for ever.
+    ready = "until python -c \"import urllib.request as u; u.urlopen('http://server:5000/api/health', timeout=3)\" 2>/dev/null; do sleep 0.3; done"
     # umask: inputs and outputs of the runs belong to the node's user and are used by the algorithms' user.
-    start = f"umask 000; exec vnode-local start -c /mnt/config/{name}.yaml -n {name} --dockerized --user"
+    start = f"{ready}; umask 000; exec vnode-local start -c /mnt/config/{name}.yaml -n {name} --dockerized --user"
     return {
         "image": PLATFORM_IMAGE,
         "container_name": container,
         "environment": environment,
         "volumes": volumes,
         "command": ["sh", "-c", start],
-        "depends_on": {"server": {"condition": "service_healthy"}},
+        "depends_on": ["server"],
         "stop_grace_period": "3s",
         "labels": {"vantage6-type": "node", "system": "False", "name": name},
     }

@@ -117,6 +117,14 @@ def test_a_reply_of_another_job_is_refused(files):
             federation.run("toy", "run_sum", {"column": "x"})
 
 
+def test_two_different_requests_under_the_name_of_one_round_are_refused(files):
+    with EmbeddedFederation(files) as federation:
+        same = federation.run("toy", "run_two_under_one_name", {"columns": ["x", "x"]})
+        with pytest.raises(errors.MessageError, match="another request"):
+            federation.run("toy", "run_two_under_one_name", {"columns": ["x", "y"]})
+    assert same["model"][0] == same["model"][1]
+
+
 def test_survivors_are_asked_once_more_and_the_result_says_so(files):
     policies = {"*": {"minimum_organizations": 2}, "south": {"denied_columns": ["x"]}}
     with EmbeddedFederation(files, policies=policies) as federation:

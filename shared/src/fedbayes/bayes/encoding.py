@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -176,10 +176,23 @@ def _whole_codes(codes: Mapping[str, int], values: NDArray[Any]) -> NDArray[np.i
 
 def _factorized_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Codes of any values through their distinct ones (one pass of a hash table)."""
-    import pandas
-
-    positions, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)
+    positions, distinct = _factorize(values)
     texts = [canonical_text(value) for value in distinct]
     table = np.array([codes.get(text, -1) if text is not None else -1 for text in texts] + [-1], dtype=np.int32)
     absent = np.array([text is None for text in texts] + [True], dtype=np.bool_)
     return np.asarray(table[positions]), np.asarray(absent[positions])
+
+
+def _factorize(values: Any) -> tuple[NDArray[np.int64], Sequence[object]]:
+    """Return (position of each value among the distinct ones, the distinct ones); missing values are at -1."""
+    if isinstance(values, np.ndarray) and (
+        values.dtype == np.bool_ or all(value is None or isinstance(value, str) for value in values)
+    ):
+        # Plain text and truth values need no pandas, whose import takes longer than this pass over a small table.
+        places: dict[object, int] = {None: -1}
+        positions = [places.setdefault(value, len(places) - 1) for value in values.tolist()]
+        return np.array(positions, dtype=np.int64), list(places)[1:]
+    import pandas
+
+    coded, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)
+    return np.asarray(coded, dtype=np.int64), list(distinct)

@@ -70,6 +70,7 @@ def _answer(function: Callable[..., Any], run: platform.Run, request: Request, m
         policy = Policy.from_environment()
         policy.check_function(request.function)
         station = Station(run, request, policy, mock_data)
+        station.bind()
         content = station.recorded()
         if content is None:
             kind = next(iter(_message_types(function)))
@@ -111,7 +112,9 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
             run = platform.current_run(mock_client)
             policy = Policy.from_environment()
             policy.check_function(name)
-            federation = Federation(mock_client if mock_client is not None else _client(), run, policy)
+            federation = Federation(
+                mock_client if mock_client is not None else platform.algorithm_client(), run, policy
+            )
             log_info(f"{name} starts")
             return function(federation, **arguments)
         except Exception as failure:
@@ -137,15 +140,3 @@ def _check_arguments(name: str, signature: inspect.Signature, known: list[str], 
     for argument in known:
         if argument not in arguments and signature.parameters[argument].default is inspect.Parameter.empty:
             raise ArgumentError(f"{name} needs the argument '{argument}'")
-
-
-def _client() -> Any:
-    import os
-    from pathlib import Path
-
-    from vantage6.algorithm.client import AlgorithmClient
-
-    token = Path(os.environ["TOKEN_FILE"]).read_text().strip()
-    return AlgorithmClient(
-        token=token, host=os.environ["HOST"], port=int(os.environ["PORT"]), path=os.environ["API_PATH"]
-    )

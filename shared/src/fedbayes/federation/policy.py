@@ -18,7 +18,7 @@ from typing import Any
 from .errors import PolicyError
 
 PREFIX = "FEDBAYES_"
-NOT_LIMITS = frozenset({"FEDBAYES_DATA"})
+NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED"})
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .channel import IDENTITY_FILE, KEY_FILE, Channel, own_keys
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
 from .policy import Policy
+from .small_csv import read_small_csv
 
 FOLDER = "fedbayes-"
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
@@ -112,15 +114,31 @@ class Station:
         """
         self.policy.check_columns(columns)
         present = [str(name) for name in self._table.columns]
+        self._check_table(columns, present, len(self._table) if minimum else None)
+        frame = self._table.copy(deep=False)
+        frame.columns = present
+        return frame[columns]
+
+    def arrays(self, columns: list[str]) -> Mapping[str, Any]:
+        """Return `columns` of the station's table by name, each of shape (rows,), typed as pandas types them.
+
+        Under the same guards as `data`, without importing pandas for a small CSV file.
+        """
+        self.policy.check_columns(columns)
+        path = platform.plain_csv() if self._mock_data is None and self.has_data else None
+        small = read_small_csv(path) if path is not None else None
+        if small is None:
+            return self.data(columns)  # type: ignore[no-any-return]
+        self._check_table(columns, list(small), len(next(iter(small.values()))))
+        return {column: small[column] for column in columns}
+
+    def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
             if present.count(column) != 1:
                 what = "is not in" if column not in present else "is twice in"
                 raise DataProblem(f"column '{column}' {what} this station's table; check the name in the task")
-        if minimum and len(self._table) < self.policy.minimum_rows:
+        if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("the station's table has fewer rows than the node demands; leave this station out")
-        frame = self._table.copy(deep=False)
-        frame.columns = present
-        return frame[columns]
 
     # -- privacy ---------------------------------------------------------------------------------------------------------
 
@@ -230,6 +248,20 @@ class Station:
             finally:
                 draft.unlink()
         return path.read_bytes()
+
+    def bind(self) -> None:
+        """Bind the round's name to this request.
+
+        Masks and noise depend on the round's name: who got answers to two requests under one name could subtract them.
+
+        Raises
+        ------
+        MessageError
+            If the job has had another request under this name.
+        """
+        first = self._once(f"round-{_safe(self.round_name)}", self._request.digest.encode())
+        if first != self._request.digest.encode():
+            raise MessageError("this round of the job has been asked with another request before; start the job again")
 
     def _record_name(self) -> str:
         place = f"{self.round_name}|{self._request.digest}"

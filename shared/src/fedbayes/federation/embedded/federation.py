@@ -261,7 +261,7 @@ class EmbeddedFederation:
             "HOST": "http://127.0.0.1",
             "PORT": str(self._server.port),
             "API_PATH": "/api",
-            "POLL_SECONDS": "0.02",
+            "FEDBAYES_EMBEDDED": "true",
             "USER_REQUESTED_DATABASE_LABELS": ",".join(entry["label"] for entry in task.databases),
             "OPENBLAS_NUM_THREADS": "1",
             **self._limits[name],

@@ -80,9 +80,9 @@ class Columns(Message):
         DataProblem, PolicyError, ThresholdError
             Naming the column.
         """
-        frame = station.data([*self.features, self.label])
+        table = station.arrays([*self.features, self.label])
         with schema_errors(DataProblem):
-            return self.schema.encode(frame, "refuse" if self.outside == "refuse" else "clip")
+            return self.schema.encode(table, "refuse" if self.outside == "refuse" else "clip")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,66 @@
+"""A station's share of every record's score: sums over factors of (joint indicator) times (weights)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...mpc.replicated import ComputingSide
+from ...mpc.shared_products import DataSide
+from ...randomness import uniform_bits
+from ..station import Station
+from .messages import Delivery
+from .replication import Replica
+from .workspace import Workspace
+
+RING_BITS = 32
+Ring = npt.NDArray[np.uint64]
+
+
+def workspace_of(station: Station, delivery: Delivery) -> Workspace:
+    """Return the station's workspace of the job, with what came with the request."""
+    if not delivery.setup.helper:
+        replica = Replica(station, delivery.setup)
+        replica.receive_shares(delivery)
+        return replica
+    workspace = Workspace(station, delivery.setup)
+    workspace.receive(delivery)
+    return workspace
+
+
+def score_share(workspace: Workspace, delivery: Delivery, names: Sequence[str], weights: Sequence[Any]) -> Ring:
+    """Return this organization's share of the scores, flat (rows, classes), in the low 32 bits; the high ones are uniform.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        After it has received the delivery.
+    delivery : Delivery
+        Holds the factors.
+    names : sequence of str
+        The factors.
+    weights : sequence of int64 arrays, shape (states, classes)
+        One a factor.
+
+    Notes
+    -----
+    **Reveals** nothing as long as it is masked before it leaves: the sum over all organizations is the score.
+    """
+    side = _side(workspace, delivery, names)
+    share = np.zeros((delivery.rows, weights[0].shape[1]), dtype=np.uint32)
+    for name, matrix in zip(names, weights, strict=True):
+        rows = None if side is None else side.row_share(name)
+        if rows is not None:
+            share += rows @ np.asarray(matrix).astype(np.uint32)
+    found: Ring = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
+    return found
+
+
+def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> DataSide | ComputingSide | None:
+    """Return what holds this organization's shares, or None where it has none."""
+    if isinstance(workspace, Replica):
+        return None if workspace.place is None else workspace.computing_side(delivery, names, RING_BITS)
+    return None if workspace.is_helper else workspace.data_side(delivery, names, RING_BITS)
