@@ -119,7 +119,7 @@ def test_mean_add_remove_is_exact(points, beta):
 
 @pytest.mark.parametrize("beta", [0.0005, 0.02, 0.15, 0.4, 1.5])
 @pytest.mark.parametrize(("points", "largest"), [(2, 12), (3, 11), (4, 9), (5, 8)])
-@pytest.mark.parametrize("name", ["variance"])
+@pytest.mark.parametrize("name", ["variance", "standard_deviation"])
 def test_add_remove_is_exact(name, points, largest, beta):
     """Equality for every table of at most three rows less than the universe, where a row at the mean needs no grid."""
     grid = np.linspace(LOW, HIGH, points)

@@ -1,18 +1,22 @@
 """Smooth sensitivity of the mean, the variance and the standard deviation of values in public bounds.
 
-The value is the paper's S*: the maximum over distances k of exp(-beta k) times the largest local sensitivity within distance k. Everything is O(n log n):
-one sort, prefix sums, and closed forms for all k at once up to the k where exp(-beta k) times the global sensitivity falls below the local sensitivity.
+The value is S* of Nissim et al.: the maximum over distances k of exp(-beta k) times the largest local sensitivity within distance k. One sort, prefix sums,
+and closed forms for all k at once up to the k where exp(-beta k) times the global sensitivity falls below the best value found: O(n log n).
 
 | statistic | replace_one (rows public) | add_remove |
 |---|---|---|
 | mean | exact | exact |
-| variance | exact | smooth upper bound, exact when it equals the local sensitivity |
-| standard deviation | smooth upper bound, exact when ... | smooth upper bound, exact when ... |
+| variance | exact | exact |
+| standard deviation | smooth upper bound | exact; with beta * rows below about ten O(n) for each k that a bound does not rule out |
 
-An upper bound here is beta-smooth itself: at distance k >= 1 the extremes of mean, spread and number of rows are combined although no one data set
-need have them all, and each such combination is contained in that of every neighbour at k + 1. It meets the local sensitivity, so the exact
-value, as soon as beta * rows exceeds about ten. The population variance (divided by n) is meant; variance and standard deviation of fewer than two
-values are 0, the mean of none is the midpoint. Values outside the bounds are clipped.
+`exact` of the result is found for each table, not asserted: it says that a table was found that attains the value, so no smaller bound is smooth.
+Under add_remove removals alone make the worst tables (`smooth_removals`). Where a kept middle row leaves after k removals, the bound counts a row at the
+mean instead, which is beta-smooth by itself and at most exp(beta) times the exact value; on all tables that were tried something else was worse,
+so the flag was set. The upper bound under replace_one combines extremes of mean and spread although no one data set need have both; each such combination is
+contained in that of every neighbour at k + 1. It meets the local sensitivity, so the exact value, as soon as beta * rows exceeds about ten.
+
+The population variance (divided by n) is meant; variance and standard deviation of fewer than two values are 0, the mean of none is the midpoint.
+Values outside the bounds are clipped.
 
 References
 ----------
@@ -35,7 +39,6 @@ from .smooth_edges import (
     Distances,
     Floats,
     Ordered,
-    deviation_edges,
     deviation_of,
     deviation_replace,
     deviation_replace_local,
@@ -45,7 +48,16 @@ from .smooth_edges import (
     variance_of,
     variance_replace,
 )
-from .smooth_removals import hollow, variance_fall, variance_fall_of_a_row, variance_rise
+from .smooth_removals import (
+    deviation_ceiling,
+    deviation_fall,
+    deviation_fall_of_a_row,
+    deviation_rise,
+    hollow,
+    variance_fall,
+    variance_fall_of_a_row,
+    variance_rise,
+)
 
 __all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation", "variance"]
 
@@ -56,7 +68,7 @@ _EQUAL = 1e-12
 class SmoothSensitivity:
     """A beta-smooth upper bound of the local sensitivity.
 
-    `value` is secret like the data; `local` is the local sensitivity; `exact` says that `value` is proved to be the smallest such bound.
+    `value` is secret like the data; `local` is the local sensitivity; `exact` says that `value` is the smallest such bound.
     """
 
     value: float
@@ -99,7 +111,7 @@ def _mean(ordered: Ordered, beta: float, neighbors: str) -> SmoothSensitivity:
 
 
 def variance(values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str) -> SmoothSensitivity:
-    """Return the smooth sensitivity of the population variance (exact under replace_one).
+    """Return the smooth sensitivity of the population variance.
 
     Parameters
     ----------
@@ -116,6 +128,7 @@ def variance(values: ArrayLike, bounds: tuple[float, float], beta: float, neighb
     -----
     With R the n - 1 rows that stay and m their mean, replacing a by b changes the variance by (n-1)/n^2 |(b-m)^2 - (a-m)^2|. k replacements push m to one
     end; a is either one of the replaced rows, put at m, or the row of x nearest to the vertex of a parabola, found by bisection.
+    add_remove: see `smooth_removals`.
     """
     return _variance(_prepare(values, bounds, beta), beta, neighbors)
 
@@ -146,29 +159,29 @@ def _variance_add_remove(ordered: Ordered, beta: float) -> SmoothSensitivity:
     """Return the largest of the local sensitivity, of rises and falls after k removals, and of a table that ran empty."""
     n, largest = ordered.n, ordered.width**2 / 4.0
     local = local_add_remove(ordered, variance_of)
-    empty = math.exp(-beta * (n + 1)) * largest
+    best = max(local, math.exp(-beta * (n + 1)) * largest)
     distances = _distances(largest, local, beta, n - 1)[1:]
-    if not distances.size:
-        return SmoothSensitivity(max(local, empty), local, True)
-    weights = np.exp(-beta * distances)
-    left = hollow(ordered, np.arange(1, min(n, distances.size + 2)))
-    fall, known = variance_fall(left), variance_fall_of_a_row(ordered, left)
-    rise = float((weights * variance_rise(ordered, distances)).max())
-    attained = max(local, empty, rise, _largest(weights, fall), _largest(weights, known[1:]))
-    value = max(attained, _largest(weights, fall[1:]))
-    return SmoothSensitivity(value, local, value <= attained * (1.0 + _EQUAL))
+    for changes, ceiling in ((variance_rise, 4.0 * largest), (_fall, largest), (_known_fall, largest)):
+        # A row that joins m others changes the variance by at most width^2/(m+1); it falls by at most a quarter of that.
+        distances = distances[np.exp(-beta * distances) * ceiling / (n - distances) > best]
+        best = max(best, float((np.exp(-beta * distances) * changes(ordered, distances)).max(initial=0.0)))
+    bound = np.exp(-beta * distances) * variance_fall(hollow(ordered, distances + 1))
+    value = float(bound.max(initial=best))
+    return SmoothSensitivity(value, local, value <= best * (1.0 + _EQUAL))
 
 
-def _largest(weights: Floats, changes: Floats) -> float:
-    """Return the largest product, over the distances that both have."""
-    both = min(weights.size, changes.size)
-    return float((weights[:both] * changes[:both]).max(initial=0.0))
+def _fall(ordered: Ordered, removed: Distances) -> Floats:
+    return variance_fall(hollow(ordered, removed))
+
+
+def _known_fall(ordered: Ordered, removed: Distances) -> Floats:
+    return variance_fall_of_a_row(ordered, hollow(ordered, removed + 1))
 
 
 def standard_deviation(
     values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str
 ) -> SmoothSensitivity:
-    """Return a smooth upper bound of the local sensitivity of the population standard deviation.
+    """Return the smooth sensitivity of the population standard deviation (under replace_one an upper bound of it).
 
     Parameters
     ----------
@@ -188,8 +201,26 @@ def standard_deviation(
             return SmoothSensitivity(0.0, 0.0, True)
         largest = math.sqrt(n - 1) / n * width
         return _relaxed(ordered, beta, deviation_replace_local(ordered), largest, deviation_replace)
+    return _deviation_add_remove(ordered, beta)
+
+
+def _deviation_add_remove(ordered: Ordered, beta: float) -> SmoothSensitivity:
+    """As for the variance; the rise after k removals is searched over windows, only where a bound of it could win, the likeliest first."""
+    n, largest = ordered.n, ordered.width / 2.0
     local = local_add_remove(ordered, deviation_of)
-    return _relaxed(ordered, beta, local, width / 2.0, deviation_edges)
+    best = max(local, math.exp(-beta * (n + 1)) * largest)
+    distances = _distances(largest, local, beta, n - 1)[1:]
+    weights = np.exp(-beta * distances)
+    left, fewer = (hollow(ordered, distances + more) for more in (0, 1))
+    for fall in (deviation_fall(left), deviation_fall_of_a_row(ordered, fewer)):
+        best = max(best, float((weights * fall).max(initial=0.0)))
+    ceiling = weights * deviation_ceiling(ordered, distances)
+    for at in np.argsort(-ceiling):
+        if ceiling[at] <= best:
+            break
+        best = max(best, float(weights[at]) * deviation_rise(ordered, int(distances[at])))
+    value = float((weights * deviation_fall(fewer)).max(initial=best))
+    return SmoothSensitivity(value, local, value <= best * (1.0 + _EQUAL))
 
 
 def _prepare(values: ArrayLike, bounds: tuple[float, float], beta: float) -> Ordered:

@@ -6,7 +6,6 @@ made by moving or removing the largest values; the other direction is the mirror
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 
@@ -192,29 +191,3 @@ def deviation_replace(ordered: Ordered, k: Distances) -> Floats:
     rest = ordered.core(k + 1) / n
     jump = (n - 1) / n**2 * _farthest(ordered, n - 1 - k, n - 1) ** 2
     return np.asarray(np.sqrt(rest + jump) - np.sqrt(rest))
-
-
-def _reach(ordered: Ordered, k: Distances) -> tuple[Distances, Distances, Floats, Floats]:
-    """Fewest and most rows of a data set within k + 1 additions and removals, its mean's largest distance from a bound, its smallest sum of squares."""
-    step = k + 1
-    fewest, most = np.maximum(1, ordered.n - step), ordered.n + step
-    return fewest, most, _farthest(ordered, ordered.n - step, ordered.n), ordered.core(step)
-
-
-def variance_edges(ordered: Ordered, k: Distances) -> Floats:
-    """Upper bound of the change of the variance by one more or one less row, within distance k."""
-    fewest, most, farthest, core = _reach(ordered, k)
-    up = fewest * farthest**2 / (fewest + 1) ** 2 - core / (most * (most + 1))
-    down = (ordered.spread + (k + 1) * farthest**2) / (fewest * (fewest + 1))
-    bound = np.maximum(up, down)
-    return np.where(k + 1 < ordered.n, bound, math.inf)
-
-
-def deviation_edges(ordered: Ordered, k: Distances) -> Floats:
-    """Upper bound of the change of the standard deviation by one more or one less row, within distance k."""
-    fewest, most, farthest, core = _reach(ordered, k)
-    least = core / most
-    up = np.sqrt(least * most / (most + 1) + fewest * farthest**2 / (fewest + 1) ** 2) - np.sqrt(least)
-    largest = np.sqrt((ordered.spread + (k + 1) * farthest**2) / fewest)
-    bound = np.maximum(up, largest * (1.0 - np.sqrt(fewest / (fewest + 1))))
-    return np.where(k + 1 < ordered.n, bound, math.inf)

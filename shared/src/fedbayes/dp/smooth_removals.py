@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .smooth_edges import Distances, Floats, Ordered
+from .smooth_edges import Distances, Floats, Ordered, sides
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,38 @@ def hollow(ordered: Ordered, removed: Distances) -> Hollow:
     return Hollow(low, removed, *ordered.rest(low, low + removed))
 
 
+def deviation_ceiling(ordered: Ordered, removed: Distances) -> Floats:
+    """Return no less than `deviation_rise`, for many numbers of removals, each below n: every window of what is left has the same rows in the middle."""
+    bounds = []
+    for gone in (removed, np.minimum(removed + 1, ordered.n - 1)):
+        rows = ordered.n - gone
+        offset = np.max([side.width - side.lowest(rows) / rows for side in sides(ordered)], axis=0)
+        bounds.append(_deviation_change(rows, offset, ordered.core(gone) / rows))
+    return np.asarray(np.max(bounds, axis=0))
+
+
+def deviation_rise(ordered: Ordered, removed: int) -> float:
+    """Return the largest rise of the standard deviation, after `removed` removals, by a row at a bound or an extreme row: over all windows, O(removed)."""
+    n, largest = ordered.n, 0.0
+    for rows, begin, end, row in (
+        (n - removed, 0, removed, 0.0),
+        (n - removed, 0, removed, ordered.width),
+        (n - removed - 1, 1, removed + 1, float(ordered.values[0])),
+        (n - removed - 1, 0, removed, ordered.top),
+    ):
+        if rows >= 1:
+            first = np.arange(begin, end + 1)
+            _, mean, spread = ordered.part(first, first + rows)
+            largest = max(largest, float(_deviation_change(rows, row - mean, spread / rows).max()))
+    return largest
+
+
+def _deviation_change(rows: Distances | int, offset: Floats, variance: Floats) -> Floats:
+    """Change of the standard deviation of `rows` rows of a variance when a row joins at an offset from their mean."""
+    joined = rows / (rows + 1) * variance + rows / (rows + 1) ** 2 * offset**2
+    return np.asarray(np.sqrt(joined) - np.sqrt(variance))
+
+
 def variance_fall(left: Hollow) -> Floats:
     """Return the fall of the variance when a row comes at the mean."""
     rows = np.maximum(left.rows, 1)
@@ -99,10 +131,21 @@ def deviation_fall(left: Hollow) -> Floats:
 
 def variance_fall_of_a_row(ordered: Ordered, left: Hollow) -> Floats:
     """Return the fall of the variance when the row of the window nearest to the mean of the others is put back: a table that exists."""
+    rows, offset = np.maximum(left.rows, 1), _nearest(ordered, left)
+    return np.asarray((left.spread / rows - rows / (rows + 1.0) * offset**2) / (rows + 1.0))
+
+
+def deviation_fall_of_a_row(ordered: Ordered, left: Hollow) -> Floats:
+    """Return the fall of the standard deviation when that row is put back."""
+    rows = np.maximum(left.rows, 1)
+    return -_deviation_change(rows, _nearest(ordered, left), left.spread / rows)
+
+
+def _nearest(ordered: Ordered, left: Hollow) -> Floats:
+    """Distance of the rows in the windows from the mean of the others, the nearest of each."""
     near = np.searchsorted(ordered.values, left.mean)
     offset = np.full(left.mean.shape, np.inf)
     for shift in (-1, 0):
         row = ordered.values[np.clip(near + shift, left.start, left.start + left.size - 1)]
         offset = np.minimum(offset, np.abs(row - left.mean))
-    rows = np.maximum(left.rows, 1)
-    return np.asarray((left.spread / rows - rows / (rows + 1.0) * offset**2) / (rows + 1.0))
+    return offset
