@@ -13,6 +13,7 @@ from fedbayes.federation.errors import DataProblem, ThresholdError
 Matrix = npt.NDArray[np.float64]
 MOST_CATEGORIES = 50
 LARGEST_STANDARDISED = 2.0**12
+SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,14 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
         names[feature] = labels
         blocks.append(block)
     raw = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(frame), 0))
-    means, spread = raw.mean(axis=0), raw.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, spread = raw.mean(axis=0), np.nan_to_num(raw.std(axis=0), nan=np.inf)
     flat = [label for labels in names.values() for label in labels]
     for label, deviation, mean in zip(flat, spread, means, strict=True):
-        if deviation <= 1e-12 * max(1.0, abs(mean)):
+        if deviation <= 1e-12 * abs(mean) or deviation == 0.0:
             raise DataProblem(f"feature '{label}' is constant; leave it out")
+        if not SMALLEST_SPREAD < deviation < LARGEST_SPREAD:
+            raise DataProblem(f"feature '{label}' has values of an extreme size; give it in other units")
     scales = 2.0 ** np.round(np.log2(spread)) if raw.shape[1] else spread
     values = (raw - means) / scales
     if values.size and np.max(np.abs(values)) > LARGEST_STANDARDISED:
@@ -121,20 +125,25 @@ def survival(frame: Any, time: str, event: str, strata: str | None, minimum_even
         if frame[name].isna().any():
             raise DataProblem(f"outcome column '{name}' has missing values; drop these rows at every station")
         if frame[name].dtype.kind not in "biuf":
-            raise DataProblem(f"outcome column '{name}' holds text; give numbers")
+            wanted = "numbers" if name == time else "1 for an event and 0 for a censored record"
+            raise DataProblem(f"outcome column '{name}' holds text; give {wanted}")
     times = frame[time].to_numpy(dtype=np.float64)
     if not np.all(np.isfinite(times)) or np.any(times < 0.0):
         raise DataProblem(f"time column '{time}' has negative or infinite times; correct the station's file")
+    if np.ptp(times) == 0.0:
+        raise DataProblem(f"time column '{time}' is the same for every record; a Cox model needs an order of the times")
     events = frame[event].to_numpy(dtype=np.float64)
     if not np.all(np.isin(events, (0.0, 1.0))):
         raise DataProblem(f"event column '{event}' must hold 1 for an event and 0 for a censored record, nothing else")
     if events.sum() == 0:
         raise DataProblem(f"event column '{event}' has no event; a Cox model needs events")
     if events.sum() < minimum_events:
-        raise ThresholdError("there are fewer events than this node demands; use more records")
+        raise ThresholdError(f"event column '{event}' has fewer events than this node demands; use more records")
     stratum, names = _strata(frame, strata)
     if np.min(np.bincount(stratum)) < minimum_events:
-        raise ThresholdError("a stratum has fewer records than this node demands; merge strata")
+        raise ThresholdError(
+            f"strata column '{strata}' has a stratum with fewer records than this node demands; merge strata"
+        )
     return Survival(times, events.astype(np.int_), stratum, names)
 
 

@@ -63,6 +63,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     station.keep("design", values=own.values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
     described = None
     if len(outcome) == 2:
+        if question.strata and not strata:
+            raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
         found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
         moved = trend(found.time, found.event, question.time_transform)
         station.keep(

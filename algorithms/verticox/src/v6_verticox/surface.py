@@ -23,13 +23,15 @@ from .messages import (
     StageReply,
     StageRequest,
 )
-from .newton import NEWTON, Beside, Gradient
+from .newton import Beside, Gradient
+from .reciprocals import NEWTON, Pair, reciprocal_name
 from .setup import Prepared
 from .shared_newton import START
 from .shared_newton import beside as beside_step
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3
+SUSPICIOUS = 1.5
 
 
 class FederatedSurface:
@@ -80,9 +82,10 @@ class FederatedSurface:
         return np.asarray(self._stage([stages[1]])["observed"].ravel())
 
     def evaluate(
-        self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]], beside: Sequence[Beside] = ()
+        self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
+        self._openings, self._previous = {}, ""  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
         self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         self._version = max([len(plan), *(len(point.plan) for point in beside)])
@@ -100,7 +103,7 @@ class FederatedSurface:
                 pair = plans[key][version - 1] if version <= len(plans[key]) else NEWTON
                 named = "weigh_slope" if version == 1 and key != step else kind
                 rounds[-1].append(_info(named, key, version, source, pair))
-                sources[key] = f"{key}.{version}/reciprocal"
+                sources[key] = reciprocal_name(key, version, pair)
         self._source = sources[step]
         rounds.append(self._last())
         self._check_rounds(len(rounds) + 3)
@@ -184,7 +187,15 @@ class FederatedSurface:
 
     def _check_rounds(self, needed: int) -> None:
         if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
-            raise ConvergenceError("no convergence within max_rounds; raise max_rounds, the tolerance or the penalty")
+            far = [name for name, value in zip(self.names, self._coefficients, strict=True) if abs(value) > SUSPICIOUS]
+            hint = (
+                f". The coefficients of {', '.join(far)} grow: they may separate the events, or have outliers; leave them out, "
+                "transform them or set a penalty"
+            )
+            raise ConvergenceError(
+                "no convergence within max_rounds; raise max_rounds, the tolerance or the penalty"
+                + (hint if far else "")
+            )
 
     def _enter(self, step: int, stages: list[StageInfo]) -> Broadcast:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone."""
