@@ -120,7 +120,7 @@ class Fold:
         clients, fit = simulated(shape, train, optimizer="fedavg", rounds=ROUNDS, tolerance=0.0)
         path = [*clients.asked, fit.weights]
         for mark in MARKS:
-            yield f"averaged {mark}", score([path[mark]] * len(train))
+            yield f"averaged {mark}", score([path[min(mark, len(path) - 1)]] * len(train))
         yield "personal 20", score(improved(fit.weights))
 
     def ours(self, central: bool) -> Iterator[tuple[str, float]]:

@@ -11,7 +11,7 @@ from scipy.optimize import check_grad
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model
-from v6_discriminative_naive_bayes.learning import learn_locally, minimise
+from v6_discriminative_naive_bayes.learning import learn_locally
 from v6_discriminative_naive_bayes.likelihood import Evidence, log_posterior, loss_and_gradient, terms
 from v6_discriminative_naive_bayes.messages import Shape
 from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts
@@ -121,19 +121,6 @@ def test_local_learning_improves_the_conditional_likelihood():
     learned = learn_locally(evidence, start, labels, 5, 0.0)
     before, after = (loss_and_gradient(evidence, w, labels)[0] for w in (start, learned))
     assert after < before
-
-
-def test_the_optimiser_asks_no_more_often_than_allowed_and_keeps_the_best():
-    asked = []
-
-    def objective(weights):
-        asked.append(weights)
-        return float(((weights - 3) ** 2).sum() ** 2), 4 * (weights - 3) * ((weights - 3) ** 2).sum()
-
-    fit = minimise(objective, np.zeros(4), 6, 0.0)
-    assert len(asked) == len(fit.objective) == 6
-    assert min(fit.objective) == pytest.approx(objective(fit.weights)[0])
-    assert not fit.converged
 
 
 def model():

@@ -58,7 +58,7 @@ def step(clip, steps):
     layout = shape.layout
     noise = check_noise("distributed", 1.0, 1e-6, "add_remove", 1.0)
     counts = np.zeros(layout.counts, dtype=np.int64)
-    return StepRequest(shape, np.ones(layout.parameters), counts, 0, 0.0, False, noise, clip, 1, steps)
+    return StepRequest(shape, np.ones((1, layout.parameters)), counts, 0, 0.0, False, noise, clip, 1, steps)
 
 
 def test_the_noise_of_all_steps_fits_the_budget():

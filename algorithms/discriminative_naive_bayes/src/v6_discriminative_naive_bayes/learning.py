@@ -1,8 +1,7 @@
-"""Learning the weights: by L-BFGS on any objective, and at one station for federated averaging."""
+"""Learning the weights at one station, for federated averaging; and what every way of learning returns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +11,7 @@ from numpy.typing import NDArray
 from .likelihood import Evidence, loss_and_gradient
 from .model import Floats
 
-CORRECTIONS = 10
 PUBLISHED_CORRECTIONS = 5
-
-
-class _OutOfRounds(Exception):
-    """The objective has been asked as often as allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +23,7 @@ class Fit:
     weights : ndarray
         The best seen.
     objective : list of float
-        Objective of every evaluation, in order.
+        Best objective so far after every round, in order.
     converged : bool
         Whether it stopped by its tolerance.
     """
@@ -39,49 +33,10 @@ class Fit:
     converged: bool
 
 
-def minimise(
-    objective: Callable[[Floats], tuple[float, Floats]], start: Floats, evaluations: int, tolerance: float
-) -> Fit:
-    """Minimise by scipy's L-BFGS-B with at most so many evaluations; return the best weights seen.
-
-    Parameters
-    ----------
-    objective : callable
-        Weights -> (value, gradient). In a federation every evaluation is one round.
-    start : ndarray
-        First weights.
-    evaluations : int
-        Exactly as many are made unless it converges before.
-    tolerance : float
-        Relative decrease, and largest gradient entry, at which it stops.
-    """
-    from scipy.optimize import minimize
-
-    seen: list[float] = []
-    best: list[Any] = [np.inf, start]
-
-    def watched(weights: Floats) -> tuple[float, Floats]:
-        if len(seen) >= evaluations:
-            raise _OutOfRounds
-        value, gradient = objective(weights)
-        seen.append(float(value))
-        if value < best[0]:
-            best[:] = [value, weights.copy()]
-        return value, gradient
-
-    options = {"maxcor": CORRECTIONS, "maxfun": 10 * evaluations, "ftol": tolerance, "gtol": tolerance}
-    try:
-        done = minimize(watched, start, jac=True, method="L-BFGS-B", options=options)
-        converged = bool(done.success)
-    except _OutOfRounds:
-        converged = False
-    return Fit(best[1], seen, converged)
-
-
-def regularised(value: float, gradient: Floats, weights: Floats, strength: float) -> tuple[float, Floats]:
-    """Add ``strength/2 |weights - 1|^2``, whose centre is plain naive Bayes."""
+def regularised(value: Any, gradient: Floats, weights: Floats, strength: float) -> tuple[Any, Floats]:
+    """Add ``strength/2 |weights - 1|^2``, whose centre is plain naive Bayes; the last axis is that of the parameters."""
     away = weights - 1.0
-    return value + 0.5 * strength * float(away @ away), gradient + strength * away
+    return value + 0.5 * strength * np.square(away).sum(axis=-1), gradient + strength * away
 
 
 def learn_locally(

@@ -19,6 +19,7 @@ WEIGHTS = ("value", "attribute")
 PRIORS = ("log", "as_published")
 TABLES = ("secure_sum", "local", "dp")
 MOST_COUNTS = 20_000_000
+MOST_POINTS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class StepRequest(Message):
     Attributes
     ----------
     shape : Shape
-    weights : ndarray (parameters,) of float64
+    weights : ndarray (points, parameters) of float64
+        Where; several points for loss and gradient only.
     counts : ndarray (counts,) of int64 or None
         Counts of all stations; None when every station uses its own.
     iterations : int
@@ -108,8 +110,15 @@ class StepRequest(Message):
     def __post_init__(self) -> None:
         """Check sizes and ranges."""
         layout = self.shape.layout
-        if self.weights.shape != (layout.parameters,) or not np.all(np.isfinite(self.weights)):
-            raise ValueError("weights must be as many finite numbers as the model has")
+        if (
+            self.weights.ndim != 2
+            or self.weights.shape[1] != layout.parameters
+            or not np.all(np.isfinite(self.weights))
+        ):
+            raise ValueError("weights must be as many finite numbers as the model has, for every point")
+        several = not self.iterations and not self.noise.private
+        if not 1 <= len(self.weights) <= (MOST_POINTS if several else 1):
+            raise ValueError("weights must be of one point, or of a few without noise and local iterations")
         if self.counts is not None and self.counts.shape != (layout.counts,):
             raise ValueError("counts must be as many as the tables have")
         if (self.counts is None) != (self.shape.tables == "local"):

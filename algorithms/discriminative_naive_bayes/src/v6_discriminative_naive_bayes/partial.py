@@ -24,6 +24,7 @@ from .model import Codes, Floats, count, tables_from_counts
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
 LARGEST_WEIGHT = 1e6
+LARGEST_NUMBER = 2.0**31
 
 
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
@@ -67,9 +68,10 @@ def partial_step(station: Station, request: StepRequest) -> VectorReply:
     station.require_private(request.noise.private)
     codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
     evidence = prepare(request, codes, labels)
-    clip = request.clip if request.noise.private else None
-    loss, direction = move(request, evidence, labels, clip)
-    vector = _noisy(station, request, direction) if clip else exact(request, loss, direction, len(labels))
+    if request.noise.private:
+        vector = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
+    else:
+        vector = exact(request, move(request, evidence, labels), len(labels))
     return VectorReply(station.channel.mask(vector, station.participants))
 
 
@@ -82,25 +84,24 @@ def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Ev
 
 def move(
     request: StepRequest, evidence: Evidence, labels: NDArray[np.int64], clip: float | None = None
-) -> tuple[float, Floats]:
-    """Return a station's loss at the weights, and its gradient or its own improvement of them."""
-    weights = np.asarray(request.weights, dtype=np.float64)
-    loss, gradient = loss_and_gradient(evidence, weights, labels, None if request.iterations else clip)
+) -> list[tuple[float, Floats]]:
+    """Return, for every point, a station's loss, and its gradient or its own improvement of the weights."""
+    points = np.asarray(request.weights, dtype=np.float64)
     if not request.iterations:
-        return loss, gradient
+        return [loss_and_gradient(evidence, weights, labels, clip) for weights in points]
+    weights = points[0]
+    loss, _ = loss_and_gradient(evidence, weights, labels)
     learned = learn_locally(evidence, weights, labels, request.iterations, request.regularization)
-    return loss, np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights
+    return [(loss, np.clip(learned, -LARGEST_WEIGHT, LARGEST_WEIGHT) - weights)]
 
 
-def exact(request: StepRequest, loss: float, direction: Floats, rows: int) -> NDArray[np.int64]:
-    """Return [loss, share, direction...] in fixed point; the share divides the sum of directions."""
-    share = 1.0
-    if request.iterations and request.by_rows:
-        share = float(rows)
-        direction = direction * rows
-    elif not request.iterations:
-        share = float(rows)
-    return np.rint(np.concatenate([[loss, share], direction]) * 2.0**FRACTION_BITS).astype(np.int64)
+def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) -> NDArray[np.int64]:
+    """Return [share, and loss and direction of every point] in fixed point; the share divides the sum of directions."""
+    weighs = bool(request.iterations and request.by_rows)
+    share = 1.0 if request.iterations and not weighs else float(rows)
+    told = [np.concatenate([[loss], direction * rows if weighs else direction]) for loss, direction in moves]
+    numbers = np.clip(np.concatenate([[share], *told]), -LARGEST_NUMBER, LARGEST_NUMBER)
+    return np.asarray(np.rint(numbers * 2.0**FRACTION_BITS).astype(np.int64))
 
 
 def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray[np.int64]:

@@ -51,7 +51,7 @@ class Clients:
     Attributes
     ----------
     asked : list of ndarray
-        Weights of every step, in order.
+        Weights of every step (of its first point), in order.
     warnings : list of str
     """
 
@@ -97,11 +97,10 @@ class Clients:
         return self._prepared
 
     def _step(self, request: StepRequest) -> NDArray[np.uint64]:
-        self.asked.append(np.array(request.weights))
-        total = np.zeros(self.layout.parameters + 2, dtype=np.int64)
+        self.asked.append(np.array(request.weights[0]))
+        total = np.zeros(1 + len(request.weights) * (1 + self.layout.parameters), dtype=np.int64)
         for (_, labels), evidence in zip(self.rows, self.evidence(request), strict=True):
-            loss, direction = move(request, evidence, labels)
-            total += exact(request, loss, direction, len(labels))
+            total += exact(request, move(request, evidence, labels), len(labels))
         return total.astype(np.uint64)
 
 

@@ -12,7 +12,8 @@ from fedbayes.bayes import metrics
 from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, check_noise, signed
 
 from .classifier import WeightedNaiveBayes
-from .learning import Fit, minimise, regularised
+from .descent import expected_curvature, minimise
+from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
 from .model import Floats, Tables, tables_from_counts
 from .partial import FRACTION_BITS, NOISY_FRACTION_BITS
@@ -77,7 +78,7 @@ class Training:
         elif self.settings.step_noise.private:
             fit = self._descend(start)
         else:
-            fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance)
+            fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance, self._curvature())
         if not fit.converged and not self.settings.step_noise.private:
             self.federation.warn(
                 f"MaxIterationsReached: the weights had not settled after {self.settings.rounds} rounds; give more rounds"
@@ -94,11 +95,19 @@ class Training:
         )
         return np.zeros(self.layout.parameters) if self.settings.averaging else np.ones(self.layout.parameters)
 
-    def _ask(self, weights: Floats) -> NDArray[np.int64]:
+    def _curvature(self) -> Floats | None:
+        """Return the expected second derivatives; None where central has no tables."""
+        tables = self.tables()
+        if tables is None or self.counts is None:
+            return None
+        return expected_curvature(self.layout, tables, self.counts) + self.settings.regularization
+
+    def _ask(self, points: Floats) -> NDArray[np.int64]:
+        """Return the sums over the stations at some points (points, parameters): one round."""
         self._step += 1
         request = StepRequest(
             shape=self.shape,
-            weights=weights,
+            weights=points,
             counts=self.counts,
             iterations=self.settings.local_iterations if self.settings.averaging else 0,
             regularization=self.settings.regularization,
@@ -110,25 +119,26 @@ class Training:
         )
         noisy = self.settings.step_noise.private
         summed = self.federation.secure_sum("partial_step", request, self.stations, VectorReply, field="vector")
-        return signed(summed, self.layout.parameters + (0 if noisy else 2))
+        parameters = self.layout.parameters
+        return signed(summed, parameters if noisy else 1 + len(points) * (1 + parameters))
 
-    def _objective(self, weights: Floats) -> tuple[float, Floats]:
-        """Return the mean negative conditional log-likelihood over all stations and its gradient: one round."""
-        told = self._ask(weights) / 2.0**FRACTION_BITS
-        rows = max(float(told[1]), 1.0)
-        return regularised(told[0] / rows, told[2:] / rows, weights, self.settings.regularization)
+    def _objective(self, points: Floats) -> tuple[Floats, Floats]:
+        """Return the mean negative conditional log-likelihood over all stations and its gradient at every point: one round."""
+        told = self._ask(points) / 2.0**FRACTION_BITS
+        sums = told[1:].reshape(len(points), -1) / max(float(told[0]), 1.0)
+        return regularised(sums[:, 0], sums[:, 1:], points, self.settings.regularization)
 
     def _average(self, weights: Floats) -> Fit:
         """Federated averaging of the stations' own improvements."""
         objective: list[float] = []
         for _ in range(self.settings.rounds):
             if self.settings.step_noise.private:
-                moved = self._ask(weights) / 2.0**NOISY_FRACTION_BITS / len(self.stations)
+                moved = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS / len(self.stations)
             else:
-                told = self._ask(weights) / 2.0**FRACTION_BITS
-                share = told[1] if self.settings.aggregation == "by_rows" else float(len(self.stations))
+                told = self._ask(weights[None]) / 2.0**FRACTION_BITS
+                share = told[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
                 moved = told[2:] / max(share, 1.0)
-                objective.append(float(told[0]))
+                objective.append(float(told[1]))
             weights = weights + moved
             if self._settled(objective):
                 return Fit(weights, objective, True)
@@ -149,7 +159,7 @@ class Training:
         first, second = np.zeros_like(weights), np.zeros_like(weights)
         kept: list[Floats] = []
         for step in range(1, self.settings.rounds + 1):
-            gradient = self._ask(weights) / 2.0**NOISY_FRACTION_BITS
+            gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
