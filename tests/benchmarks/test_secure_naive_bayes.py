@@ -1,8 +1,9 @@
 """Car Evaluation as in the figure of Huai et al., and the cost of encryption beside pairwise masks.
 
-Run as a script it prints the tables of the method's README; as tests (marked `benchmark`) it checks their shape.
+Run as a script (``python tests/benchmarks/test_secure_naive_bayes.py CAR.csv.gz RUNS``) it prints the tables of the method's README.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,113 +13,51 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.bayes.features import table_probabilities
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys
 from fedbayes.mpc.moduli import published_modulus
 from fedbayes.mpc.packing import Packing
 from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 from fedbayes.randomness import ResearchSampler, secret_bytes
+from v6_secure_naive_bayes.messages import Noise
+from v6_secure_naive_bayes.simulation import accuracies, corrected, draw_runs, published
 
 DELTA = 1e-5
 EPSILONS = (0.1, 0.2, 0.3, 0.4)
-FOLDS = 10
+ROWS = (100, 300, 600, 1000, 1400, 1728)
+METHODS = ("ours", "claimed", "printed")
+RUNS = int(os.environ.get("FEDBAYES_RUNS", "2000"))
+BATCH = 20
+LABELS = {
+    "ours": "ours, epsilon in all",
+    "claimed": "as the paper claims (7 epsilon)",
+    "printed": "as printed (7 epsilon)",
+}
+
+Cells = dict[tuple[str, float], np.ndarray]
 
 
-def encode_car(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return (features (n, 6), label (n,)) as codes."""
+def figure_runs(frame: pd.DataFrame, rows: int, runs: int) -> Cells:
+    """Return {(method, epsilon): accuracy of every run} with `rows` parties of one record each; the runs are the same for all."""
     codes = np.column_stack([pd.factorize(frame[name], sort=True)[0] for name in frame.columns])
-    return codes[:, :-1], codes[:, -1]
-
-
-def laplace_deviation(scale: float) -> float:
-    quiet = np.exp(-1 / scale)
-    return float(np.sqrt(2 * quiet) / (1 - quiet))
-
-
-class Published:
-    """Seven families at the whole epsilon each, diluted shares of one record a party, no smoothing beyond one count."""
-
-    def __init__(self, epsilon: float, parties: int, features: int, terms: str) -> None:
-        self.scale, self.parties, self.terms = 1 / epsilon, parties, terms
-
-    def noise(self, sampler: ResearchSampler, shape: tuple[int, ...]) -> np.ndarray:
-        if self.terms == "one":
-            return sampler.discrete_laplace(self.scale, shape)
-        beta = min(1.0, np.log(1 / DELTA) / self.parties)
-        copies = sampler.generator.binomial(self.parties, beta, shape)
-        return np.where(copies > 0, sampler.polya_difference(self.scale, np.maximum(copies, 1), shape), 0)
-
-    def log_tables(self, tables: list[np.ndarray], sampler: ResearchSampler) -> tuple[np.ndarray, list[np.ndarray]]:
-        classes = tables[0].sum(axis=1)
-        classes = np.maximum(classes + self.noise(sampler, classes.shape), 1.0)
-        noisy = [np.maximum(table + self.noise(sampler, table.shape), 1.0) for table in tables]
-        return np.log(classes / classes.sum()), [np.log(table / classes[:, None]) for table in noisy]
-
-
-class Corrected:
-    """Six tables at a sixth of epsilon each, one discrete Laplace variable a cell in all, class counts from margins."""
-
-    def __init__(self, epsilon: float, parties: int, features: int, terms: str) -> None:
-        self.scale = features / epsilon
-        self.deviation = laplace_deviation(self.scale)
-
-    def log_tables(self, tables: list[np.ndarray], sampler: ResearchSampler) -> tuple[np.ndarray, list[np.ndarray]]:
-        noisy = [table + sampler.discrete_laplace(self.scale, table.shape) for table in tables]
-        weights = np.array([1 / table.shape[1] for table in noisy])
-        margins = np.stack([table.sum(axis=1) for table in noisy])
-        spread = self.deviation / np.sqrt(weights.sum())
-        classes = np.maximum(weights @ margins / weights.sum(), max(0.5, spread))
-        missing = np.zeros(len(classes))
-        logs = [np.log(table_probabilities(table, missing, classes, self.deviation, 1.0)) for table in noisy]
-        return np.log(classes / classes.sum()), logs
-
-
-class Plain:
-    """Naive Bayes without noise, as in the library."""
-
-    def __init__(self, epsilon: float, parties: int, features: int, terms: str) -> None:
-        self.deviation = 0.0
-
-    def log_tables(self, tables: list[np.ndarray], sampler: ResearchSampler) -> tuple[np.ndarray, list[np.ndarray]]:
-        classes = tables[0].sum(axis=1).astype(float)
-        missing = np.zeros(len(classes))
-        kept = np.maximum(classes, 0.5)
-        logs = [np.log(table_probabilities(table.astype(float), missing, kept, 0.0, 1.0)) for table in tables]
-        return np.log(kept / kept.sum()), logs
-
-
-def cross_validated(
-    features: np.ndarray, label: np.ndarray, method: Corrected | Published | Plain, sampler: ResearchSampler
-) -> float:
-    """Return the accuracy of one 10-fold cross-validation."""
-    classes, widths = 4, [4, 4, 4, 3, 3, 3]
-    fold = sampler.generator.permutation(len(label)) % FOLDS
-    hits = 0
-    for held in range(FOLDS):
-        train, test = fold != held, fold == held
-        tables = [
-            np.bincount(label[train] * width + features[train, column], minlength=classes * width).reshape(
-                classes, width
-            )
-            for column, width in enumerate(widths)
-        ]
-        prior, logs = method.log_tables(tables, sampler)
-        scores = prior[None] + sum(table[:, features[test, column]].T for column, table in enumerate(logs))
-        hits += int((scores.argmax(axis=1) == label[test]).sum())
-    return hits / len(label)
-
-
-def figure(frame: pd.DataFrame, rows: int, method: type, epsilon: float, runs: int, terms: str = "") -> float:
-    """Return the mean accuracy of `runs` runs with `rows` parties of one record each."""
-    features, label = encode_car(frame)
+    features, labels = codes[:, :-1], codes[:, -1]
+    widths = (features.max(axis=0) + 1).tolist()
     sampler = ResearchSampler(7)
-    scores = []
-    for _ in range(runs):
-        chosen = sampler.generator.permutation(len(label))[:rows]
-        fitted = method(epsilon, rows, 6, terms)
-        scores.append(cross_validated(features[chosen], label[chosen], fitted, sampler))
-    return float(np.mean(scores))
+    found: dict[tuple[str, float], list[np.ndarray]] = {}
+    for start in range(0, runs, BATCH):
+        drawn = draw_runs(features, labels, widths, rows, min(BATCH, runs - start), sampler)
+        exact = corrected(drawn.tables, Noise("none", 0.0, 0.0, 1.0, "record", 0), sampler)
+        found.setdefault(("plain", 0.0), []).append(accuracies(drawn, exact))
+        for epsilon in EPSILONS:
+            theirs = Noise("as_published", epsilon, DELTA, 1.0, "record", 0)
+            fits = {
+                "ours": corrected(drawn.tables, Noise("polya", epsilon, 0.0, 1.0, "record", 0), sampler),
+                "claimed": published(drawn.tables, theirs, rows, False, sampler),
+                "printed": published(drawn.tables, theirs, rows, True, sampler),
+            }
+            for method, logs in fits.items():
+                found.setdefault((method, epsilon), []).append(accuracies(drawn, logs))
+    return {key: np.concatenate(parts) for key, parts in found.items()}
 
 
 def encrypted_seconds(bits: int, counts: int, parties: int) -> tuple[float, float, int]:
@@ -152,13 +91,25 @@ def masked_seconds(counts: int, parties: int) -> tuple[float, float, int]:
 
 
 @pytest.mark.benchmark
-def test_corrected_noise_reaches_plain_naive_bayes_on_car(paper_data: Callable[..., pd.DataFrame]) -> None:
+def test_the_figure_of_the_paper(paper_data: Callable[..., pd.DataFrame], figure: Callable[..., object]) -> None:
     frame = paper_data("car")
-    plain = figure(frame, 1728, Plain, 1.0, 5)
-    assert plain > 0.84
-    assert figure(frame, 1728, Corrected, 0.4, 20) > 0.70
-    literal = figure(frame, 1728, Published, 0.1, 20, "diluted")
-    assert figure(frame, 1728, Published, 0.1, 20, "one") > literal
+    found = {rows: figure_runs(frame, rows, RUNS) for rows in ROWS}
+    means = {rows: {key: float(values.mean()) for key, values in cells.items()} for rows, cells in found.items()}
+    print("\n" + "\n".join(lines(found)))
+    with figure("secure_naive_bayes", "car", columns=3) as axes:
+        for axis, method in zip(axes, METHODS, strict=True):
+            axis.plot(ROWS, [means[rows]["plain", 0.0] for rows in ROWS], "k--", label="no noise", linewidth=1)
+            for number, epsilon in enumerate(EPSILONS):
+                line = [means[rows][method, epsilon] for rows in ROWS]
+                axis.plot(ROWS, line, "o-", color=f"C{number}", markersize=3, label=f"epsilon {epsilon}")
+            axis.set(title=LABELS[method], xlabel="parties of one record", ylim=(0, 0.9))
+        axes[0].set_ylabel("10-fold accuracy")
+        axes[0].legend(fontsize=7)
+    full = means[1728]
+    assert full["plain", 0.0] > 0.84
+    assert full["ours", 0.4] > 0.78
+    assert all(full["printed", epsilon] < full["claimed", epsilon] for epsilon in EPSILONS)
+    assert full["ours", 0.4] > full["printed", 0.4] - 0.02
 
 
 @pytest.mark.benchmark
@@ -182,17 +133,20 @@ def test_car_for_ten_stations_takes_under_five_seconds(paper_data: Callable[...,
     assert result["federation"]["seconds"] < 5
 
 
+def lines(found: dict[int, Cells]) -> list[str]:
+    """Return the rows of the README's table, and the largest standard error."""
+    rows = []
+    for number, cells in found.items():
+        columns = [f"{cells['plain', 0.0].mean():.3f}"]
+        columns += [" / ".join(f"{cells[method, epsilon].mean():.3f}" for epsilon in EPSILONS) for method in METHODS]
+        rows.append(f"| {number} | " + " | ".join(columns) + " |")
+    worst = max(values.std() / np.sqrt(len(values)) for cells in found.values() for values in cells.values())
+    return [*rows, f"largest standard error {worst:.4f}"]
+
+
 def main() -> None:
-    frame = pd.read_csv(Path(sys.argv[1]))
-    runs = int(sys.argv[2])
-    print(
-        "| parties | plain |", " | ".join(f"{name} {e}" for name in ("ours", "one term", "printed") for e in EPSILONS)
-    )
-    for rows in (100, 300, 600, 1000, 1400, 1728):
-        line = [figure(frame, rows, Plain, 1.0, max(1, runs // 5))]
-        for method, terms in ((Corrected, ""), (Published, "one"), (Published, "diluted")):
-            line += [figure(frame, rows, method, epsilon, runs, terms) for epsilon in EPSILONS]
-        print(f"| {rows} |", " | ".join(f"{value:.3f}" for value in line), flush=True)
+    frame, runs = pd.read_csv(Path(sys.argv[1])), int(sys.argv[2])
+    print("\n".join(lines({rows: figure_runs(frame, rows, runs) for rows in ROWS})))
     for counts in (108, 1000, 10_000):
         for bits in (2048, 3072):
             print(counts, bits, encrypted_seconds(bits, counts, 10))
