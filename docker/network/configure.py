@@ -211,7 +211,7 @@ def main(state: Path) -> None:
         "logging": logging_settings("server"),
     }
     write_yaml(state / "config/server.yaml", server)
-    services, volumes = {"server": server_service(state, made)}, {"database": None}
+    services, volumes = {"server": server_service(state, made)}, {}
     for organization in ORGANIZATIONS:
         configuration = node_configuration(state, made, organization)
         write_yaml(state / f"config/{node_name(organization)}.yaml", configuration)

@@ -34,8 +34,9 @@ def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
         "volumes": [
             f"{state}/config/server.yaml:/mnt/config/server.yaml:ro",
             f"{state}/config/entities.yaml:/mnt/entities.yaml:ro",
-            "database:/mnt/database",
         ],
+        # SQLite waits for the disk at every commit, and with it the server's only process; a dev network's database ends with it anyway.
+        "tmpfs": ["/mnt/database"],
         "entrypoint": ["sh", "-ec", start],
     }
 
@@ -62,7 +63,7 @@ def node_service(state: Path, organization: str, listed: list[dict[str, str]], e
         environment[f"{database['label'].upper()}_DATABASE_URI"] = target
         volumes.append(f"{database['uri']}:/mnt/{target}")
     # A node that finds no server tries again after ten seconds only; a health check by Docker would start a process each second for ever.
-    ready = "until python -c \"import urllib.request as u; u.urlopen('http://server:5000/api/health', timeout=3)\" 2>/dev/null; do sleep 0.3; done"
+    ready = "until (echo > /dev/tcp/server/5000) 2>/dev/null; do sleep 0.3; done"
     # umask: inputs and outputs of the runs belong to the node's user and are used by the algorithms' user.
     start = f"{ready}; umask 000; exec vnode-local start -c /mnt/config/{name}.yaml -n {name} --dockerized --user"
     return {
@@ -70,7 +71,7 @@ def node_service(state: Path, organization: str, listed: list[dict[str, str]], e
         "container_name": container,
         "environment": environment,
         "volumes": volumes,
-        "command": ["sh", "-c", start],
+        "command": ["bash", "-c", start],
         "depends_on": ["server"],
         "stop_grace_period": "3s",
         "labels": {"vantage6-type": "node", "system": "False", "name": name},
