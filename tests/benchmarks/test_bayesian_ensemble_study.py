@@ -105,6 +105,8 @@ def frame_of(paper_data: Any, data: str, missing: int) -> pd.DataFrame:
 def column_parts(cell: Cell, columns: list[str], draw: np.random.Generator, folder: Path) -> list[list[str]]:
     """Return the columns of each party: as given, or at random with at least two each."""
     kind, parties = SPLITS[cell.table]
+    if kind == "horizontal":
+        return []
     if kind == "given":
         splits = json.loads((folder / "networks" / "fbne_vertical_splits.json").read_text())
         parts = splits[cell.data]["two_party" if parties == 2 else "three_party"]

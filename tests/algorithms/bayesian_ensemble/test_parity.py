@@ -71,19 +71,6 @@ def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, tabl
     assert scores["auc_by_scoring"]["as_published"] == pytest.approx(scores["auc"], abs=1e-9)
 
 
-@pytest.mark.parametrize("vote", ["mean", "log_pool"])
-def test_groups_are_networks_over_all_their_columns(federation, table, vote) -> None:
-    groups = {"both": ["station0", "station1"], "third": ["station2"]}
-    arguments = {"target": "ill", "id_column": "id", "members": groups, "vote": vote, "structure": "naive"}
-    fitted = federation.run(NAME, "fit", arguments)
-    assert [member["name"] for member in fitted["model"]["members"]] == ["both", "third"]
-    assert set(fitted["model"]["members"][0]["columns"]) == {"smoke", "age", "cough", "xray"}
-    content = federation.run(NAME, "classify", {"model": fitted["model"], "id_column": "id"})["model"]
-    indexed = table.set_index("id").loc[content["identifiers"]]
-    expected = Ensemble.read(fitted).predict_log_proba({c: indexed[c] for c in indexed}, len(indexed))
-    assert np.asarray(content["probabilities"]) == pytest.approx(np.exp(expected), abs=2e-6)
-
-
 def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit, tmp_path) -> None:
     parts, _ = pooled(holed, PARTS, Learning(structure="augmented"))
     with EmbeddedFederation(

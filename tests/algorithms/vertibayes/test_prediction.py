@@ -6,10 +6,11 @@ import pytest
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, PolicyError
 from v6_vertibayes.evaluation import chosen_method
-from v6_vertibayes.prediction import Classifier, Model, log_posteriors
+from v6_vertibayes.prediction import Model, classifier_of
 from v6_vertibayes.validation import assess, blanket
 
 EDGES = [["smoke", "ill"], ["age", "ill"], ["ill", "xray"], ["ill", "cough"], ["smoke", "cough"]]
@@ -99,7 +100,7 @@ def test_predictions_need_every_nodes_consent(kit, table, tmp_path, model) -> No
 def test_sum_of_tables_is_the_posterior_up_to_a_constant(model, table) -> None:
     network = BayesianNetwork.from_dict(model)
     codes = encode(model, table)[:50]
-    classifier = Classifier.of(network, "ill")
+    classifier = classifier_of(network, "ill")
     logs = np.tile(classifier.prior, (len(codes), 1))
     for group, part in zip(classifier.groups, classifier.tables, strict=True):
         logs += part[tuple(codes[:, network.nodes.index(name)] for name in group)]
@@ -128,4 +129,4 @@ def test_models_and_labels_are_checked(model) -> None:
         chosen_method(read, "ill", "records", "horizontal")
     alone = BayesianNetwork({"a": ("x", "y"), "b": ("x", "y")}, {"a": (), "b": ()}, {n: np.full(2, 0.5) for n in "ab"})
     with pytest.raises(ArgumentError, match="connected to no other"):
-        Classifier.of(alone, "a")
+        classifier_of(alone, "a")

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.record_scores import Classifier
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.opening import factor_name
 
 from . import votes
-from .model import codes_of, restricted
+from .model import MISSING_STATE, codes_of, restricted
 
 Array = npt.NDArray[np.float64]
 SPLITS = ("vertical", "horizontal", "hybrid")
@@ -109,21 +110,27 @@ class Member:
         codes = codes_of(
             own, self.cuts, {name: columns[name] for name in own.nodes if name in columns and name != target}, rows
         )
-        found = posteriors(own, codes, target)
-        placed = np.zeros((rows, len(classes)))
-        for position, name in enumerate(own.states[target]):
+        return self.placed(posteriors(own, codes, target), target, classes)
+
+    def placed(self, found: Array, target: str, classes: Sequence[str]) -> Array:
+        """Return probabilities of the network's classes, (rows, its classes), at the places of the ensemble's."""
+        placed = np.zeros((len(found), len(classes)))
+        states = self.network.states[target] if self.network is not None else ()
+        for position, name in enumerate(states):
             if name in classes:
                 placed[:, list(classes).index(name)] = found[:, position]
         return placed
 
+    def classifier(self, target: str) -> Classifier | None:
+        """Return the network as a sum over factors; None where nothing in it tells of the target."""
+        try:
+            return None if self.network is None else Classifier.of(self.network, target, MISSING_STATE)
+        except ValueError:
+            return None
+
     def known(self, classes: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Return which of the ensemble's classes the member has seen."""
         return np.array([name in self.classes for name in classes], dtype=np.bool_)
-
-    def prior(self, target: str, classes: Sequence[str]) -> Array:
-        """Return P(class), shape (classes,), where the target is a root."""
-        found: Array = self.posterior(target, classes, {}, 1)[0]
-        return found
 
 
 @dataclass(frozen=True)

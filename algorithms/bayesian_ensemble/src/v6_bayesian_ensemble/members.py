@@ -13,7 +13,7 @@ from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation.vertical.states import ColumnStates, resolve
 
 from .ensemble import Member
-from .model import Learning, Part, Variable, learn_parts, merged
+from .model import Learning, Part, Variable, learn_parts
 
 Codes = dict[str, npt.NDArray[np.int64]]
 
@@ -55,11 +55,11 @@ def member_of(
     name: str,
     target: str,
     stations: Mapping[int, tuple[str, ...]],
-    parts: Sequence[Part],
+    part: Part,
     variables: Mapping[str, Variable],
     minimum: float = 0.0,
 ) -> Member:
-    """Return the member of one party, or of a group whose parties' networks meet in the target.
+    """Return the member of a party or a group from what was learned over its columns.
 
     Parameters
     ----------
@@ -69,15 +69,15 @@ def member_of(
         What is predicted.
     stations : mapping of int to tuple of str
         Organization -> its columns.
-    parts : sequence of Part
-        One a station.
+    part : Part
+        The network and its counts.
     variables : mapping of str to Variable
         At least the columns and the target.
     minimum : float
         Parent configurations with fewer records are published as the margin.
     """
-    network = merged([part.network.publish(part.counts, minimum) for part in parts], target)
-    seen = zip(variables[target].states, parts[0].classes, strict=True)
+    network = part.network.publish(part.counts, minimum)
+    seen = zip(variables[target].states, part.classes, strict=True)
     classes = tuple(state for state, count in seen if count > 0)
     cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
-    return Member(name, dict(stations), network, cuts, classes, 1.0, parts[0].rows)
+    return Member(name, dict(stations), network, cuts, classes, 1.0, part.rows)

@@ -49,9 +49,9 @@ class MemberReply(Message):
 class VotesRequest(Message):
     """Asks for the station's votes on the records of the job.
 
-    `model` holds the members for which the station votes, or (`leaders`) whose evidence it gives to a group's leader.
-    With `holders` the votes are sealed for them, else they go to central under masks; `identify` is the station whose
-    identifiers name the records; `evidence` is what others sealed for this leader: "member|sender" -> content.
+    `model` holds the members for which the station votes. With `holders` the votes are sealed for them, else they go to
+    central under masks; `identify` is the station whose identifiers name the records; `evidence` is what others sealed for
+    this leader of groups: "member|sender" -> content.
     """
 
     delivery: Delivery
@@ -76,8 +76,35 @@ class VotesReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class GroupScores(Message):
+    """A group's score of a record: a sum over factors of (joint indicator) times (weights), (states, classes) each."""
+
+    number: int
+    leader: int
+    names: list[str]
+    weights: list[np.ndarray[Any, Any]]
+
+    def __post_init__(self) -> None:
+        """Check that factors and weights belong together."""
+        if not self.names or len(self.names) != len(self.weights):
+            raise ValueError("every factor needs its weights")
+        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
+            raise ValueError("weights must be matrices of whole numbers")
+        if len({weights.shape[1] for weights in self.weights}) != 1:
+            raise ValueError("weights must have the same classes")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRequest(Message):
+    """Asks for shares of the scores that the groups give to every record of the job."""
+
+    delivery: Delivery
+    groups: list[GroupScores]
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceReply(Message):
-    """What this station's columns say of each class, sealed for the leader of each group: member -> content."""
+    """Masked shares of the groups' scores (rows, classes; flat), sealed for the leader of each group: member -> content."""
 
     sealed: dict[str, bytes]
 

@@ -246,18 +246,6 @@ def _fitted(
     return Part(network, counts, classes, batches)
 
 
-def merged(networks: Sequence[BayesianNetwork], target: str) -> BayesianNetwork:
-    """Return one network of parts that share the target, their root: given it, the parts are independent."""
-    states, parents, tables = {}, {}, {}
-    for network in networks:
-        states.update(network.states)
-        parents.update(network.parents)
-        tables.update(network.tables)
-    if any(network.parents[target] for network in networks) and len(networks) > 1:
-        raise ValueError("the target must be the root of every part")
-    return BayesianNetwork(states, parents, tables)
-
-
 def restricted(network: BayesianNetwork, columns: Sequence[str]) -> BayesianNetwork:
     """Return the network over some of its nodes; their parents must be among them."""
     kept = [node for node in network.nodes if node in columns]

@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
+from fedbayes.federation.vertical.record_shares import score_share, workspace_of
 from fedbayes.federation.vertical.replication import Replica
 from fedbayes.federation.vertical.states import indicators
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
@@ -24,6 +26,7 @@ from .messages import (
     ColumnsReply,
     ColumnsRequest,
     EvidenceReply,
+    EvidenceRequest,
     MemberReply,
     MemberRequest,
     PredictedRequest,
@@ -34,6 +37,7 @@ from .messages import (
 )
 from .model import Learning, column_codes
 
+ABSENT = 1e-3  # scores of a record without any value differ from what they must be by rounding only
 Array = npt.NDArray[np.float64]
 Ring = npt.NDArray[np.uint64]
 
@@ -71,22 +75,12 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if part.rows < station.policy.minimum_rows:
         raise DataProblem("too few rows of this station have a value of the target; leave the station out")
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
-    member = member_of("", request.target, {station.organization: tuple(own)}, [part], variables, minimum)
+    member = member_of("", request.target, {station.organization: tuple(own)}, part, variables, minimum)
     return MemberReply(store.hidden(station, member).to_json() if request.secret else member.to_json())
 
 
 def _structure(value: Any) -> Any:
     return value if isinstance(value, str) else tuple((str(parent), str(child)) for parent, child in value)
-
-
-def _workspace(station: Station, delivery: Delivery) -> Workspace:
-    if not delivery.setup.helper:
-        replica = Replica(station, delivery.setup)
-        replica.receive_shares(delivery)
-        return replica
-    workspace = Workspace(station, delivery.setup)
-    workspace.receive(delivery)
-    return workspace
 
 
 class Rows:
@@ -108,36 +102,29 @@ class Rows:
 
 
 @partial
-def partial_evidence(station: Station, request: VotesRequest) -> EvidenceReply:
-    """Return what this station's columns say of the classes, for the leaders of its groups.
+def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceReply:
+    """Return this organization's shares of the scores that the groups' networks give the records, for their leaders.
 
     Notes
     -----
-    **Reveals** log P(class | own columns) - log P(class) of each common record to the group's leader, nothing to
-    central.
+    **Reveals** to a group's leader the group's class probabilities of each record, of which it casts the vote; to central
+    nothing. Everyone learns the tables of the groups' networks that hold the target. **Assumes** that the helper colludes
+    with no one.
     """
-    allow(station, request.delivery.rows)
-    workspace = _workspace(station, request.delivery)
-    model = Ensemble.read(request.model)
+    if station.organization in request.delivery.setup.stations:
+        station.require_predictions()
+        station.require_private(False)
+    workspace = workspace_of(station, request.delivery)
     sealed = {}
-    for number, member in enumerate(model.members):
-        values, rows = _evidence(station, workspace, request, model, member)
-        content = np.ascontiguousarray(rows.place(values), dtype="<f8").tobytes()
-        sealed[str(number)] = station.channel.seal(member.leader, content, f"evidence|{member.name}")
+    for group in request.groups:
+        topic = f"evidence|{group.number}"
+        wide = score_share(workspace, request.delivery, group.names, group.weights)
+        masked = station.channel.mask(wide, station.participants, topic)
+        if group.leader == station.organization:
+            station.keep(f"evidence-{group.number}", masked=masked)
+        else:
+            sealed[str(group.number)] = station.channel.seal(group.leader, masked.astype("<u8").tobytes(), topic)
     return EvidenceReply(sealed)
-
-
-def _evidence(
-    station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, member: Member
-) -> tuple[Array, Rows]:
-    """Return log P(class | own columns) - log P(class), (own rows, classes), and the places of the rows."""
-    own = member.stations[station.organization]
-    frame = station.data(columns=list(own))
-    rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
-    found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
-    floor = np.exp(votes.LEAST_LOG)
-    logs = np.log(np.maximum(found, floor)) - np.log(np.maximum(member.prior(model.target, model.classes), floor))
-    return logs, rows
 
 
 @partial
@@ -157,7 +144,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     identifiers: list[str] = []
     if station.organization in request.delivery.setup.stations:
         allow(station, size[0])
-        workspace = _workspace(station, request.delivery)
+        workspace = workspace_of(station, request.delivery)
         for number, member in enumerate(model.members):
             if member.leader == station.organization:
                 more, weight = _vote(station, workspace, request, model, number)
@@ -185,17 +172,27 @@ def _vote(
         found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
         added, behind = model.ballot(member, found)
         return rows.place(added), rows.place(behind)
-    values, rows = _evidence(station, workspace, request, model, member)
-    total = rows.place(values)
-    for sender in member.stations:
-        if sender != station.organization:
-            sealed = request.evidence.get(f"{number}|{sender}", b"")
-            plain = station.channel.unseal(sender, sealed, f"evidence|{member.name}")
-            total = total + np.frombuffer(plain, dtype="<f8").reshape(total.shape)
-    logs = total + np.log(np.maximum(member.prior(model.target, model.classes), np.exp(votes.LEAST_LOG)))
+    return _group_vote(station, request, model, member, number)
+
+
+def _group_vote(
+    station: Station, request: VotesRequest, model: Ensemble, member: Member, number: int
+) -> tuple[Array, Array]:
+    """Return a group's vote from everyone's shares of its scores; it abstains where it has no value of a record."""
+    classifier, rows = member.classifier(model.target), request.delivery.rows
+    if classifier is None:
+        return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
+    total = station.kept(f"evidence-{number}")["masked"].astype(np.uint64)
+    for key, sealed in request.evidence.items():
+        group, _, sender = key.partition("|")
+        if int(group) == number:
+            plain = station.channel.unseal(int(sender), sealed, f"evidence|{number}")
+            total = total + np.frombuffer(plain, dtype="<u8").astype(np.uint64).reshape(total.shape)
+    logs = log_scores(total, classifier.prior, rows)
+    present = (np.abs(logs - classifier.absent()) > ABSENT).any(axis=1, keepdims=True)
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    added, behind = model.ballot(member, beliefs / beliefs.sum(axis=1, keepdims=True))
-    present = (total != 0.0).any(axis=1, keepdims=True)
+    found = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.target, model.classes)
+    added, behind = model.ballot(member, found)
     return added * present, behind * present
 
 
@@ -257,7 +254,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     often each member is right, not on whom.
     """
     station.require_private(False)
-    workspace = _workspace(station, request.delivery)
+    workspace = workspace_of(station, request.delivery)
     model = Ensemble.read(request.model)
     frame = station.data(columns=columns_of(model))
     part = OwnPart([], [], {}, {})

@@ -58,6 +58,7 @@ def evaluated(
         told["holders of the target"] = "the combined class probabilities of the records"
         told["stations"] = "their own members, the number of records"
         told["helper"] = "the number of records of each station and in common"
+        told |= _of_groups(model)
     plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "n", "unlabelled")}
     return federation.result(
         model=None,
@@ -88,4 +89,15 @@ def classified(
         **({} if stations is None else {"stations": stations}),
     }
     told = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
+    told |= _of_groups(model)
     return federation.result(content, results.not_private(PREDICTED, told), {"records": len(content["predicted"])})
+
+
+def _of_groups(model: Ensemble) -> dict[str, str]:
+    """Return what is told besides where members are groups of stations."""
+    if all(len(member.stations) == 1 for member in model.members):
+        return {}
+    return {
+        "leaders of groups": "their group's class probabilities of the records",
+        "everyone": "the tables of the groups' networks that hold the target",
+    }

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.record_scores import Classifier
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, StationError
-from fedbayes.federation.vertical import open_parties
+from fedbayes.federation.vertical import SecureTables, open_parties
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.roles import setup_of
 from fedbayes.mpc.secure_sum import reconstruct
@@ -22,6 +24,8 @@ from .messages import (
     ColumnsReply,
     ColumnsRequest,
     EvidenceReply,
+    EvidenceRequest,
+    GroupScores,
     LocalRequest,
     PredictionsReply,
     TalliesReply,
@@ -29,6 +33,7 @@ from .messages import (
     VotesReply,
     VotesRequest,
 )
+from .model import MISSING_STATE
 
 Array = npt.NDArray[np.float64]
 
@@ -58,20 +63,48 @@ class Election:
     ) -> None:
         self.federation = federation
         parties = open_parties(federation, organizations, helper)
-        records = "union" if model.split == "hybrid" else "intersection"
-        setup = setup_of(federation, parties, id_column, helper, records)
         present = [m for m in model.members if set(m.stations) <= set(parties.stations)]
         absent = [m.name for m in model.members if m not in present]
         if absent:
             federation.warn(f"members without a vote, as their stations do not take part: {', '.join(absent)}")
         self.model = replace(model, members=tuple(present))
         Ensemble.read(self.model.to_json())
-        self.engine = Engine(federation, setup)
+        records = "union" if model.split == "hybrid" else "intersection"
+        self._open = partial(SecureTables.open, federation, parties, id_column, helper=helper, records=records)
+        self.engine = Engine(federation, setup_of(federation, parties, id_column, helper, records))
+        self._tables: SecureTables | None = None
+
+    def _groups(self) -> dict[int, Classifier]:
+        """Return number -> classifier of the members whose columns lie at several stations."""
+        found = {}
+        for number, member in enumerate(self.model.members):
+            classifier = member.classifier(self.model.target) if len(member.stations) > 1 else None
+            if classifier is not None:
+                found[number] = classifier
+        return found
 
     def align(self) -> int:
-        """Match the records: two rounds. Return how many there are."""
-        self.engine.submit([])
-        return self.engine.match()
+        """Match the records: two rounds (three for a union with groups, whose columns are opened). Return how many there are."""
+        groups = self._groups()
+        mute = [m.name for n, m in enumerate(self.model.members) if len(m.stations) > 1 and n not in groups]
+        if mute:
+            self.federation.warn(
+                f"nothing in the group's network tells of the target, so without a vote: {', '.join(mute)}"
+            )
+        columns = sorted({name for classifier in groups.values() for group in classifier.groups for name in group})
+        if not columns:
+            self.engine.submit([])
+            return self.engine.match()
+        domain, bins = {}, {}
+        for number in groups:
+            member = self.model.members[number]
+            for name, states in member.network.states.items() if member.network is not None else ():
+                domain[name] = {"categories": [state for state in states if state != MISSING_STATE]}
+            bins.update({name: list(cuts) for name, cuts in member.cuts.items()})
+        domain = {name: entry for name, entry in domain.items() if name not in bins}
+        self._tables = self._open(columns, domain=domain, bins=bins, missing_state=True, noisy=True)
+        self.engine = self._tables.engine
+        return self.engine.rows
 
     @property
     def rows(self) -> int:
@@ -95,23 +128,25 @@ class Election:
         return replace(self.model, members=tuple(members)).to_json()
 
     def _evidence(self) -> dict[tuple[int, str], bytes]:
-        """Have the parties of groups tell their leaders what their columns say. One round where there are groups."""
-        senders: dict[int, list[int]] = {}
-        for number, member in enumerate(self.model.members):
-            for at in member.stations:
-                if at != member.leader:
-                    senders.setdefault(at, []).append(number)
-        if not senders:
+        """Have everyone give the leaders of groups its shares of the groups' scores. One round where there are groups."""
+        if self._tables is None:
             return {}
-        requests = {}
-        for at, numbers in senders.items():
-            chosen = replace(self.model, members=tuple(self.model.members[n] for n in numbers))
-            requests[at] = VotesRequest(self.engine.delivery(at, set()), chosen.to_json(), [])
-        replies = self.federation.round("partial_evidence", requests, sorted(senders), EvidenceReply)
+        asked, used = [], set()
+        for number, classifier in self._groups().items():
+            joint = self._tables.joint(classifier.groups)
+            names = [name for _, name in joint]
+            weights = classifier.weights([axes for axes, _ in joint])
+            asked.append(GroupScores(number, self.model.members[number].leader, names, list(weights)))
+            used |= set(names)
+        setup = self.engine.setup
+        everyone = sorted([*setup.stations, *([setup.helper] if setup.helper else [])])
+        requests = {at: EvidenceRequest(self.engine.delivery(at, used), asked) for at in everyone}
+        replies = self.federation.round("partial_evidence", requests, everyone, EvidenceReply)
         return {
-            (self.model.members[n].leader, f"{n}|{at}"): replies[at].sealed[str(place)]
-            for at, numbers in senders.items()
-            for place, n in enumerate(numbers)
+            (group.leader, f"{group.number}|{at}"): reply.sealed[str(group.number)]
+            for group in asked
+            for at, reply in replies.items()
+            if at != group.leader
         }
 
     def predictions(self, identify: int | None) -> tuple[list[str], Array]:

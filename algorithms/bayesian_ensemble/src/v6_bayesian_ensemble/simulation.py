@@ -32,7 +32,7 @@ def vertical(
     variables, codes = encoded(frame, list(names), {}, bins)
     found = learn_parts(learning, target, parts, variables, oracle_of(variables, codes), united)
     return tuple(
-        member_of(str(at), target, {at: tuple(part)}, [learned], variables)
+        member_of(str(at), target, {at: tuple(part)}, learned, variables)
         for at, (part, learned) in enumerate(zip(parts, found, strict=True), start=1)
     )
 
@@ -46,7 +46,7 @@ def horizontal(
         own = tuple(column for column in frame if column != target)
         variables, codes = encoded(frame, [target, *own], domain, bins)
         part = learned_alone(learning, target, own, variables, codes)
-        members.append(member_of(str(at), target, {at: own}, [part], variables))
+        members.append(member_of(str(at), target, {at: own}, part, variables))
     return tuple(members)
 
 

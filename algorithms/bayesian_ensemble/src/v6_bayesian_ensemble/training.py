@@ -144,20 +144,22 @@ def secure_members(
         raise ArgumentError("a vote needs at least one member; features must hold columns of at least one station")
     tables = _open_tables(federation, options, parties, asked, helper)
     owned = _owned(tables, asked) if columns is None else columns
-    chosen = [(name, at, _own(options, owned.get(at, ()))) for name, group in groups.items() for at in group]
-    chosen = [entry for entry in chosen if entry[2]]
+    chosen = {name: {at: _own(options, owned.get(at, ())) for at in group} for name, group in groups.items()}
+    chosen = {name: {at: own for at, own in places.items() if own} for name, places in chosen.items()}
+    chosen = {name: places for name, places in chosen.items() if places}
     if not chosen:
         raise ArgumentError("a vote needs at least one member; members must name organizations that hold features")
     variables = {name: variable_of(states) for name, states in tables.columns.items()}
+    together = [tuple(dict.fromkeys(c for own in places.values() for c in own)) for places in chosen.values()]
+    _check_edges(options, together)
     united = options.split == "hybrid"
-    _check_edges(options, chosen)
-    parts = learn_parts(
-        options.learning, options.target, [own for _, _, own in chosen], variables, Bounded(tables, variables), united
-    )
+    parts = learn_parts(options.learning, options.target, together, variables, Bounded(tables, variables), united)
     minimum = max(options.minimum_count, float(tables.minimum_count))
     trained = Trained(_empty(options), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
     trained.parts = parts
-    return _grouped(options, chosen, parts, variables, minimum), trained
+    entries = zip(chosen.items(), parts, strict=True)
+    members = [member_of(name, options.target, at, part, variables, minimum) for (name, at), part in entries]
+    return members, trained
 
 
 def _open_tables(
@@ -197,34 +199,13 @@ def _own(options: Options, columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(column for column in columns if column not in (options.id_column, options.target))
 
 
-def _check_edges(options: Options, chosen: Sequence[tuple[str, int, tuple[str, ...]]]) -> None:
+def _check_edges(options: Options, together: Sequence[Sequence[str]]) -> None:
     edges = options.learning.structure
     if isinstance(edges, str):
         return
     for parent, child in edges:
-        if not any({parent, child} <= {options.target, *own} for _, _, own in chosen):
-            raise ArgumentError(f"structure: the edge {parent} -> {child} joins columns of different stations; drop it")
-    sizes = [name for name, _, _ in chosen]
-    if any(child == options.target for _, child in edges) and len(set(sizes)) < len(sizes):
-        raise ArgumentError(
-            "structure: in a group of several parties the target must have no parents; drop these edges"
-        )
-
-
-def _grouped(
-    options: Options,
-    chosen: Sequence[tuple[str, int, tuple[str, ...]]],
-    parts: Sequence[Part],
-    variables: Mapping[str, Variable],
-    minimum: float,
-) -> list[Member]:
-    """Return one member a group from the networks of its parties."""
-    members = []
-    for name in dict.fromkeys(entry[0] for entry in chosen):
-        own = [(at, columns, part) for (group, at, columns), part in zip(chosen, parts, strict=True) if group == name]
-        stations = {at: columns for at, columns, _ in own}
-        members.append(member_of(name, options.target, stations, [part for _, _, part in own], variables, minimum))
-    return members
+        if not any({parent, child} <= {options.target, *own} for own in together):
+            raise ArgumentError(f"structure: the edge {parent} -> {child} joins columns of different members; drop it")
 
 
 class Bounded:

@@ -7,21 +7,17 @@ import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.metrics import tally
+from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.vertical.messages import Setup
+from fedbayes.federation.vertical.record_shares import score_share, workspace_of
 from fedbayes.federation.vertical.replication import Replica
 from fedbayes.federation.vertical.states import resolve
 from fedbayes.federation.vertical.workspace import Workspace
-from fedbayes.mpc.replicated import ComputingSide
-from fedbayes.mpc.shared_products import DataSide
-from fedbayes.randomness import uniform_bits
 
 from .messages import CountsReply, CountsRequest, ScoresReply, ScoresRequest, TallyReply, TallyRequest
-from .prediction import log_posteriors
-
-RING_BITS = 32
 
 
 @partial
@@ -67,18 +63,12 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     in the label's Markov blanket, so every node must allow predictions. The identifying station shows identifiers to
     central. **Assumes** that the helper colludes with no one.
     """
-    workspace = _workspace(station, request.delivery.setup)
+    workspace = workspace_of(station, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()
         station.require_private(False)
         station.charge(epsilon=0.0, note="predictions", queries=request.delivery.rows)
-    side = _side(workspace, request)
-    share = np.zeros((request.delivery.rows, request.weights[0].shape[1]), dtype=np.uint32)
-    for name, weights in zip(request.names, request.weights, strict=True):
-        rows = None if side is None else side.row_share(name)
-        if rows is not None:
-            share += rows @ weights.astype(np.uint32)
-    wide = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
+    wide = score_share(workspace, request.delivery, request.names, request.weights)
     masked = station.channel.mask(wide, station.participants)
     identifiers = _identifiers(station, workspace) if request.identify == station.organization else []
     if request.holder is None:
@@ -91,17 +81,6 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
 
 def _workspace(station: Station, setup: Setup) -> Workspace:
     return Workspace(station, setup) if setup.helper else Replica(station, setup)
-
-
-def _side(workspace: Workspace, request: ScoresRequest) -> DataSide | ComputingSide | None:
-    """Return what holds this organization's shares, or None where it has none."""
-    if isinstance(workspace, Replica):
-        workspace.receive_shares(request.delivery)
-        if workspace.place is None:
-            return None
-        return workspace.computing_side(request.delivery, request.names, RING_BITS)
-    workspace.receive(request.delivery)
-    return None if workspace.is_helper else workspace.data_side(request.delivery, request.names, RING_BITS)
 
 
 def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.metrics import Tallies, scores_of
+from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import SecureTables, open_parties
 from fedbayes.mpc.secure_sum import reconstruct
 
 from .messages import ScoresReply, ScoresRequest, TallyReply, TallyRequest
-from .prediction import Classifier, Model, log_posteriors
+from .prediction import Model, classifier_of
 
 Array = npt.NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class RecordScores:
         with_label: bool,
     ) -> None:
         self.federation, self.label = federation, label
-        self.classifier = Classifier.of(model.network, label)
+        self.classifier = classifier_of(model.network, label)
         around = {name for group in self.classifier.groups for name in group}
         columns = [n for n in model.network.nodes if n in around or (with_label and n == label)]
         parties = open_parties(federation, organizations, helper)
