@@ -62,6 +62,8 @@ def test_wrong_columns_and_domains_are_named(federation, domain):
         ({"domain": without_label}, "class"),
         ({"domain": one_class}, "class"),
         ({"domain": {**domain, "age": {"bounds": [10, 1]}}}, "age"),
+        ({"domain": {**domain, "age": {"bounds": [0, 1e-300]}}}, "'age': bounds .* change its unit"),
+        ({"domain": {**domain, "age": {"bounds": [0, 1e80]}}}, "'age': bounds .* change its unit"),
         ({"domain": None}, "domain"),
         ({"label": "age"}, "age"),
         ({"organizations": ["nowhere"]}, "organizations"),
@@ -95,3 +97,19 @@ def test_a_model_that_is_none_is_refused(federation):
     for model in ({}, {"format": "other"}, "model"):
         with pytest.raises(errors.ArgumentError, match="model"):
             federation.run(NAME, "evaluate", {"model": model})
+
+
+def test_a_label_that_is_a_feature_is_refused(federation, domain):
+    model = fit(federation, domain)["model"]
+    with pytest.raises(errors.ArgumentError, match="label 'smoker' is a feature"):
+        federation.run(NAME, "evaluate", {"model": model, "label": "smoker"})
+
+
+def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domain):
+    told = fit(federation, domain, sensitivity="global", noise="student_t", degrees_of_freedom=5, epsilon=1000.0)
+    assert [text.split()[0] for text in told["warnings"]] == ["noise", "degrees_of_freedom"]
+    assert max(told["diagnostics"]["noise_of_means"].values()) < 0.01
+    loud = fit(federation, domain, epsilon=0.001)
+    assert set(loud["diagnostics"]["noise_of_means"]) == {"healthy", "ill", "severe"}
+    assert any("of class 'ill' is about" in text and "raise it" in text for text in loud["warnings"])
+    assert fit(federation, domain, epsilon=1000.0, noise="student_t", degrees_of_freedom=5)["warnings"] == []

@@ -9,10 +9,12 @@ from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import evaluate_model, resolve_columns
 
-from .messages import ReleaseReply, ReleaseRequest
-from .model import combine, query_epsilon
-from .options import check_settings
+from .messages import ReleaseReply, ReleaseRequest, Settings
+from .model import combine, noise_of_means, query_epsilon
+from .options import check_ranges, check_settings, without_effect
 from .statement import privacy_statement
+
+MUCH_NOISE = 0.1
 
 
 @central
@@ -56,7 +58,8 @@ def fit(
     Returns
     -------
     dict
-        ``model`` is a naive Bayes model that ``evaluate`` takes as it is.
+        ``model`` is a naive Bayes model that ``evaluate`` takes as it is; ``diagnostics`` tell the scale of the noise left in
+        the means of each class, as a part of the features' ranges.
 
     References
     ----------
@@ -66,13 +69,28 @@ def fit(
     arguments.check_name("label", label)
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
+    check_ranges(columns.schema)
     request = ReleaseRequest(columns, settings)
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
     model = _combined(request, list(replies.values()))
-    diagnostics = {"epsilon_of_one_query": query_epsilon(columns.schema, columns.label, settings)}
+    noise_left = noise_of_means(columns.schema, columns.label, settings, list(replies.values()))
+    _warn(federation, settings, noise_left)
+    share = query_epsilon(columns.schema, columns.label, settings)
+    diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left}
     return federation.result(
         model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics
     )
+
+
+def _warn(federation: Federation, settings: Settings, noise: dict[str, float]) -> None:
+    for text in without_effect(settings):
+        federation.warn(text)
+    for name, part in noise.items():
+        if part > MUCH_NOISE:
+            federation.warn(
+                f"the noise in the means of class {name!r} is about {part:.0%} of a feature's range: too few rows for "
+                "this epsilon; raise it, use fewer features, or take dp_naive_bayes"
+            )
 
 
 def _combined(request: ReleaseRequest, replies: list[ReleaseReply]) -> NaiveBayes:

@@ -178,6 +178,26 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Re
     return NaiveBayes(schema, label, counts, ordered, spread)
 
 
+def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[ReleaseReply]) -> dict[str, float]:
+    """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone."""
+    if not numeric_names(schema, label) or settings.sensitivity == "as_published":
+        return {}
+    epsilon, classes = query_epsilon(schema, label, settings), schema[label].cardinality
+    rows = np.stack([_class_counts(_split(reply, schema, label, settings), classes) for reply in replies])
+    if settings.sensitivity == "global":
+        noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(rows.sum(axis=0), 1.0)
+    else:
+        noise = _factor(epsilon, settings) / np.sqrt((np.maximum(rows, 1.0) ** 2).sum(axis=0))
+    names = schema[label].categories or ()
+    return {str(name): min(1.0, float(part)) for name, part in zip(names, noise, strict=True)}
+
+
+def _factor(epsilon: float, settings: Settings) -> float:
+    """Return the multiplier of smooth sensitivity in the scale of the noise."""
+    beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
+    return heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
+
+
 def _gaussian(
     schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, rows: Floats
 ) -> Gaussian:
@@ -186,8 +206,7 @@ def _gaussian(
     if settings.sensitivity == "as_published":
         second, factor = np.maximum(second, 0.0) ** 2, 0.0  # as printed: no weight for the noise
     else:
-        beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
-        factor = heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
+        factor = _factor(epsilon, settings)
     count, mean, variance = combine_moments(first, second, rows, bounds, factor)
     fitted = Gaussian.from_parameters(count, mean, variance, bounds)
     return replace(fitted, noise=2.0 * factor * math.sqrt(len(first)))

@@ -167,6 +167,8 @@ def evaluate_model(
     """
     classifier = load_model(load, model)
     column = classifier.label if label is None else arguments.check_name("label", label)
+    if column in classifier.features:
+        raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     placement = noise if noise is not None else ("none" if epsilon is None else "distributed")
     added = check_noise(placement, epsilon, delta, neighbors, honest_fraction)
     classes = classifier.schema[classifier.label].cardinality
