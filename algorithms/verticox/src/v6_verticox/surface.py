@@ -31,7 +31,6 @@ from .shared_newton import beside as beside_step
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3
-SUSPICIOUS = 1.5
 
 
 class FederatedSurface:
@@ -187,14 +186,10 @@ class FederatedSurface:
 
     def _check_rounds(self, needed: int) -> None:
         if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
-            far = [name for name, value in zip(self.names, self._coefficients, strict=True) if abs(value) > SUSPICIOUS]
-            hint = (
-                f". The coefficients of {', '.join(far)} grow: they may separate the events, or have outliers; leave them out, "
-                "transform them or set a penalty"
-            )
+            largest = self.names[int(np.argmax(np.abs(self._coefficients)))]
             raise ConvergenceError(
-                "no convergence within max_rounds; raise max_rounds, the tolerance or the penalty"
-                + (hint if far else "")
+                f"no convergence within max_rounds; the largest effect is that of {largest}: if it separates the events or has outliers, "
+                "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
     def _enter(self, step: int, stages: list[StageInfo]) -> Broadcast:

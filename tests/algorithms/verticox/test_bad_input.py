@@ -1,0 +1,132 @@
+"""What a researcher or a station may get wrong, seen from outside: the message names the argument or column and the remedy."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
+from v6_verticox import model
+
+ROWS = 120
+TASK = {"time": "time", "event": "event", "features": ["age", "dose"]}
+SECRET_TIME = 7654321.125
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"age": rng.normal(60, 9, ROWS), "dose": rng.normal(size=ROWS)})
+    frame["time"] = np.ceil(10 * rng.exponential(np.exp(-0.04 * (frame["age"] - 60) - 0.5 * frame["dose"])))
+    frame["event"] = (rng.uniform(size=ROWS) < 0.7).astype(int)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def federation(records, tmp_path_factory):
+    one = np.arange(ROWS) == 3
+    age, dose, time, event = (records[name].to_numpy() for name in ("age", "dose", "time", "event"))
+    first = pd.DataFrame(
+        {
+            "age": age,
+            "twin": 2 * age + 3,
+            "endless": np.where(one, np.inf, age),
+            "huge": age * 1e300,
+            "large": age * 1e12,
+            "empty": np.nan,
+            "words": [f"word{i}" for i in range(ROWS)],
+            "rare": np.where(one, "r", "s"),
+            "same": "x",
+            "separates": -time,
+        }
+    )
+    second = pd.DataFrame({"dose": dose, "mixed": age - 3 * dose, "twice": time, "happened": event})
+    third = pd.DataFrame(
+        {
+            "time": time,
+            "event": event,
+            "twice": time,
+            "happened": event,
+            "negative": np.where(one, -SECRET_TIME, time),
+            "gap": np.where(one, np.nan, time),
+            "forever": np.where(one, np.inf, time),
+            "late": "late",
+            "one_time": 5.0,
+            "two": np.where(one, 2, event),
+            "unknown": np.where(one, np.nan, event),
+            "none": 0,
+            "few": (np.arange(ROWS) < 3).astype(int),
+            "yes": np.where(event == 1, "yes", "no"),
+            "sites": [f"s{i % 40}" for i in range(ROWS)],
+        }
+    )
+    folder, parties = tmp_path_factory.mktemp("bad"), {}
+    for name, frame in {"a": first, "b": second, "c": third}.items():
+        frame.to_csv(folder / f"{name}.csv", index=False)
+        parties[name] = folder / f"{name}.csv"
+    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+        yield running
+
+
+CASES = [
+    ({"time": "negative"}, DataProblem, "c: time column 'negative' has negative"),
+    ({"time": "gap"}, DataProblem, "c: outcome column 'gap' has missing values; drop"),
+    ({"time": "forever"}, DataProblem, "c: time column 'forever' has negative or infinite times; correct"),
+    ({"time": "late"}, DataProblem, "c: outcome column 'late' holds text; give numbers"),
+    ({"time": "one_time"}, DataProblem, "c: time column 'one_time' is the same"),
+    ({"event": "two"}, DataProblem, "c: event column 'two' must hold 1"),
+    ({"event": "unknown"}, DataProblem, "c: outcome column 'unknown' has missing values"),
+    ({"event": "none"}, DataProblem, "c: event column 'none' has no event"),
+    ({"event": "few"}, ThresholdError, "c: event column 'few' has fewer events"),
+    ({"event": "yes"}, DataProblem, "c: outcome column 'yes' holds text; give 1 for"),
+    ({"time": "twice", "event": "happened"}, ArgumentError, r"at two stations \(b and c\); leave one"),
+    ({"event": "happened"}, DataProblem, "b: column 'happened' is here without"),
+    ({"features": ["age", "nowhere"]}, ArgumentError, "features: no station has the column 'nowhere'"),
+    ({"features": ["age", "twice"]}, ArgumentError, "features: 'twice' is at two stations"),
+    ({"features": ["endless", "dose"]}, DataProblem, "a: feature 'endless' has values that are not finite"),
+    ({"features": ["huge", "dose"]}, DataProblem, "a: feature 'huge' has values of an extreme size"),
+    ({"features": ["empty", "dose"]}, DataProblem, "a: feature 'empty' has missing values; fill"),
+    ({"features": ["words", "dose"]}, DataProblem, "a: feature 'words' is text with too many categories"),
+    ({"features": ["rare", "dose"]}, DataProblem, "a: feature 'rare' has a category with fewer records"),
+    ({"features": ["same", "dose"]}, DataProblem, "a: feature 'same' is constant; leave it out"),
+    ({"features": ["age", "twin", "dose"]}, ArgumentError, "features: age, twin are collinear; leave out 1"),
+    ({"features": ["age", "dose", "mixed"]}, ArgumentError, "features: age, dose, mixed are collinear"),
+    ({"strata": "sites"}, ThresholdError, "c: strata column 'sites' has a stratum with fewer"),
+    ({"strata": "nowhere"}, DataProblem, "c: strata column 'nowhere' is not in the table"),
+    ({"time_transform": "sqrt"}, ArgumentError, "time_transform must be one of"),
+    ({"id_column": "nobody"}, DataProblem, "column 'nobody' is not in this station's table"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "text"), CASES, ids=[str(list(entry[0].values())[-1]) for entry in CASES])
+def test_the_message_names_what_is_wrong(federation, change, kind, text):
+    with pytest.raises(kind, match=text) as refusal:
+        federation.run("verticox", "fit", {**TASK, **change})
+    assert str(SECRET_TIME) not in str(refusal.value)
+
+
+def test_separation_is_named_after_steps_that_were_given_up(federation):
+    with pytest.raises(ConvergenceError, match="separates"):
+        federation.run("verticox", "fit", {**TASK, "features": ["separates", "dose"], "max_rounds": 45})
+
+
+def test_large_units_are_no_problem(federation, records):
+    found = federation.run("verticox", "fit", {**TASK, "features": ["large", "dose"], "time_transform": None})
+    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    expected = model.fit(risk, records[["age", "dose"]].to_numpy(), ["age", "dose"]).coefficients
+    own = [entry["coefficient"] for entry in found["model"]["coefficients"]]
+    np.testing.assert_allclose(own, [expected[0] * 1e-12, expected[1]], rtol=1e-5)
+
+
+def test_the_stages_of_seer_are_named(paper_data, rehearse):
+    """`6th Stage` is a function of `T Stage` and `N Stage`, whatever party has them."""
+    from v6_verticox.newton import solve
+
+    frame = pd.get_dummies(paper_data("seer_breast"), drop_first=True, dtype=float)
+    features = [name for name in frame if name.startswith(("T Stage", "N Stage", "6th", "Age"))]
+    surface, _ = rehearse(frame.head(1500), features, 3)
+    surface.names = features
+    with pytest.raises(ArgumentError, match="collinear") as refusal:
+        solve(surface, np.zeros(len(features)), 1e-7, 30)
+    assert all(part in str(refusal.value) for part in ("6th Stage", "N Stage"))
+    assert "Age" not in str(refusal.value)
