@@ -14,6 +14,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
 from v6_verticox.program import Program, Stage, joined, masks, pack, reorder, scattered, unpack
+from v6_verticox.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
 from v6_verticox.shared_newton import beside as beside_step
@@ -152,10 +153,10 @@ class Rehearsal:
         for version in range(1, self._version + 1):
             stages.append([])
             for key in plans:
-                pair = (*plans[key], *[(64, 32)] * self._version)[version - 1]
+                pair = (*plans[key], *[NEWTON] * self._version)[version - 1]
                 first = "weigh_slope" if key in self.beside else "weigh"
                 stages[-1].append(Stage(first if version == 1 else "refine", key, version, sources[key], pair))
-                sources[key] = f"{key}.{version}/reciprocal"
+                sources[key] = reciprocal_name(key, version, pair)
         self.source = sources[step]
         stages.append(self._last())
         self._deal([*(one for part in stages for one in part), self._pending])
@@ -189,7 +190,7 @@ class Rehearsal:
     def refine(self, step: int) -> Gradient:
         before, self._version = self._version, self._version + 1
         refined = [
-            Stage("refine", key, self._version, f"{key}.{before}/reciprocal", (64, 32)) for key in (step, *self.beside)
+            Stage("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self.beside)
         ]
         self.source, last = f"{step}.{self._version}/reciprocal", self._last()
         self.rounds += 1

@@ -6,7 +6,8 @@ import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox import model
-from v6_verticox.newton import reciprocal_plan, solve
+from v6_verticox.newton import solve
+from v6_verticox.reciprocals import is_wide, reciprocal_plan
 
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
 
@@ -168,7 +169,7 @@ def test_reciprocal_plans_reach_their_target(spread):
     start = np.exp(np.linspace(-spread, spread, 101))
     inverse = np.ones_like(start)
     for first, second in reciprocal_plan(spread, 1e-8):
-        inverse = first / 32 * inverse - second / 32 * start * inverse**2
+        inverse = first / 4096 * inverse - second / 4096 * start * inverse**2
     assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
 
 
@@ -182,3 +183,54 @@ def test_skewed_features_take_shorter_steps(rehearse):
     features = ["skewed", "plain", "rare"]
     _, found, scale = solved(rehearse, frame, features, 2)
     np.testing.assert_allclose(found.coefficients / scale, oracle(frame, features).coefficients, atol=1e-5)
+
+
+def nasty(kind, seed, rows=300):
+    """One very skewed, sparse or badly scaled feature with a real effect, beside two ordinary ones."""
+    rng = np.random.default_rng(seed)
+    column = {
+        "lognormal": lambda: np.exp(1.5 * rng.normal(size=rows)),
+        "pareto": lambda: rng.pareto(1.5, rows),
+        "outlier": lambda: np.where(np.arange(rows) == 5, 60.0, rng.normal(size=rows)),
+        "sparse": lambda: (rng.uniform(size=rows) < 0.02) * rng.exponential(1e6, rows),
+        "huge": lambda: 1e9 * rng.normal(size=rows) + 1e12,
+        "tiny": lambda: 1e-9 * rng.normal(size=rows),
+        "rare": lambda: (rng.uniform(size=rows) < 0.02).astype(float),
+        "counts": lambda: rng.poisson(rng.gamma(0.3, 3.0, size=rows)).astype(float),
+    }[kind]()
+    frame = pd.DataFrame({"nasty": column, "x": rng.normal(size=rows), "y": rng.normal(size=rows)})
+    risk = np.clip(0.6 * (column - column.mean()) / column.std() + 0.7 * frame["x"], -6, 8)
+    death, censored = rng.exponential(np.exp(-risk)), rng.exponential(2.0, rows)
+    return frame.assign(time=np.minimum(death, censored), event=(death <= censored).astype(int))
+
+
+EXTREME = ("pareto", "outlier", "sparse")  # a record of relative risk up to exp(12)
+SKEWED = (*EXTREME, "lognormal", "rare")
+
+
+def attempted(surface):
+    try:
+        return solve(surface, np.zeros(3), 1e-7, 30), ""
+    except ConvergenceError as refusal:
+        return None, str(refusal)
+
+
+@pytest.mark.parametrize("kind", [*SKEWED, "huge", "tiny", "counts"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_nasty_features_are_solved_or_refused_with_a_remedy(rehearse, kind, seed):
+    frame, features = nasty(kind, seed), ["nasty", "x", "y"]
+    surface, scale = rehearse(frame, features, 2)
+    found, refusal = attempted(surface)
+    assert (found is not None) or (kind in EXTREME and "transform" in refusal)
+    if found is not None:
+        deviations = frame[features].to_numpy().std(axis=0)
+        error = np.max(np.abs(found.coefficients / scale - oracle(frame, features).coefficients) * deviations)
+        assert error < (1e-3 if kind in EXTREME else 1e-6)
+        assert surface.rounds <= 60 or kind in SKEWED
+
+
+def test_wide_intervals_have_wide_coefficients_first():
+    plan = reciprocal_plan(4.0, 1e-8)
+    assert [is_wide(pair) for pair in (plan[0], plan[-1])] == [True, False]
+    assert not any(is_wide(pair) for pair in reciprocal_plan(1.0, 1e-8))
+    assert len(plan) <= len(reciprocal_plan(1.0, 1e-8)) + 4

@@ -11,8 +11,8 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
-from .newton import reciprocal_plan
 from .options import FitOptions
+from .reciprocals import reciprocal_plan
 from .setup import Prepared
 from .surface import FederatedSurface
 

@@ -20,6 +20,7 @@ from .setup import Prepared, prepare
 from .surface import FederatedSurface
 
 MOST_STEPS = 40
+ACCURATE = 1e-6
 
 
 @central
@@ -115,6 +116,11 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
     surface = FederatedSurface(federation, prepared, options.max_rounds)
     scales = np.array(prepared.scales)
     solution = solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True)
+    if solution.residual > ACCURATE:
+        federation.warn(
+            "risks of records differ by many orders of magnitude, so the coefficients are less accurate than asked for; "
+            "transform features with outliers"
+        )
     offset = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
         model=report.model_json(

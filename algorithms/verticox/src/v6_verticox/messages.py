@@ -11,6 +11,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
 STAGES = ("features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
+MOST_COEFFICIENT = 2**20
 SLOPE_STAGES = ("line", "weigh_slope", "slope")
 
 
@@ -147,7 +148,7 @@ class StageInfo(Message):
         """Check the stage."""
         if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 1000 or not 0 <= self.version < 1000:
             raise ValueError("a stage is malformed")
-        if not 0 <= self.first < 1024 or not 0 <= self.second < 1024:
+        if not 0 <= self.first < MOST_COEFFICIENT or not 0 <= self.second < MOST_COEFFICIENT:
             raise ValueError("coefficients of a refinement are out of range")
 
 

@@ -14,12 +14,12 @@ from fedbayes.federation.errors import ConvergenceError
 
 from .line_integral import FRACTIONS, Path
 from .model import check_collinear, check_far
+from .reciprocals import Pair, reciprocal_plan
 
 Vector = npt.NDArray[np.float64]
-UNIT = 32
-NEWTON = (2 * UNIT, UNIT)
 SHORT_TAIL = 3.0
 WIDEST = 1.5
+WIDEST_RETRY = 2.2
 FIRST_STEP = 0.5
 FAR = 7.0
 ROUNDING = 2.0**-31
@@ -31,6 +31,13 @@ SETTLED = 1e-6
 NEAR = 0.02
 EXACT = 1e-11
 NOT_EXACT = 1e-3
+DECAY = 2.0
+FALLING = 0.25
+FLOOR = 1e-5
+TOO_SKEWED = (
+    "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
+    "(by their log or rank), leave them out or raise the penalty"
+)
 ROUNDS_BESIDE = 20
 
 
@@ -54,7 +61,7 @@ class Beside:
 
     coefficients: Vector
     source: int
-    plan: list[tuple[int, int]]
+    plan: list[Pair]
 
 
 class Surface(Protocol):
@@ -68,7 +75,7 @@ class Surface(Protocol):
         """Evaluate at zero."""
 
     def evaluate(
-        self, step: int, coefficients: Vector, plan: Sequence[tuple[int, int]], beside: Sequence[Beside] = ()
+        self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate elsewhere, the reciprocals refined as planned."""
 
@@ -87,56 +94,17 @@ class Surface(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """The solution, in the scale of the parties' columns; the log partial likelihood gained from zero, and the error of that."""
+    """The solution, in the scale of the parties' columns; the log partial likelihood gained from zero, and the error of that.
+
+    `residual`: mean relative error of the reciprocals at the end, without sign.
+    """
 
     coefficients: Vector
     information: Vector
     gain: float
     gain_error: float
+    residual: float
     steps: int
-
-
-def reciprocal_plan(spread: float, target: float) -> list[tuple[int, int]]:
-    """Return coefficients (times 32) that bring 1/S0 from the previous step to this one.
-
-    Parameters
-    ----------
-    spread : float
-        The ratio of new to old risk-set sums is expected in [exp(-spread), exp(spread)].
-    target : float
-        Wanted relative error.
-
-    Notes
-    -----
-    r <- (a - b S0 r) r leaves 1 - S0 r = T2(u)/T2(u0) on the interval when a, b come from the Chebyshev polynomial T2; once
-    the error is below 0.3 the plain Newton reciprocal (a, b) = (2, 1) squares it.
-    """
-    plan: list[tuple[int, int]] = []
-    low, high = math.exp(-spread), math.exp(spread)
-    while (max(high - 1.0, 1.0 - low) > target or not plan) and len(plan) < 14:
-        pair = NEWTON if max(high - 1.0, 1.0 - low) <= 0.3 else _chebyshev(low, high)
-        plan.append(pair)
-        low, high = _image(low, high, pair)
-    return plan
-
-
-def _chebyshev(low: float, high: float) -> tuple[int, int]:
-    """Return the minimax coefficients for an interval, rounded so that the error stays below one."""
-    center, slope = (high + low) / (high - low), 2.0 / (high - low)
-    peak = 2.0 * center**2 - 1.0
-    first, second = round(4.0 * center * slope / peak * UNIT), max(round(2.0 * slope**2 / peak * UNIT), 1)
-    least, most = _image(low, high, (first, second))
-    if least > 0.0 and most < 1.95:
-        return first, second
-    return math.floor(2.0 / high * UNIT), math.ceil(UNIT / high**2)  # Newton's reciprocal, started below
-
-
-def _image(low: float, high: float, pair: tuple[int, int]) -> tuple[float, float]:
-    """Return the range of y (a - b y) for y between `low` and `high`."""
-    first, second = pair[0] / UNIT, pair[1] / UNIT
-    points = [low, high, min(max(first / (2.0 * second), low), high)]
-    values = [point * (first - second * point) for point in points]
-    return min(values), max(values)
 
 
 def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
@@ -190,6 +158,8 @@ class _Search:
     def measure(self, final: bool) -> None:
         """Ask for the information matrix here."""
         self.information = self.surface.information(self.step, final)
+        if not np.all(np.abs(self.information) < FINITE) or np.min(np.diag(self.information)) < 0.0:
+            raise ConvergenceError(TOO_SKEWED)
         self.path.add(self.here.coefficients, self.here.gradient, self.information)
         if len(self.here.slopes):
             self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
@@ -199,7 +169,8 @@ class _Search:
         """Return the solution: the last Newton step from here."""
         gain, error = self.path.gain()
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
-        return Fit(self.here.coefficients + move, self.information, gain, error, self.step)
+        residual = abs(self.here.residual) / self.surface.events
+        return Fit(self.here.coefficients + move, self.information, gain, error, residual, self.step)
 
     def newton_step(self, point: Gradient) -> Vector:
         """Return the full Newton step from a point."""
@@ -211,19 +182,18 @@ class _Search:
         move = self.newton_step(self.here) * (FIRST_STEP if self.step == 0 else 1.0)
         whole = self._spread(move)
         for _ in range(ATTEMPTS):
-            share = min(1.0, WIDEST / (self.tail * max(whole, 1e-300)))
+            widest = WIDEST if self.tail == SHORT_TAIL else WIDEST_RETRY
+            share = min(1.0, widest / (self.tail * max(whole, 1e-300)))
             there = self._evaluate(self.here.coefficients + share * move, whole * share)
             if there is not None:
                 self.surface.accept()
-                self.tail = max(SHORT_TAIL, self.tail / 1.4)
+                self.tail = max(SHORT_TAIL, self.tail / DECAY)
                 self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
                 self.sources.append((self.step, there.coefficients, self.lag))
                 check_far(there.coefficients, self.surface.names, FAR)
                 return self.newton_step(there)
-            self.tail *= 2.5  # some records change more than thought: shorter steps, prepared for more
-        raise ConvergenceError(
-            "the risk of some records changes too much in one step; transform outliers of the features or raise the penalty"
-        )
+            self.tail *= 2.5  # some records change more than thought: wider intervals, then shorter steps
+        raise ConvergenceError(TOO_SKEWED)
 
     def _spread(self, move: Vector) -> float:
         """Return the standard deviation of the change of the linear predictor over the records at risk."""
@@ -251,23 +221,27 @@ class _Search:
             point = fraction * coefficients
             near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
             distance, source = min(near)
-            points.append(Beside(point, source, reciprocal_plan(distance, EXACT)))
+            points.append(Beside(point, source, reciprocal_plan(min(distance, WIDEST_RETRY), EXACT)))
         return points
 
     def _settled(self, point: Gradient, spread: float) -> Gradient | None:
-        """Refine until the reciprocals are as good as the step needs, and those beside exact; forget these if they do not get so."""
-        noise = self.surface.rows * math.sqrt(self.surface.events) * ROUNDING
-        target = max(noise, 0.02 * min(spread**2, 0.05) * self.surface.events)
+        """Refine until the reciprocals are as good as the step needs, and those beside exact; forget these if they do not get so.
+
+        Where risks differ by many orders of magnitude the arithmetic's own error is larger than `noise`: refining helps no more.
+        """
+        events, before = self.surface.events, np.inf
+        noise = self.surface.rows * math.sqrt(events) * ROUNDING
+        target = max(noise, 0.02 * min(spread**2, 0.05) * events)
         for _ in range(REFINEMENTS):
-            if not abs(point.residual) <= HOPELESS * self.surface.events:
+            if not abs(point.residual) <= HOPELESS * events:
                 return None
             worst = float(np.max(np.abs(point.residuals), initial=0.0))
-            if not worst <= NOT_EXACT * self.surface.events:
-                point = Gradient(point.coefficients, point.gradient, point.residual)
-            elif max(worst, abs(point.residual)) <= noise:
+            if not worst <= NOT_EXACT * events:
+                point, worst = Gradient(point.coefficients, point.gradient, point.residual), 0.0
+            now = max(worst, abs(point.residual))
+            helpless = FALLING * before <= now <= FLOOR * events
+            if helpless or now <= (noise if len(point.residuals) else target):
                 return point
-            if not len(point.residuals) and abs(point.residual) <= target:
-                return point
-            point = self.surface.refine(self.step)
+            before, point = now, self.surface.refine(self.step)
         alone = Gradient(point.coefficients, point.gradient, point.residual)
-        return alone if abs(point.residual) <= target else None
+        return alone if abs(point.residual) <= max(target, FLOOR * events) else None

@@ -17,6 +17,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
+from .reciprocals import reciprocal_name
 from .shared_newton import FEATURE_BITS, LINE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
 
 
@@ -189,7 +190,7 @@ class Program:
         share = formulas.refined(
             self.engine, self.layout, stage.step, stage.version, previous, stage.coefficients, self.get
         )
-        return Outgoing({f"{stage.label}/reciprocal": share})
+        return Outgoing({reciprocal_name(stage.step, stage.version, stage.coefficients): share})
 
     def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         reciprocal = self.get(f"{stage.label}/reciprocal")

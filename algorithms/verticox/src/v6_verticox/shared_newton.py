@@ -23,12 +23,15 @@ from dataclasses import dataclass
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
+from .reciprocals import is_wide
+
 FEATURE_BITS = 28
 RISK_BITS = 26
 RECIPROCAL_BITS = 34
 FACTOR_BITS = {1: 40, 2: 36, 3: 28}
 MOST_FACTORS = 3
 COEFFICIENT_BITS = 5
+WIDE_BITS = 12
 LINE_BITS = 34
 BESIDE = 10
 START = "0.0/reciprocal"
@@ -119,6 +122,7 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
         "line": ((rows, 1), LINE_BITS, 0),
         "s": ((rows, 1), LINE_BITS, RISK_BITS),
         "reciprocal": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
+        "wide": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + WIDE_BITS),
         "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
     }
@@ -148,15 +152,14 @@ def weighted_features(engine: Engine, step: int, get: Get) -> Share:
 def refined(
     engine: Engine, layout: Layout, step: int, version: int, previous: Wire, coefficients: tuple[int, int], get: Get
 ) -> Share:
-    """Return a B - b S0 r B; `coefficients` are a and b times 2^5."""
+    """Return a B - b S0 r B; `coefficients` are a and b times 2^12."""
     at_risk = get(f"{step}.0/w").apply(layout.suffix)
     name = f"{step}/refined{version}"
     bend = engine.product(name, [at_risk, previous.columns([0]), previous])
-    first, second = coefficients
-    lifted = engine.lifted(previous).times(
-        first << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS
-    )
-    return lifted - bend.times(second, COEFFICIENT_BITS)
+    bits = WIDE_BITS if is_wide(coefficients) else COEFFICIENT_BITS
+    first, second = (value >> (WIDE_BITS - bits) for value in coefficients)
+    lifted = engine.lifted(previous).times(first << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + bits)
+    return lifted - bend.times(second, bits)
 
 
 @dataclass(frozen=True, slots=True)
