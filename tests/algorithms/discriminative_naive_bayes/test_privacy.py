@@ -1,5 +1,7 @@
 """What the result promises, what is charged, and that the noise has the promised size."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from weighted_tables import DOMAIN
@@ -80,3 +82,25 @@ def test_replacing_a_row_costs_twice_as_much_noise():
     other = check_noise("distributed", 1.0, 1e-6, "replace_one", 1.0)
     first = request.noise.gaussian_sigma(5, 100.0, 10, 3)
     assert other.gaussian_sigma(5, 100.0, 10, 3) == pytest.approx(2 * first, rel=0.02)
+
+
+def test_one_row_may_turn_a_whole_improvement_round():
+    request = step(1.0, 5)
+    averaged = replace(request, iterations=5)
+    whole = replace(averaged, shape=replace(request.shape, tables="local"), counts=None)
+    rounding = np.sqrt(request.shape.layout.parameters)
+    assert sensitivity(request) - rounding == pytest.approx(2**16)
+    assert sensitivity(averaged) - rounding == pytest.approx(2**17)
+    assert sensitivity(whole) == sensitivity(request)
+
+
+def test_both_evaluations_share_one_budget(parties, tmp_path):
+    files = with_ledgers(parties, tmp_path)
+    policies = {"*": {"ledger": "ledger", "budget_epsilon": 50.0}}
+    with EmbeddedFederation(files, policies=policies) as federation:
+        model = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 1})["model"]
+        result = federation.run(ALGORITHM, "evaluate", {"model": model, "epsilon": 40.0, "personalize": True})
+    assert result["privacy"]["epsilon"] == 40.0
+    entries = Ledger(tmp_path / "east" / "fedbayes-ledger.sqlite3").entries()
+    assert sum(entry.epsilon for entry in entries) == pytest.approx(40.0)
+    assert 0.5 < result["accuracy"] <= 1

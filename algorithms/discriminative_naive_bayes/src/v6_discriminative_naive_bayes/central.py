@@ -85,11 +85,23 @@ def evaluate(
     tables and weights improved on its other rows.
     """
     arguments.check_flag("personalize", personalize)
-    common = (label, epsilon, delta, None, neighbors, honest_fraction, organizations)
+    epsilon = arguments.check_number("epsilon", epsilon, above=0, optional=True)
+    delta = arguments.check_number("delta", delta, low=0, below=1)
+    parts = 2 if personalize else 1
+    budget = None if epsilon is None else epsilon / parts
+    common = (label, budget, delta / parts, None, neighbors, honest_fraction, organizations)
     result = evaluate_model(federation, model, load_model, *common)
-    if personalize:
-        personal = {**model, "personal_iterations": PERSONAL_ITERATIONS}
-        again = evaluate_model(federation, personal, load_model, *common)
-        scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
-        result = {**again, **{name: result[name] for name in (*scores, "calibration")}, "personalized": scores}
-    return result
+    if not personalize:
+        return result
+    personal = {**model, "personal_iterations": PERSONAL_ITERATIONS}
+    again = evaluate_model(federation, personal, load_model, *common)
+    scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
+    privacy = dict(again["privacy"])
+    if epsilon is not None:
+        privacy |= {"epsilon": epsilon, "delta": delta, "composition": "both evaluations half of the budget each"}
+    return {
+        **again,
+        **{name: result[name] for name in (*scores, "calibration")},
+        "personalized": scores,
+        "privacy": privacy,
+    }

@@ -121,8 +121,15 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray
 
 
 def sensitivity(request: StepRequest) -> float:
-    """Return the L2 sensitivity of one step in units of 2^-16: the clip, and the rounding of every entry."""
-    return request.clip * 2.0**NOISY_FRACTION_BITS + math.sqrt(request.shape.layout.parameters)
+    """Return the L2 sensitivity of one step in units of 2^-16: what a neighbour may change, and the rounding of every entry.
+
+    A gradient is a sum over rows that are cut at `clip`. An improvement as a whole is cut at `clip`: a station more or less changes the sum by
+    that, but one row can turn the improvement round, which is twice as much.
+    """
+    turned = bool(request.iterations) and request.shape.tables != "local" and request.noise.neighbors == "add_remove"
+    return (2.0 if turned else 1.0) * request.clip * 2.0**NOISY_FRACTION_BITS + math.sqrt(
+        request.shape.layout.parameters
+    )
 
 
 def _one_question_a_step(station: Station, request: StepRequest) -> None:

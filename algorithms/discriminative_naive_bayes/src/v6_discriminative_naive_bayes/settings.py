@@ -129,6 +129,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
         mechanism="discrete Gaussian in shares inside the secure sum",
         composition=f"zCDP over {settings.rounds} steps"
         + ("" if whole_station else "; tables and steps half of the budget each (basic composition)"),
-        sensitivity=f"a {'station' if whole_station else 'row'}'s contribution is cut at {settings.clip:g} (L2)",
+        sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.clip:g} (L2)"
+        + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else ""),
         reveals=reveals,
     )
