@@ -179,3 +179,13 @@ def test_one_failure_ends_all():
     assert not any(thread.is_alive() for thread in own)
     with pytest.raises(ValueError, match="one thing"):
         FoldRequest(0)
+
+
+def test_records_of_different_strata_are_not_compared(paper_data):
+    from lifelines import CoxPHFitter
+
+    frame = paper_data("rossi")
+    fitter = CoxPHFitter().fit(frame, "time", "event", strata="race")
+    values = [frame[name].to_numpy() for name in ("time", "event")]
+    found = survival.concordance(*values, fitter.predict_log_partial_hazard(frame).to_numpy(), frame["race"].to_numpy())
+    assert found == pytest.approx(fitter.concordance_index_, abs=1e-9)

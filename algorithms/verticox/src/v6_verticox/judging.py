@@ -88,7 +88,7 @@ def _one_fold(
     observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
     return {
         **found,
-        "concordance": _or_none(lambda: measures.concordance(time, event, predictor[rows])),
+        "concordance": _or_none(lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows])),
         "integrated_brier_score": measures.integrated_brier(time, event, predicted[rows], times, censoring),
         "calibration_slope": slope(time, event, outcome.stratum[rows], predictor[rows]),
         "calibration_difference": observed - float(np.mean(predicted[rows, middle])),

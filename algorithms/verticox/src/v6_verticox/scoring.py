@@ -160,7 +160,7 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
     groups = min(request.groups, max(len(predictor) // max(limit, 1), 1))
     middle = len(times) // 2
     return {
-        "concordance": measures.concordance(outcome.time, outcome.event, predictor),
+        "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum),
         "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
         "times": times.tolist(),
         "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),

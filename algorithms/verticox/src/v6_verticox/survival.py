@@ -39,16 +39,27 @@ class _Ranks:
         return total
 
 
-def concordance(time: Vector, event: npt.NDArray[Any], risk: Vector) -> float:
+def concordance(time: Vector, event: npt.NDArray[Any], risk: Vector, stratum: npt.NDArray[Any] | None = None) -> float:
     """Return Harrell's concordance: the share of comparable pairs in which the earlier event has the higher risk.
 
-    Ties of the risk count one half; a pair with equal times is comparable if exactly one of them is an event. O(N log N).
+    Ties of the risk count one half; a pair with equal times is comparable if exactly one of them is an event; records of
+    different strata are not. O(N log N).
 
     Raises
     ------
     ValueError
         When no pair is comparable.
     """
+    codes = np.zeros(len(time)) if stratum is None else np.asarray(stratum)
+    counted = [_pairs(time[codes == c], event[codes == c], risk[codes == c]) for c in np.unique(codes)]
+    pairs = sum(part[1] for part in counted)
+    if pairs == 0:
+        raise ValueError("no pair of records can be compared")
+    return sum(part[0] for part in counted) / pairs
+
+
+def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector) -> tuple[float, int]:
+    """Return how many pairs agree, and how many can be compared."""
     levels, ranks = np.unique(risk, return_inverse=True)
     tree, inserted, agreeing, pairs = _Ranks(len(levels)), 0, 0.0, 0
     order = np.argsort(-np.asarray(time), kind="stable")
@@ -70,9 +81,7 @@ def concordance(time: Vector, event: npt.NDArray[Any], risk: Vector) -> float:
             tree.add(int(ranks[row]))
             inserted += 1
         start = end
-    if pairs == 0:
-        raise ValueError("no pair of records can be compared")
-    return agreeing / pairs
+    return agreeing, pairs
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..survival import baselines_of
+from ..survival import Baseline, baselines_of
 from .style import COLORS, INK, MUTED, clean, new_figure, shorten
 
 
 def forest(model: Mapping[str, Any]) -> Any:
     """Return hazard ratios with their 95 % intervals, on a logarithmic axis."""
+    figure = new_figure(6.8, 0.9 + 0.34 * max(len(model["coefficients"]), 1))
+    draw_forest(figure.add_subplot(), model)
+    return figure
+
+
+def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
+    """Draw hazard ratios with their 95 % intervals on given axes."""
     entries = model["coefficients"]
-    figure = new_figure(6.8, 0.9 + 0.34 * max(len(entries), 1))
-    axes = figure.add_subplot()
     for row, entry in enumerate(entries):
         low, high = _interval(entry)
         axes.plot([low, high], [row, row], color=COLORS[0], linewidth=1.8, solid_capstyle="round")
@@ -35,7 +40,6 @@ def forest(model: Mapping[str, Any]) -> Any:
     axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
     clean(axes, "x")
-    return figure
 
 
 def _plain_ticks(axes: Any) -> None:
@@ -83,7 +87,19 @@ def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | 
     else:
         curves = [(f"{model.get('strata') or 'stratum'} {name}", baseline, 0.0) for name, baseline in baselines.items()]
     figure = new_figure(6.4, 3.6)
-    axes = figure.add_subplot()
+    _draw_curves(figure.add_subplot(), curves, str(model.get("time") or "time"))
+    return figure
+
+
+def draw_survival(axes: Any, model: Mapping[str, Any], predictors: Mapping[str, float]) -> None:
+    """Draw survival curves of a model without strata on given axes; `predictors` as for `survival_curves`."""
+    baseline = baselines_of(model)[""]
+    _draw_curves(
+        axes, [(name, baseline, value) for name, value in predictors.items()], str(model.get("time") or "time")
+    )
+
+
+def _draw_curves(axes: Any, curves: list[tuple[str, Baseline, float]], time: str) -> None:
     for position, (name, baseline, value) in enumerate(curves):
         times = np.concatenate([[0.0], baseline.times])
         survival = np.exp(-np.concatenate([[0.0], baseline.cumulative]) * np.exp(value))
@@ -91,12 +107,11 @@ def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | 
         axes.step(times, survival, where="post", color=color, linewidth=1.8, label=shorten(name, 34))
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)
-    axes.set_xlabel(shorten(model.get("time") or "time", 40), fontsize=8, color=INK)
+    axes.set_xlabel(shorten(time, 40), fontsize=8, color=INK)
     axes.set_ylabel("probability of survival", fontsize=8, color=INK)
     if len(curves) > 1:
         axes.legend(frameon=False, fontsize=8)
     clean(axes, "y")
-    return figure
 
 
 def survival_calibration(metrics: Mapping[str, Any]) -> Any:

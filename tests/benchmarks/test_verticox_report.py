@@ -1,0 +1,66 @@
+"""A Cox model of public data as the report shows it, and what a cross-validation costs beside one fit."""
+
+import time
+
+import numpy as np
+import pytest
+
+from fedbayes.client.figures.cox import draw_forest, draw_survival
+from fedbayes.client.survival import summary_frame
+from fedbayes.federation.embedded import EmbeddedFederation
+
+pytestmark = pytest.mark.benchmark
+FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
+SPLIT = {"a": ["fin", "age", "race"], "b": ["wexp", "mar", "paro"], "c": ["prio", "time", "event"]}
+TASK = {"time": "time", "event": "event", "features": FEATURES, "ties": "efron", "id_column": "id"}
+FOLDS = 10
+
+
+@pytest.fixture(scope="module")
+def federation(paper_data, tmp_path_factory):
+    folder, parties = tmp_path_factory.mktemp("rossi"), {}
+    frame = paper_data("rossi").reset_index(names="id")
+    for place, (name, columns) in enumerate(SPLIT.items()):
+        path = folder / f"{name}.csv"
+        frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(path, index=False)
+        parties[name] = path
+    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+        yield running
+
+
+def test_forest_plot_and_survival_curves_of_rossi(federation, paper_data, figure):
+    """Three organizations; the same summary as lifelines gives on the pooled table."""
+    from lifelines import CoxPHFitter
+
+    found = federation.run("verticox", "fit", TASK)
+    pooled = CoxPHFitter().fit(paper_data("rossi"), "time", "event", fit_options={"precision": 1e-12})
+    frame = summary_frame(found).loc[pooled.summary.index]
+    assert np.max(np.abs(frame["coef"] - pooled.summary["coef"])) < 1e-6
+    assert np.max(np.abs(frame["se(coef)"] - pooled.summary["se(coef)"])) < 1e-5
+    beta = {entry["feature"]: entry["coefficient"] for entry in found["model"]["coefficients"]}
+    curves = {"at the mean": 0.0, "5 more convictions": 5 * beta["prio"], "10 years older": 10 * beta["age"]}
+    with figure("verticox", "rossi", columns=2) as (left, right):
+        draw_forest(left, found["model"])
+        draw_survival(right, {**found["model"], "time": "weeks since release"}, curves)
+    print(
+        "rounds",
+        found["federation"]["rounds"],
+        "proportional hazards",
+        found["model"]["proportional_hazards"]["global"],
+    )
+
+
+def test_ten_folds_in_the_rounds_of_one_fit(federation):
+    began = time.perf_counter()
+    fit = federation.run("verticox", "fit", TASK)
+    between = time.perf_counter()
+    found = federation.run("verticox", "evaluate", {"model": fit["model"], "folds": FOLDS, "id_column": "id"})
+    ratio = (time.perf_counter() - between) / (between - began)
+    metrics, rounds = found["metrics"], found["federation"]["rounds"]
+    print(
+        f"{FOLDS} folds: {rounds} rounds, one fit {fit['federation']['rounds']}; time of the fits as a ratio {ratio:.1f}"
+    )
+    print(f"bytes {found['federation']['bytes'] / 1e6:.0f} MB, one fit {fit['federation']['bytes'] / 1e6:.0f} MB")
+    print({name: (metrics[name], metrics["spread"][name]) for name in metrics["spread"]})
+    assert rounds <= fit["federation"]["rounds"] + 15
+    assert 0.5 < metrics["concordance"] < 0.75
