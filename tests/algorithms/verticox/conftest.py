@@ -30,6 +30,7 @@ class Rehearsal:
     baseline_rows: tuple[int, ...] = ()
     expanded: bool = False
     trend: np.ndarray | None = None
+    stratum: np.ndarray | None = None
     views: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
@@ -39,10 +40,16 @@ class Rehearsal:
         self.features = [block.shape[1] for block in self.columns]
         rows = len(self.time)
         self.holder = OutcomeHolder(
-            self.keys[-1], self.time, self.event, np.zeros(rows, dtype=int), self.expanded, self.trend
+            self.keys[-1],
+            self.time,
+            self.event,
+            np.zeros(rows, dtype=int) if self.stratum is None else self.stratum,
+            self.expanded,
+            self.trend,
         )
         used, copies = len(self.holder.order), self.holder.copies
-        self.layout = Layout(used, sum(self.features), count, (used,), count - 1, rows * copies, self.expanded, count)
+        strata = tuple(int(size) for size in self.holder.sizes)
+        self.layout = Layout(used, sum(self.features), count, strata, count - 1, rows * copies, self.expanded, count)
         self.rows = rows
         self.events = float(self.event.sum())
         self.names = [f"x{index}" for index in range(sum(self.features))]
