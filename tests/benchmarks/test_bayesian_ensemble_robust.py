@@ -94,7 +94,7 @@ def test_poisoned_members(paper_data, figure) -> None:
                 style = "--" if weights == "score" else "-"
                 areas = [found[attack, bad][name][0] for bad in range(3)]
                 axis.plot(range(3), areas, style, marker="s" if bound else "o", markersize=4, label=name)
-            axis.set(xticks=range(3), ylim=(0.4, 1.0), xlabel=f"stations that poison, of {STATIONS}")
+            axis.set(xticks=range(3), ylim=(0.0, 1.0), xlabel=f"stations that poison, of {STATIONS}")
             axis.set_title("labels turned round" if attack == "labels" else "and sure of them")
         axes[0].set_ylabel("area under the curve")
         axes[0].legend(fontsize=7, loc="lower left")
