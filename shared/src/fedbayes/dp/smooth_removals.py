@@ -5,10 +5,12 @@ too, but to undo an addition and to remove one more row costs the same and is ne
 
 - Falls, at most D(y, mean) = V/(m+1), or sqrt(V) (1 - sqrt(m/(m+1))) of the deviation. For every v in y, e(y - v) is at least the fall of y - v, and at
   least V(y) - V(y - v) because v may come back; if the first is below D(y, mean) the second is not. One removal less is enough.
-- Rises, z at a bound or an extreme row: without v and the row nearest to z the rise is no smaller, or e(y - v) is not, unless a few rows are left. For
-  given mean the worst spread of the others is that of two values (Bhatia and Davis), which leaves an inequality in four numbers for each m. It is not
-  proved by hand: `tests/shared/dp/test_smooth_removals.py` finds a slack of about 0.5/m for the variance and 0.46/m for the deviation on fine grids at m from 8
-  to 10,000, and brute force over all tables on grids shows equality for fewer rows.
+- Rises, z at a bound or an extreme row: without v and the row u nearest to z the rise is no smaller, or e(y - v) is not, unless a few rows are left.
+  With t = |row - z| in units of the farthest (mean t at least 1/2) and V < mean^2/2 (else the fall of y - v is larger), m^2 times the difference of
+  the two rises of the variance tends to (2 mean - t_u)^2 + (2 mean - t_v)^2 - 4 V, and with V <= (1 - mean)(mean - t_u) (Bhatia and Davis) that is at
+  least 1/16. For finite m an inequality in four numbers is left. It is not proved by hand: `tests/shared/dp/test_smooth_removals.py` finds a slack of
+  about 0.5/m for the variance and 0.46/m for the deviation on fine grids at large m, and a smaller one down to m = 8; for fewer rows brute force over all
+  tables on grids shows equality.
 - Tables that run empty: one row at a bound, n + 1 steps away, has the global sensitivity.
 
 Exchange of one kept row for a removed one then says which rows go: for a rise of the variance the ones nearest to the row that comes (z a bound, or the
