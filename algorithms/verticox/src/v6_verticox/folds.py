@@ -131,7 +131,8 @@ def _answered(place: Station, part: FoldRequest) -> FoldReply:
 def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     """Send this station's part of every record's predictor, under the fit that did not see the record, inside a masked sum.
 
-    See the module's text. Every scorer must allow predictions.
+    See the module's text. Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under
+    many of them solves for the columns.
     """
     station.require_private(False)
     station.require_predictions()
@@ -142,6 +143,9 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     beta = np.array(request.coefficients, dtype=np.float64)
     if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
         raise MessageError("the coefficients of the folds do not fit this station's columns; start the job again")
+    station.keep("held out coefficients", coefficients=beta)
+    if not np.array_equal(station.kept("held out coefficients")["coefficients"], beta):
+        raise MessageError("held-out records are scored once in a job; start the job again")
     total = np.einsum("ij,ij->i", values, beta[fold])
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
