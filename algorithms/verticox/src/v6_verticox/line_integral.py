@@ -1,7 +1,7 @@
 """The log partial likelihood gained on the way from zero to the solution, from slopes and curvatures alone.
 
 Central never sees a likelihood. Near the end the slope along the straight line from zero is opened at a few interior points, in the same
-rounds as a Newton step; with slope and curvature at both ends that integrates every polynomial slope of degree 7 exactly.
+rounds as a Newton step; with slope and curvature at both ends that integrates every polynomial slope of degree 11 exactly.
 
 References
 ----------
