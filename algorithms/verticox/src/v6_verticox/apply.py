@@ -9,10 +9,11 @@ import numpy as np
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
-from fedbayes.federation.arguments import check_flag, check_mapping, check_name, check_number
+from fedbayes.federation.arguments import check_choice, check_flag, check_mapping, check_name, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.mpc.secure_sum import reconstruct
 
+from .blind import judge_blindly
 from .crossval import Roles, cross_validate
 from .messages import Question
 from .scoring import SCORE_BITS
@@ -205,6 +206,7 @@ def evaluate(
     times: list[float] | None = None,
     groups: int = 5,
     folds: int | None = None,
+    reveal: str = "predictors",
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
@@ -224,6 +226,9 @@ def evaluate(
     folds : int, optional
         Cross-validation in as many folds (10 is usual) inside this one task: fits to all but one fold, for each fold, in the same
         rounds. Of `model` its time, event, features, ties, penalty and strata are used.
+    reveal : str
+        "predictors": the outcome holder sees one number a record. "aggregates": nobody does; calibration and a test of fit, no
+        concordance.
     id_column, helper, organizations
         As for `fit`.
 
@@ -234,6 +239,13 @@ def evaluate(
         the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
     """
     points, groups = _checked_times(times, 2), check_number("groups", groups, low=2, high=100, integer=True)
+    check_choice("reveal", reveal, ("predictors", "aggregates"))
+    if folds is not None and reveal == "aggregates":
+        raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
+    if reveal == "aggregates":
+        return judge_blindly(
+            federation, _checked_model(model), curves_of(_checked_model(model)), Roles(id_column, helper, organizations)
+        )
     if folds is not None:
         return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
     values = _assessed(federation, model, "evaluate", points, groups, id_column, helper, organizations)

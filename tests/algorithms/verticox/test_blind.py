@@ -1,0 +1,82 @@
+"""A given model judged on new records with nobody seeing a number of one of them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError
+from v6_verticox import model
+
+COEFFICIENTS = {"age": 0.9, "dose": -0.3}
+ROWS = 150
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"age": rng.normal(1.0, 1.0, ROWS), "dose": rng.normal(size=ROWS)})
+    death = rng.exponential(np.exp(-0.5 * frame["age"] + 0.4 * frame["dose"]))
+    censored = rng.exponential(2.0, ROWS)
+    frame["time"], frame["event"] = np.minimum(death, censored), (death <= censored).astype(int)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def federation(records, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("blind")
+    records[["age"]].to_csv(folder / "a.csv", index=False)
+    records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
+    parties = {name: folder / f"{name}.csv" for name in "ab"}
+    with EmbeddedFederation(
+        parties=parties, helpers=["helper"], policies={"*": {"allow_predictions": False}}
+    ) as running:
+        yield running
+
+
+def given(**more):
+    return {
+        "time": "time",
+        "event": "event",
+        "features": ["age", "dose"],
+        "coefficients": [{"feature": name, "coefficient": value} for name, value in COEFFICIENTS.items()],
+        "offset": 0.25,
+        "baseline": {"time": [0.1, 0.5], "cumulative_hazard": [0.2, 0.9]},
+        **more,
+    }
+
+
+def test_parity_with_pooled_records(federation, records):
+    found = federation.run("verticox", "evaluate", {"model": given(), "reveal": "aggregates"})
+    metrics = found["metrics"]
+    values, beta = records[["age", "dose"]].to_numpy(), np.array(list(COEFFICIENTS.values()))
+    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    here = model.evaluate(risk, values, beta)
+    steepness = beta @ here.information @ beta
+    assert metrics["calibration_slope"] == pytest.approx(1.0 + beta @ here.gradient / steepness, abs=1e-5)
+    assert metrics["calibration_slope_standard_error"] == pytest.approx(steepness**-0.5, rel=1e-5)
+    statistic = here.gradient @ np.linalg.solve(here.information, here.gradient)
+    assert metrics["fit_test"]["statistic"] == pytest.approx(statistic, rel=1e-5)
+    assert_baselines(metrics["baseline"][0], risk, values, beta)
+    assert found["federation"]["rounds"] <= 60
+    assert "nobody" in found["diagnostics"]["concordance"]
+    assert found["concordance"] is None
+
+
+def assert_baselines(told, risk, values, beta):
+    """Both cumulative hazards are those of a record at the mean of these records."""
+    mean = values.mean(axis=0) @ beta
+    hazard = model.evaluate_predictor(risk, values @ beta - mean)[2]
+    near = np.abs(np.array(told["cumulative_hazard"])[:, None] - hazard[None, :]).min(axis=1)
+    assert np.all(near < 1e-4)
+    expected = np.where(np.array(told["time"]) >= 0.5, 0.9, np.where(np.array(told["time"]) >= 0.1, 0.2, 0.0))
+    np.testing.assert_allclose(told["model_cumulative_hazard"], expected * np.exp(mean - 0.25), rtol=1e-6)
+
+
+def test_bad_input(federation):
+    for change, text in (({"reveal": "all"}, "reveal"), ({"reveal": "aggregates", "folds": 5}, "leave folds out")):
+        with pytest.raises(ArgumentError, match=text):
+            federation.run("verticox", "evaluate", {"model": given(), **change})
+    more = [{"feature": "age", "coefficient": 1.0}]
+    with pytest.raises(ArgumentError, match="'dose'"):
+        federation.run("verticox", "evaluate", {"model": given(coefficients=more), "reveal": "aggregates"})
