@@ -141,3 +141,13 @@ def test_rounds_and_errors_on_real_data(paper_data, name, solver, ties):
     assert error <= 1e-6
     assert likelihood <= 1e-6
     assert rounds <= (30 if solver == "bfgs" else 80)
+
+
+def test_five_stations(paper_data):
+    """More than three factors of the relative risk are multiplied in two rounds; slopes beside a step too."""
+    rounds, error, likelihood = fitted(paper_data, "veteran", "private_newton", "efron", stations=5)
+    print(
+        f"veteran, five stations: {rounds} rounds, coefficients {error:.1e}, log-likelihood {likelihood:.1e} of its gain"
+    )
+    assert max(error, likelihood) <= 1e-6
+    assert rounds <= 80

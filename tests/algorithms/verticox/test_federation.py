@@ -188,22 +188,3 @@ def test_admm_as_published(federation, patients):
     assert "follows the outcome" in result["privacy"]["reveals"]["stations"]
     with pytest.raises(ArgumentError, match="admm"):
         federation.run("verticox", "fit", {**task, "penalty": 1.0})
-
-
-def test_five_stations(tmp_path):
-    """More than three factors of the relative risk are multiplied in two rounds; slopes beside a step too."""
-    rng = np.random.default_rng(11)
-    frame = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("abcde"))
-    frame["time"] = np.ceil(10 * rng.exponential(np.exp(-0.5 * frame["a"] - 0.4 * frame["e"])))
-    frame["event"] = (rng.uniform(size=60) < 0.8).astype(int)
-    for name in "abcde":
-        frame[[name, *(["time", "event"] if name == "e" else [])]].to_csv(tmp_path / f"{name}.csv", index=False)
-    with EmbeddedFederation(parties={n: tmp_path / f"{n}.csv" for n in "abcde"}, helpers=["helper"]) as running:
-        result = running.run("verticox", "fit", {"time": "time", "event": "event", "features": list("abcde")})
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    expected = model.fit(risk, frame[list("abcde")].to_numpy(), list("abcde"))
-    found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
-    np.testing.assert_allclose([found[name] for name in "abcde"], expected.coefficients, atol=1e-6)
-    gain = expected.log_likelihood - expected.null_log_likelihood
-    assert abs(result["model"]["log_likelihood"] - expected.log_likelihood) <= 1e-6 * gain
-    assert result["federation"]["rounds"] <= 80
