@@ -42,6 +42,7 @@ def test_run_writes_result_and_report_and_shows_rounds(command, parties, tmp_pat
     assert "4 organizations" in err
     result = json.loads((tmp_path / "r.json").read_text())
     assert result["model"] == {"rows": 60, "sum": 570}
+    assert [f"warning: {text}" in err for text in result["warnings"]] == [True]
     page = (tmp_path / "r.html").read_text()
     assert "Not differentially private: the sum is exact" in page
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["r.html", "r.json"]

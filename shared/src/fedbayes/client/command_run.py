@@ -89,6 +89,8 @@ def execute(given: Options) -> None:
     finally:
         progress.finish()
     files.write_json(given.out, result)
+    for warning in result.get("warnings") or []:
+        progress.note(f"warning: {warning}")
     progress.note(f"result: {given.out}")
     if given.report is not None:
         from .report import render
