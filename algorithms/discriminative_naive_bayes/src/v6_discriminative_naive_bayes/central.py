@@ -31,6 +31,7 @@ def fit(
     personalize: bool = False,
     structure: str = "naive",
     bins: int | dict[str, Any] = 10,
+    continuous: str = "binned",
     delta: float = 1e-6,
     neighbors: str = "add_remove",
     honest_fraction: float = 0.8,
@@ -53,7 +54,7 @@ def fit(
     chosen = check_settings(locals())
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
-    shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables)
+    shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables, continuous)
     training = Training(federation, parties.stations, shape, chosen)
     training.count_tables()
     learned = training.learn()

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.counting import column_edges
-from fedbayes.bayes.encoding import SchemaError, bin_codes
+from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.horizontal import Columns
 
@@ -66,14 +65,7 @@ class WeightedNaiveBayes:
 
     def codes(self, frame: Any) -> Codes:
         """Return the values of a frame's rows, int32 (n, m); -1 is missing."""
-        columns = [self.schema[name] for name in self.features]
-        parts = [
-            column.encode(frame[column.name])
-            if column.is_categorical
-            else bin_codes(column.encode(frame[column.name]), column_edges(self.schema, column.name, self.shape.bins))
-            for column in columns
-        ]
-        return np.asarray(np.column_stack(parts).astype(np.int32))
+        return self.shape.codes({name: self.schema[name].encode(frame[name]) for name in self.features})
 
     def predict_log_proba(self, frame: Any) -> Floats:
         """Return log P(class | row), float64 (n, classes).
@@ -124,6 +116,7 @@ class WeightedNaiveBayes:
             "weighting": shape.weights,
             "prior": shape.prior,
             "tables_at": shape.tables,
+            "continuous": shape.continuous,
             "weights": self.weights.tolist(),
             "tables": None if self.tables is None else self.tables.to_dict(),
         }
@@ -139,7 +132,7 @@ def load_model(data: Any) -> WeightedNaiveBayes:
     """
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise SchemaError("model must be the `model` of a fit of discriminative_naive_bayes")
-    if set(data) - {"personal_iterations"} != set(FIELDS):
+    if set(data) - {"personal_iterations", "continuous"} != set(FIELDS):
         raise SchemaError(f"model must have exactly these fields: {', '.join(FIELDS)}")
     try:
         return _load(data)
@@ -151,13 +144,16 @@ def load_model(data: Any) -> WeightedNaiveBayes:
 def _load(data: Mapping[str, Any]) -> WeightedNaiveBayes:
     names = [name for name in data["domain"] if name != data["label"]]
     columns = Columns(str(data["label"]), names, dict(data["domain"]))
-    shape = Shape(columns, dict(data["bins"]), data["structure"], data["weighting"], data["prior"], data["tables_at"])
+    kind = (data["structure"], data["weighting"], data["prior"], data["tables_at"], data.get("continuous", "binned"))
+    shape = Shape(columns, dict(data["bins"]), *kind)
     layout = shape.layout
     weights = np.array(data["weights"], dtype=np.float64)
     tables = None if data["tables"] is None else _tables(data["tables"])
     shapes = {"base": (layout.classes,), "single": (layout.values, layout.classes)}
     if layout.structure == "a1de":
         shapes |= {"joint": shapes["single"], "pairs": (layout.values, layout.values, layout.classes)}
+    if layout.gaussians:
+        shapes |= dict.fromkeys(("means", "variances"), (layout.gaussians, layout.classes))
     fits = tables is None or all(
         getattr(tables, name) is not None
         and getattr(tables, name).shape == size
@@ -177,4 +173,7 @@ def _tables(data: Mapping[str, Any]) -> Tables:
     base, single = arrays["base"], arrays["single"]
     if base is None or single is None:
         raise ValueError
-    return Tables(base, single, arrays["joint"], arrays["pairs"])
+    variances = arrays.get("variances")
+    if variances is not None and not np.all(variances > 0):
+        raise ValueError
+    return Tables(base, single, arrays["joint"], arrays["pairs"], arrays.get("means"), variances)

@@ -143,6 +143,8 @@ def expected_curvature(layout: Layout, tables: Tables, counts: NDArray[np.int64]
     by_class = np.maximum(counts[classes : classes * (1 + layout.values)], 0).reshape(layout.values, classes)
     seen = by_class.sum(axis=1, keepdims=True)
     share = by_class / np.maximum(seen, 1)
-    values = np.square(tables.single) * seen / rows * (share * (1.0 - share) + 0.01)
+    said = np.square(tables.single)
+    said[layout.values - layout.gaussians :] = 1.0
+    values = said * seen / rows * (share * (1.0 - share) + 0.01)
     diagonal = layout.gather(np.square(tables.base) * prior * (1.0 - prior), values)
     return np.asarray(diagonal + 0.01 * diagonal.mean() + FLATTEST)

@@ -21,10 +21,13 @@ MOST_ENTRIES = 1 << 24
 def terms(layout: Layout, tables: Tables, codes: Codes) -> Floats:
     """Return q, what every attribute says of every class: float64 (m, n, classes); 0 where the value is missing."""
     rows, attributes = codes.shape
-    place = _places(layout, codes)
+    place = layout.places(codes)
     padded = np.vstack([tables.single, np.zeros(layout.classes)])
     if tables.pairs is None or tables.joint is None:
-        return np.ascontiguousarray(padded[place.T])
+        plain = np.ascontiguousarray(padded[place.T])
+        if tables.means is not None and tables.variances is not None:
+            plain[attributes - layout.gaussians :] = _densities(layout, tables.means, tables.variances, codes)
+        return plain
     said = np.zeros((attributes, rows, layout.classes))
     joint = np.vstack([tables.joint, np.zeros(layout.classes)])
     size = layout.values + 1
@@ -40,9 +43,12 @@ def terms(layout: Layout, tables: Tables, codes: Codes) -> Floats:
     return said
 
 
-def _places(layout: Layout, codes: Codes) -> NDArray[np.int64]:
-    """Return where each value stands among all values, int64 (n, m); the place after the last is a missing value."""
-    return np.asarray(np.where(codes >= 0, codes + layout.starts, layout.values))
+def _densities(layout: Layout, means: Floats, variances: Floats, codes: Codes) -> Floats:
+    """Return the log densities of the normally distributed attributes, (gaussians, n, classes); 0 where missing."""
+    points = layout.points(codes).T[:, :, None]
+    variances = variances[:, None]
+    logs = -0.5 * (np.log(2.0 * np.pi * variances) + np.square(points - means[:, None]) / variances)
+    return np.where(codes[:, len(layout.cardinalities) - layout.gaussians :].T[:, :, None] >= 0, logs, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Evidence:
     ones : ndarray (n, values) of float64 or None
         1 where a row has a value. None in the semi-naive form, and where it would be too large.
     said : ndarray (m, n, classes) of float64 or None
-        `terms` of the semi-naive form.
+        `terms` of the semi-naive form, and with normally distributed attributes.
     """
 
     layout: Layout
@@ -70,9 +76,10 @@ class Evidence:
     @classmethod
     def of(cls, layout: Layout, tables: Tables, codes: Codes) -> Evidence:
         """Prepare rows: codes are int32 (n, m), -1 is missing."""
-        place = _places(layout, codes)
-        if tables.pairs is not None or len(codes) * layout.values > MOST_ENTRIES:
-            said = None if tables.pairs is None else terms(layout, tables, codes)
+        place = layout.places(codes)
+        own = tables.pairs is not None or layout.gaussians > 0
+        if own or len(codes) * layout.values > MOST_ENTRIES:
+            said = terms(layout, tables, codes) if own else None
             return cls(layout, tables, place, None, said)
         ones = np.zeros((len(codes), layout.values + 1))
         ones[np.arange(len(codes))[:, None], place] = 1.0

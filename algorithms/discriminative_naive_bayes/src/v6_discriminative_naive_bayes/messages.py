@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.counting import table_width
+from fedbayes.bayes.counting import column_edges, table_width
+from fedbayes.bayes.encoding import bin_codes
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import Columns, CountNoise
 
-from .model import Layout
+from .model import GRID, Codes, Layout
 
 STRUCTURES = ("naive", "a1de")
 WEIGHTS = ("value", "attribute")
 PRIORS = ("log", "as_published")
 TABLES = ("secure_sum", "local", "dp")
+CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 20_000_000
 MOST_POINTS = 8
 
@@ -31,8 +34,8 @@ class Shape(Message):
     columns : Columns
     bins : dict
         Numeric feature -> number of bins or edges.
-    structure, weights, prior, tables : str
-        See `STRUCTURES`, `WEIGHTS`, `PRIORS`, `TABLES`.
+    structure, weights, prior, tables, continuous : str
+        See `STRUCTURES`, `WEIGHTS`, `PRIORS`, `TABLES`, `CONTINUOUS`.
     """
 
     columns: Columns
@@ -41,6 +44,7 @@ class Shape(Message):
     weights: str = "value"
     prior: str = "log"
     tables: str = "secure_sum"
+    continuous: str = "binned"
 
     def __post_init__(self) -> None:
         """Check the choices and the size."""
@@ -49,18 +53,50 @@ class Shape(Message):
             (self.weights, WEIGHTS),
             (self.prior, PRIORS),
             (self.tables, TABLES),
+            (self.continuous, CONTINUOUS),
         ):
             if value not in choices:
                 raise ValueError(f"must be one of {', '.join(choices)}")
+        if self.gaussians and (self.structure != "naive" or self.tables == "dp"):
+            raise ValueError("gaussian features belong to structure naive without noise")
         if self.layout.counts > MOST_COUNTS:
             raise ValueError("the tables have too many cells; give fewer bins or categories, or structure naive")
 
     @property
+    def gaussians(self) -> list[str]:
+        """The normally distributed features."""
+        schema = self.columns.schema
+        normal = self.continuous == "gaussian"
+        return [name for name in self.columns.features if normal and not schema[name].is_categorical]
+
+    @property
+    def attributes(self) -> list[str]:
+        """The features in the order of the arrays: normally distributed ones last."""
+        last = self.gaussians
+        return [name for name in self.columns.features if name not in last] + last
+
+    @property
+    def cells(self) -> dict[str, Any]:
+        """The bins of numeric features; the grid of normally distributed ones."""
+        return {**self.bins, **dict.fromkeys(self.gaussians, GRID)}
+
+    @property
     def layout(self) -> Layout:
         """Sizes of the arrays."""
-        schema = self.columns.schema
-        widths = tuple(table_width(schema, name, self.bins) - 1 for name in self.columns.features)
-        return Layout(widths, self.columns.classes, self.structure, self.weights)
+        schema, normal = self.columns.schema, self.gaussians
+        widths = [1 if name in normal else table_width(schema, name, self.bins) - 1 for name in self.attributes]
+        return Layout(tuple(widths), self.columns.classes, self.structure, self.weights, len(normal))
+
+    def codes(self, encoded: Mapping[str, Any]) -> Codes:
+        """Return the values of encoded columns, int32 (n, m); -1 is missing."""
+        schema, cells = self.columns.schema, self.cells
+        parts = [
+            encoded[name]
+            if schema[name].is_categorical
+            else bin_codes(encoded[name], column_edges(schema, name, cells))
+            for name in self.attributes
+        ]
+        return np.asarray(np.column_stack(parts).astype(np.int32))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +105,11 @@ class CountsRequest(Message):
 
     shape: Shape
     noise: CountNoise
+
+    def __post_init__(self) -> None:
+        """Refuse moments with the noise of counts."""
+        if self.noise.private and self.shape.gaussians:
+            raise ValueError("gaussian features have no noisy counts")
 
 
 @dataclass(frozen=True, slots=True)

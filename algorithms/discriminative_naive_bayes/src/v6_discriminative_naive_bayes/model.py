@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 PSEUDO_ROWS = 1.0
+GRID = 4096
+MOMENT_SCALE = 2.0**20
+SMALLEST_VARIANCE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,16 @@ class Layout:
         ``naive`` or ``a1de``.
     weights : str
         ``value``: one weight for each (value, class); ``attribute``: one for each attribute. The prior has one for each class.
+    gaussians : int
+        So many of the last attributes are normally distributed in each class. Each counts as one value; its codes are places on a grid of
+        `GRID` points over its bounds.
     """
 
     cardinalities: tuple[int, ...]
     classes: int
     structure: str = "naive"
     weights: str = "value"
+    gaussians: int = 0
 
     @property
     def values(self) -> int:
@@ -64,8 +71,18 @@ class Layout:
     @property
     def counts(self) -> int:
         """Length of the vector of counts."""
-        single = self.classes * (1 + self.values)
+        single = self.classes * (1 + self.values + 2 * self.gaussians)
         return single + (self.values * self.values * self.classes if self.structure == "a1de" else 0)
+
+    def places(self, codes: Codes) -> NDArray[np.int64]:
+        """Return where each value stands among all values, int64 (n, m); the place after the last is a missing value."""
+        known = np.minimum(codes, np.array(self.cardinalities, dtype=np.int64) - 1) + self.starts
+        return np.asarray(np.where(codes >= 0, known, self.values))
+
+    def points(self, codes: Codes) -> Floats:
+        """Return the normally distributed attributes as points of [0, 1], float64 (n, gaussians); junk where missing."""
+        first = len(self.cardinalities) - self.gaussians
+        return (codes[:, first:].astype(np.float64) + 0.5) / GRID
 
     def spread(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return (prior weights (classes,), value weights (values, classes)) of a weight vector."""
@@ -99,14 +116,25 @@ def count(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int6
         Additive over disjoint sets of rows.
     """
     classes, values = layout.classes, layout.values
-    place = np.where(codes >= 0, codes + layout.starts, values)
+    place = layout.places(codes)
     single = np.zeros((values + 1, classes), dtype=np.int64)
     for column in place.T:
         single += np.bincount(column * classes + labels, minlength=(values + 1) * classes).reshape(single.shape)
     parts = [np.bincount(labels, minlength=classes).astype(np.int64), single[:-1].ravel()]
+    if layout.gaussians:
+        parts.append(_moments(layout, codes, labels).ravel())
     if layout.structure == "a1de":
         parts.append(_pairs(layout, place, labels).ravel())
     return np.concatenate(parts)
+
+
+def _moments(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the sums of points and of their squares, (2, gaussians, classes), in fixed point; missing ones are left out."""
+    points = layout.points(codes)
+    known = codes[:, len(layout.cardinalities) - layout.gaussians :] >= 0
+    one_hot = np.eye(layout.classes)[labels]
+    powers = [np.rint(np.where(known, points**power, 0.0) * MOMENT_SCALE) for power in (1, 2)]
+    return np.stack([(power.T @ one_hot).astype(np.int64) for power in powers])
 
 
 def _pairs(layout: Layout, place: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.int64]:
@@ -141,12 +169,16 @@ class Tables:
         log P(c, v), for A1DE.
     pairs : ndarray (values, values, classes) or None
         log P(v | c, parent value), parent first, for A1DE.
+    means, variances : ndarray (gaussians, classes) or None
+        Of the normally distributed attributes, in units of their ranges.
     """
 
     base: Floats
     single: Floats
     joint: Floats | None = None
     pairs: Floats | None = None
+    means: Floats | None = None
+    variances: Floats | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON."""
@@ -180,6 +212,8 @@ def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log")
     known = np.add.reduceat(single, layout.starts, axis=0)
     sums = np.repeat(known, layout.cardinalities, axis=0)
     log_single = np.log((single + smoothing) / (sums + PSEUDO_ROWS))
+    if layout.gaussians:
+        return Tables(base, log_single, None, None, *_normal(layout, np.asarray(counts), single))
     if layout.structure == "naive":
         return Tables(base, log_single)
     pairs = cells[classes * (1 + values) :].reshape(values, values, classes)
@@ -187,3 +221,17 @@ def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log")
     total = single.reshape(values, classes).sum() / max(len(layout.cardinalities), 1)
     joint = np.log((single + smoothing / classes) / (total + PSEUDO_ROWS))
     return Tables(base, log_single, joint, np.log((pairs + smoothing[None]) / (seen + PSEUDO_ROWS)))
+
+
+def _normal(layout: Layout, counts: NDArray[Any], single: Floats) -> tuple[Floats, Floats]:
+    """Return means and variances (gaussians, classes); a class with few rows is drawn to the mean and variance of all rows."""
+    first, second = (
+        counts[layout.classes * (1 + layout.values) :].reshape(2, layout.gaussians, layout.classes) / MOMENT_SCALE
+    )
+    rows = single[layout.values - layout.gaussians :]
+    total = np.maximum(rows.sum(axis=1, keepdims=True), 1.0)
+    center = first.sum(axis=1, keepdims=True) / total
+    spread = second.sum(axis=1, keepdims=True) / total - center**2
+    means = (first + PSEUDO_ROWS * center) / (rows + PSEUDO_ROWS)
+    squares = (second + PSEUDO_ROWS * (spread + center**2)) / (rows + PSEUDO_ROWS)
+    return means, np.maximum(squares - means**2, SMALLEST_VARIANCE)

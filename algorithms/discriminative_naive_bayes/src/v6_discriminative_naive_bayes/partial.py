@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.counting import column_edges
-from fedbayes.bayes.encoding import bin_codes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import EvaluateRequest, Query, VectorReply, release, tally_station
@@ -29,17 +27,9 @@ LARGEST_NUMBER = 2.0**31
 
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
     """Return (codes (n, m) of int32, labels (n,)) of the rows with a known label; numeric columns are binned."""
-    columns = shape.columns
-    schema = columns.schema
-    parts = [
-        encoded[name]
-        if schema[name].is_categorical
-        else bin_codes(encoded[name], column_edges(schema, name, shape.bins))
-        for name in columns.features
-    ]
-    codes = np.column_stack(parts).astype(np.int32) if parts else np.zeros((0, 0), dtype=np.int32)
-    known = np.asarray(encoded[columns.label]) >= 0
-    return codes[known], np.asarray(encoded[columns.label])[known].astype(np.int64)
+    truth = np.asarray(encoded[shape.columns.label])
+    known = truth >= 0
+    return shape.codes(encoded)[known], truth[known].astype(np.int64)
 
 
 @partial

@@ -9,7 +9,7 @@ from fedbayes.federation import arguments, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import NEIGHBORS, CountNoise, check_noise
 
-from .messages import PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
+from .messages import CONTINUOUS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
@@ -59,6 +59,11 @@ def check_settings(given: dict[str, Any]) -> Settings:
     choice("prior", given["prior"], PRIORS)
     choice("weights", given["weights"], WEIGHTS)
     choice("structure", given["structure"], STRUCTURES)
+    gaussian = choice("continuous", given["continuous"], CONTINUOUS) == "gaussian"
+    if gaussian and (given["structure"] != "naive" or given["tables"] == "dp"):
+        raise ArgumentError(
+            'continuous="gaussian" needs structure="naive" and no tables="dp"; give continuous="binned"'
+        )
     choice("neighbors", given["neighbors"], NEIGHBORS)
     arguments.check_flag("personalize", given["personalize"])
     tables = choice("tables", given["tables"], TABLES)

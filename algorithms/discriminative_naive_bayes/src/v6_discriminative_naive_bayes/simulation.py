@@ -26,6 +26,7 @@ DEFAULTS: dict[str, Any] = {
     "optimizer": "secure_gradient",
     "weights": "value",
     "structure": "naive",
+    "continuous": "binned",
     "regularization": 0.0,
     "aggregation": "mean",
     "epsilon": None,
