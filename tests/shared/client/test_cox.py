@@ -102,6 +102,17 @@ def test_the_report_shows_the_check_and_the_folds(fitter):
     assert "not with this solver" in render({"model": model_of(fitter, proportional_hazards=without)}, "Cox")
 
 
+def test_a_judgement_without_predictors_is_shown():
+    part = {"stratum": "all", "time": [1.0], "cumulative_hazard": [0.2], "model_cumulative_hazard": [0.3]}
+    test = {"statistic": 9.2, "degrees_of_freedom": 2, "p": 0.01}
+    metrics = {"calibration_slope": 0.6, "calibration_slope_standard_error": 0.1, "fit_test": test, "baseline": [part]}
+    text = printed({"metrics": metrics, "concordance": None})
+    assert "Calibration slope: 0.6 (standard error 0.1)" in text
+    assert "chi-squared 9.2 on 2 df, p = 0.010" in text
+    other = {**metrics, "baseline": [part, {**part, "stratum": "b", "model_cumulative_hazard": None}]}
+    assert "These records" in render({"metrics": other, "concordance": None}, "Cox")
+
+
 def test_texts():
     assert ratio(0.6842) == "0.684"
     assert ratio(1234.5) == "1.23e+03"

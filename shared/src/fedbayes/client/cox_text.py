@@ -75,8 +75,20 @@ def is_survival_score(metrics: Any) -> bool:
     return isinstance(metrics, Mapping) and {"concordance", "integrated_brier_score", "calibration"} <= set(metrics)
 
 
+def is_blind_score(metrics: Any) -> bool:
+    """Whether these are the metrics of ``verticox.evaluate`` with ``reveal="aggregates"``."""
+    return isinstance(metrics, Mapping) and {"calibration_slope", "fit_test", "baseline"} <= set(metrics)
+
+
 def score_lines(metrics: Any) -> list[tuple[str, str]]:
     """Return (name, text) of each measure; with folds its mean and standard deviation over them."""
+    if is_blind_score(metrics):
+        slope, error = (number(metrics[name], 3) for name in ("calibration_slope", "calibration_slope_standard_error"))
+        test = chi_squared(metrics["fit_test"])
+        return [
+            (MEASURES["calibration_slope"], f"{slope} (standard error {error})"),
+            ("Test of the coefficients", test),
+        ]
     if not is_survival_score(metrics):
         return []
     spread = metrics.get("spread")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import html
-from ..cox_text import MEASURES, is_survival_score, score_lines
+from ..cox_text import MEASURES, is_blind_score, is_survival_score, score_lines
 from ..figures import survival_calibration
 from ..figures.style import to_svg
 from ..formats import number
@@ -18,6 +19,20 @@ CAPTION = (
 
 def survival_scores(metrics: Any) -> list[str]:
     """Return the measures of ``verticox.evaluate``; nothing for other metrics."""
+    if is_blind_score(metrics):
+        rows = [
+            [part["stratum"], *(number(float(value), 4) for value in values)]
+            for part in metrics["baseline"]
+            for values in zip(
+                part["time"],
+                part["cumulative_hazard"],
+                part["model_cumulative_hazard"] or [math.nan] * len(part["time"]),
+                strict=True,
+            )
+        ]
+        headers = ("Stratum", "Time", "These records", "Model")
+        told = html.table("Cumulative hazard at these records' mean", headers, rows, numeric=(1, 2, 3))
+        return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]
     if not is_survival_score(metrics):
         return []
     pieces = [html.table("", ("Measure", "Value"), score_lines(metrics))]
