@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 from .. import html
@@ -20,16 +20,7 @@ CAPTION = (
 def survival_scores(metrics: Any) -> list[str]:
     """Return the measures of ``verticox.evaluate``; nothing for other metrics."""
     if is_blind_score(metrics):
-        rows = [
-            [part["stratum"], *(number(float(value), 4) for value in values)]
-            for part in metrics["baseline"]
-            for values in zip(
-                part["time"],
-                part["cumulative_hazard"],
-                part["model_cumulative_hazard"] or [math.nan] * len(part["time"]),
-                strict=True,
-            )
-        ]
+        rows = [row for part in metrics["baseline"] for row in _hazards(part)]
         headers = ("Stratum", "Time", "These records", "Model")
         told = html.table("Cumulative hazard at these records' mean", headers, rows, numeric=(1, 2, 3))
         return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]
@@ -45,3 +36,10 @@ def survival_scores(metrics: Any) -> list[str]:
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
     return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]
+
+
+def _hazards(part: Mapping[str, Any]) -> list[list[str]]:
+    """Return the rows of one stratum: time, cumulative hazard of the records and of the model."""
+    expected = part["model_cumulative_hazard"] or [None] * len(part["time"])
+    values = zip(part["time"], part["cumulative_hazard"], expected, strict=True)
+    return [[str(part["stratum"]), *(number(value) for value in row)] for row in values]
