@@ -162,16 +162,13 @@ def test_variance_replace_one_is_exact(rows, beta):
         assert result.value <= value + (rows - 1) / rows**2 * (0.5 / (points - 1)) ** 2 + MARGIN
 
 
-@pytest.mark.parametrize("name", ["variance", "standard_deviation"])
-@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
-def test_upper_bound_is_not_below_brute_force_and_exact_when_it_says_so(name, neighbors):
+def test_upper_bound_of_the_deviation_is_near_brute_force_and_exact_when_it_says_so():
     grid = np.linspace(LOW, HIGH, 4)
-    for beta in (0.05, 0.7, 3.0):
-        graph = free_graph(grid, 6) if neighbors == "add_remove" else replace_graph(grid, 5)
-        best = brute_force(name, graph, beta)
+    for beta in (0.05, 0.3, 0.7, 3.0):
+        best = brute_force("standard_deviation", replace_graph(grid, 5), beta)
         for data, value in best.items():
-            result = ours(name, data, beta, neighbors)
-            assert result.value >= value - MARGIN
+            result = ours("standard_deviation", data, beta, "replace_one")
+            assert value - MARGIN <= result.value <= 2.5 * value + MARGIN
             if result.exact:
                 assert result.value <= max(value, result.local) + MARGIN
 
