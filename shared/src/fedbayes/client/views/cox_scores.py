@@ -20,10 +20,7 @@ CAPTION = (
 def survival_scores(metrics: Any) -> list[str]:
     """Return the measures of ``verticox.evaluate``; nothing for other metrics."""
     if is_blind_score(metrics):
-        rows = [row for part in metrics["baseline"] for row in _hazards(part)]
-        headers = ("Stratum", "Time", "These records", "Model")
-        told = html.table("Cumulative hazard at these records' mean", headers, rows, numeric=(1, 2, 3))
-        return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]
+        return _blind(metrics)
     if not is_survival_score(metrics):
         return []
     pieces = [html.table("", ("Measure", "Value"), score_lines(metrics))]
@@ -43,3 +40,10 @@ def _hazards(part: Mapping[str, Any]) -> list[list[str]]:
     expected = part["model_cumulative_hazard"] or [None] * len(part["time"])
     values = zip(part["time"], part["cumulative_hazard"], expected, strict=True)
     return [[str(part["stratum"]), *(number(value) for value in row)] for row in values]
+
+
+def _blind(metrics: Mapping[str, Any]) -> list[str]:
+    rows = [row for part in metrics["baseline"] for row in _hazards(part)]
+    names = ("Stratum", "Time", "These records", "Model")
+    told = html.table("Cumulative hazard at these records' mean", names, rows, numeric=(1, 2, 3))
+    return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]
