@@ -176,6 +176,7 @@ def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients
 
 def test_admm_as_published(federation, patients):
     task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 5e-2, "rho": 1.0}
+    task["gamma_update"] = "published"
     result = federation.run("verticox", "fit", task)
     values = patients[["age", "dose"]].to_numpy()
     risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy())

@@ -10,15 +10,14 @@ import numpy.typing as npt
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
+from .admm_rounds import LAST
 from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .options import FitOptions
-from .reciprocals import reciprocal_plan
 from .setup import Prepared
 from .surface import FederatedSurface
 
 Vector = npt.NDArray[np.float64]
-LAST_ROUNDS = 30
-SPREAD = 1.5
+LAST_ROUNDS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,9 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
         step += 1
         if federation.rounds + LAST_ROUNDS > options.max_rounds:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
-        requests = {m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update) for m in asked}
+        requests = {
+            m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update, []) for m in asked
+        }
         replies = federation.round("partial_admm", requests, asked, AdmmReply)
         sealed = {member: reply.predictor for member, reply in replies.items()}
         request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed, options.gamma_update)
@@ -63,9 +64,11 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
         broadcast = state.broadcast
         if max(state.primal, state.dual) <= options.tolerance:
             break
-    report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update)
-    found = federation.round("partial_admm", report, asked, AdmmReply)
-    own = {**{member: reply.coefficients for member, reply in found.items()}, owner: state.coefficients}
-    beta = np.array([value for member in plan.holders for value in own.get(member, [])])
-    surface.evaluate(1, beta, reciprocal_plan(SPREAD, 1e-9))
-    return ConsensusFit(beta, surface.information(1, True), state.log_likelihood, surface.hazard, None, step)
+    stages = surface.seen_stages(LAST)
+    report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update, stages)
+    found = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
+    beta = np.array([value for member in plan.holders if member in found for value in found[member].coefficients])
+    published = found[owner].published
+    assert published is not None
+    information = surface.seen_information(LAST, published, found[plan.helper].corrections, True)
+    return ConsensusFit(beta, information, state.log_likelihood, surface.hazard, None, step)

@@ -14,27 +14,43 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 
 from .admm import Consensus, coefficients_step, target
-from .holder import ShareHolder
+from .holder import ShareHolder, dealt
 from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest, Plan
 from .model import RiskSets, evaluate_predictor
 from .seen_predictor import masked_predictor, total_predictor
 
 Vector = npt.NDArray[np.float64]
+LAST = 1  # the only step of the solver on shares
 
 
 @partial
 def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     """Solve for the own coefficients; send the own predictor inside a masked sum. See the module's text."""
+    if station.organization == request.plan.helper:
+        return AdmmReply(b"", [], None, dealt(station, request.plan, [], request.stages))
     holder = ShareHolder(station, request.plan)
     if request.report:
-        return AdmmReply(b"", [float(value) for value in station.kept(f"admm|{request.step}")["coefficients"]])
+        return _report(holder, request.step)
     multiplier = np.zeros(request.plan.records)
     if request.step > 1:
         owner = request.plan.holders[-1]
         plain = station.channel.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
         multiplier = np.frombuffer(plain, dtype="<f8")
     predictor = _own_step(station, request, multiplier)
-    return AdmmReply(masked_predictor(holder, request.step, predictor), [])
+    return AdmmReply(masked_predictor(holder, request.step, predictor), [], None, b"")
+
+
+def _report(holder: ShareHolder, step: int) -> AdmmReply:
+    """Return the coefficients of an iteration; the outcome holder enters risks and reciprocals there, masked."""
+    station, coefficients, published = holder.station, np.zeros(0), None
+    if holder.plan.widths[holder.index]:
+        coefficients = station.kept(f"admm|{step}")["coefficients"]
+    if holder.owns_outcome:
+        total = station.kept(f"total|{step}")["predictor"]
+        entries, _ = holder.sorter().seen_entries(holder.engine(LAST, b""), LAST, total)
+        holder.publish(LAST, entries)
+        published = holder.seal_all(entries, f"published|{LAST}")
+    return AdmmReply(b"", [float(value) for value in coefficients], published, b"")
 
 
 def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
@@ -64,17 +80,16 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     total = total_predictor(holder, step, request.predictors) + _own_step(station, request, state.sent)
     outcome = station.kept("outcome")
     risk = RiskSets.of(outcome["time"], outcome["event"])
+    station.keep(f"total|{step}", predictor=total)
     primal, dual = state.advance(risk, total / parties)
     station.keep(f"auxiliary|{step}", z=state.z, gamma=state.gamma, memory=state.memory, sent=state.sent)
     payload = state.sent.astype("<f8").tobytes()
     receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-    coefficients = station.kept(f"admm|{step}")["coefficients"] if plan.widths[-1] else np.zeros(0)
     return AuxiliaryReply(
         {member: station.channel.seal(member, payload, f"broadcast|{step}") for member in receivers},
         primal,
         dual,
         evaluate_predictor(risk, total)[0],
-        [float(value) for value in coefficients],
     )
 
 

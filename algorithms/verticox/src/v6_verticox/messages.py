@@ -307,7 +307,8 @@ class ResidualReply(Message):
 class AdmmRequest(Message):
     """One iteration at a station: step parameter, sums of its columns over the events, what the outcome holder sealed.
 
-    With `report` the station returns the coefficients of this iteration instead.
+    With `report` the station returns the coefficients of this iteration instead, the outcome holder what an information matrix there needs,
+    and the dealer deals these stages.
     """
 
     plan: Plan
@@ -317,14 +318,17 @@ class AdmmRequest(Message):
     broadcast: bytes
     report: bool
     update: str
+    stages: list[StageInfo]
 
 
 @dataclass(frozen=True, slots=True)
 class AdmmReply(Message):
-    """The masked linear predictor, sealed for the outcome holder; or coefficients."""
+    """The masked linear predictor, sealed for the outcome holder; or coefficients, published risks, corrections."""
 
     predictor: bytes
     coefficients: list[float]
+    published: Broadcast | None
+    corrections: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,10 +345,9 @@ class AuxiliaryRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class AuxiliaryReply(Message):
-    """What each station needs next, sealed; norms of the residuals; likelihood; own coefficients."""
+    """What each station needs next, sealed; norms of the residuals; likelihood."""
 
     broadcast: dict[int, bytes]
     primal: float
     dual: float
     log_likelihood: float
-    coefficients: list[float]
