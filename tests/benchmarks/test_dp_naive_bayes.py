@@ -11,9 +11,12 @@ import pytest
 from sklearn.naive_bayes import CategoricalNB
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.dp import shares
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.horizontal import Columns, CountNoise
-from v6_dp_naive_bayes.model import Plan, summarise
+from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
+from v6_dp_naive_bayes.model import Plan, finalise, summarise
+from v6_dp_naive_bayes.published import publish
+from v6_dp_naive_bayes.robust import merge_robustly
 
 pytestmark = pytest.mark.benchmark
 
@@ -26,6 +29,11 @@ BOUNDS = {
     "capital-loss": [0, 5_000],
     "hours-per-week": [1, 99],
 }
+
+EPSILONS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+REPEATS = 10
+POISONED = (0, 1, 2, 4, 6, 8)
+AMONG, CLAIMED = 20, 10  # stations in the experiment with poison, and how often a poisoned one claims its rows
 
 
 def adult_domain(*tables):
@@ -97,3 +105,106 @@ def test_the_entry_point_imports_in_less_than_a_second():
     ]
     print(f"\nimport: median {statistics.median(seconds):.2f} s, best {min(seconds):.2f} s")
     assert min(seconds) < 1.0
+
+
+@pytest.fixture
+def encoded_adult(paper_data):
+    """Return (columns, training codes in a random order, test codes) of all 14 features."""
+    train, test = paper_data("adult_train"), paper_data("adult_test")
+    domain = adult_domain(train, test)
+    columns = Columns("class", [name for name in domain if name != "class"], domain)
+    return columns, columns.schema.encode(train.sample(frac=1, random_state=1)), columns.schema.encode(test)
+
+
+def plan_of(columns, placement, epsilon, published=False):
+    statistics, sensitivity = ("gaussian", "local_as_published") if published else ("histogram", "bounds")
+    return Plan(columns, check_bins(columns, 20), statistics, sensitivity, CountNoise(placement, epsilon), 1.0)
+
+
+def vector(plan, encoded):
+    return np.concatenate([query.values.ravel() for query in summarise(plan, encoded)])
+
+
+def noise_of(plan, cells, stations):
+    """Return what the stations add, shape (stations, cells)."""
+    scale = plan.noise.laplace_scale(plan.queries, 1.0)
+    if plan.noise.placement == "local":
+        return np.concatenate([shares.polya((1, cells), scale, 1, 1.0) for _ in range(stations)])
+    return shares.polya((stations, cells), scale, stations, plan.noise.honest_fraction)
+
+
+def parts(encoded, stations):
+    return [{name: values[at::stations] for name, values in encoded.items()} for at in range(stations)]
+
+
+def accuracy(model, codes):
+    truth = codes["class"]
+    return float(np.mean(model.joint_from_codes(codes, truth.size).argmax(axis=1) == truth))
+
+
+def fitted(columns, train, mode, epsilon, stations):
+    if mode == "as published (not private)":
+        plan = plan_of(columns, "local", epsilon, published=True)
+        return finalise(plan, np.sum([publish(plan, part) for part in parts(train, stations)], axis=0), stations)
+    plan = plan_of(columns, mode.split()[0], epsilon)
+    exact = vector(plan, train)
+    return finalise(plan, exact + noise_of(plan, exact.size, stations).sum(axis=0), stations)
+
+
+def test_accuracy_against_epsilon(encoded_adult, figure):
+    """Adult over 1, 10 and 100 stations: noise inside the sum, whole noise at each station, and the paper's data-dependent scales."""
+    columns, train, test = encoded_adult
+    plain_plan = plan_of(columns, "none", 0.0)
+    plain = accuracy(finalise(plain_plan, vector(plain_plan, train), 1), test)
+    modes = ("distributed noise", "local noise", "as published (not private)")
+    found = {}
+    with figure("dp_naive_bayes", "accuracy", columns=3) as axes:
+        for panel, stations in zip(axes, (1, 10, 100), strict=True):
+            panel.axhline(plain, color="black", linewidth=1, label="no privacy")
+            for number, mode in enumerate(modes):
+                values = np.array(
+                    [
+                        [accuracy(fitted(columns, train, mode, epsilon, stations), test) for _ in range(REPEATS)]
+                        for epsilon in EPSILONS
+                    ]
+                )
+                found[stations, mode] = mean, spread = values.mean(axis=1), values.std(axis=1, ddof=1)
+                cells = " | ".join(f"{a:.3f} ± {b:.3f}" for a, b in zip(mean, spread, strict=True))
+                print(f"\n| {stations} | {mode} | {cells} |", flush=True)
+                panel.plot(EPSILONS, mean, "--" if number == 2 else "-", color=f"C{number}", marker=".", label=mode)
+                panel.fill_between(
+                    EPSILONS, values.min(axis=1), values.max(axis=1), color=f"C{number}", alpha=0.12, linewidth=0
+                )
+            name = "1 station" if stations == 1 else f"{stations} stations"
+            panel.set(xscale="log", title=name, xlabel="epsilon (whole model)", ylabel="accuracy", ylim=(0.15, 0.87))
+        axes[1].legend(frameon=False, loc="lower right", fontsize=8)
+    for stations in (1, 10, 100):
+        assert found[stations, "distributed noise"][0][2] > 0.82
+    assert found[100, "distributed noise"][0][0] > found[100, "local noise"][0][0]
+
+
+def test_what_robust_merging_buys(encoded_adult, figure):
+    """Adult over 20 stations, local noise of epsilon 1; poisoned stations swap the classes and claim each row ten times."""
+    columns, train, test = encoded_adult
+    plan = plan_of(columns, "local", 1.0)
+    honest = [vector(plan, part) for part in parts(train, AMONG)]
+    swapped = [CLAIMED * vector(plan, {**part, "class": 1 - part["class"]}) for part in parts(train, AMONG)]
+    rules = ("sum", "median", "trimmed_mean", "krum", "bulyan")
+    found = {rule: [] for rule in rules}
+    for poisoned in POISONED:
+        scores = {rule: [] for rule in rules}
+        for _ in range(REPEATS // 2):
+            told = np.array(swapped[:poisoned] + honest[poisoned:]) + noise_of(plan, honest[0].size, AMONG)
+            models = [finalise(plan, answer, 1) for answer in told]
+            for rule in rules:
+                one = finalise(plan, told.sum(axis=0), AMONG) if rule == "sum" else merge_robustly(models, rule)
+                scores[rule].append(accuracy(one, test))
+        for rule in rules:
+            found[rule].append(float(np.mean(scores[rule])))
+    with figure("dp_naive_bayes", "poisoned") as axes:
+        for dashes, (rule, values) in zip(("-", "-", "--", "-.", ":"), found.items(), strict=True):
+            print(f"\n| {rule} | " + " | ".join(f"{value:.3f}" for value in values) + " |")
+            axes.plot(POISONED, values, dashes, marker=".", label=rule)
+        axes.set(xlabel=f"poisoned stations of {AMONG}", ylabel="accuracy", ylim=(0.0, 0.9))
+        axes.legend(frameon=False, fontsize=8)
+    assert found["sum"][2] < 0.7 < min(found[rule][2] for rule in ("median", "bulyan"))
