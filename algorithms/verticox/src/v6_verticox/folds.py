@@ -11,6 +11,7 @@ groups of at least `minimum_count` records.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from .judging import judged
 from .messages import Outcome
 from .outcome import describe
 from .partial import compute, enter, permute
+from .roles import OutcomeHolder
 from .scoring import LARGEST_SCORE, SCORE_BITS
 
 SECRET_BYTES = 32
@@ -94,7 +96,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
 
 
 def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
-    """Keep the training outcome of one fold; return what central may know of it."""
+    """Keep the training outcome of one fold; return what central may know of it: no other times than it knows already."""
     limit = max(place.policy.minimum_count, 1)
     time, event = whole["time"][training], whole["event"][training]
     codes, stratum = np.unique(whole["stratum"][training], return_inverse=True)
@@ -102,11 +104,34 @@ def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request:
         raise ThresholdError(
             "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
         )
-    names = [str(name) for name in whole["names"][codes]]
     place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)))
-    told = describe(Survival(time, event, stratum, names), limit, request.question.ties, request.question.expanded)
+    names, question = [str(name) for name in whole["names"]], request.question
+    all_records = Survival(whole["time"], whole["event"], whole["stratum"], names)
+    known = describe(all_records, limit, question.ties, question.expanded)
+    kept = Survival(time, event, stratum, [names[code] for code in codes])
+    told = at_known_edges(describe(kept, limit, question.ties, question.expanded), known, kept, question.expanded)
     place.keep("edges", rows=np.array(told.edge_rows, dtype=np.int64))
     return told
+
+
+def at_known_edges(told: Outcome, known: Outcome, kept: Survival, expanded: bool) -> Outcome:
+    """Return what is told of some records, with the baseline's points at the times that were told of all records."""
+    holder = OutcomeHolder(bytes(SECRET_BYTES), kept.time, kept.event, kept.stratum, expanded)
+    place = holder.order % len(kept.time)
+    time, stratum = kept.time[place], kept.stratum[place]
+    edges = [
+        (edge, code, int(np.flatnonzero((stratum == code) & (time <= edge))[-1]))
+        for edge, name in zip(known.edges, (known.strata_names[code] for code in known.edge_strata), strict=True)
+        if name in told.strata_names
+        for code in [told.strata_names.index(name)]
+        if np.any((stratum == code) & (time <= edge))
+    ]
+    return replace(
+        told,
+        edges=[edge for edge, _, _ in edges],
+        edge_strata=[code for _, code, _ in edges],
+        edge_rows=[row for _, _, row in edges],
+    )
 
 
 @partial
