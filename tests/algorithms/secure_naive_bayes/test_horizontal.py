@@ -59,6 +59,12 @@ def test_noisy_counts_are_near_the_pooled_ones(horizontal, table, noise, delta):
     assert (result["privacy"]["reason"] is None) is private
 
 
+@pytest.mark.parametrize(("epsilon", "warned"), [(1e-4, True), (1.0, False)])
+def test_counts_that_drown_in_noise_are_told(horizontal, epsilon, warned):
+    result = horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": epsilon})
+    assert any("raise epsilon" in text for text in result["warnings"]) is warned
+
+
 def test_a_dealer_deals_modulus_and_exponents(horizontal, table):
     task = {**TASK, "noise": "none", "keys": "dealer", "organizations": None}
     result = horizontal.run("secure_naive_bayes", "fit", task)

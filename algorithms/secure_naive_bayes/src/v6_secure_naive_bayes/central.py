@@ -46,6 +46,8 @@ def fit(
     cells = check_bins(columns, bins)
     keyring = open_keyring(federation, parties, chosen, bits, state.epoch)
     sums = horizontal.encrypted_sums(federation, keyring, columns, cells, settings, state, membership is not None)
+    if sums.drowned(columns):
+        federation.warn("the noise is larger than the mean count of a class: the model says little; raise epsilon")
     return federation.result(
         model=horizontal.finish(columns, cells, settings, sums).to_dict(),
         membership=state.to_dict(),

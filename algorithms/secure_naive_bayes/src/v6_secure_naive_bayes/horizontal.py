@@ -43,6 +43,11 @@ class Sums:
     deviation: float
     report: dict[str, Any]
 
+    def drowned(self, columns: Columns) -> bool:
+        """Return whether the noise of a cell exceeds the mean number of rows of a class, as far as the noisy sums tell."""
+        tables = max(1, len(columns.features))
+        return self.deviation > max(float(self.counts.sum()) / tables, 0.0) / columns.classes
+
 
 def encrypted_sums(
     federation: Federation,

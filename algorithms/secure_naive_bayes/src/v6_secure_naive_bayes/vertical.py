@@ -244,8 +244,11 @@ def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.N
         values = np.array([record.get(name) for record in records], dtype=object)
         try:
             encoded = schema[name].encode(values, "refuse")
-        except SchemaError as problem:
-            raise ArgumentError(f"records: {problem}") from None
+        except SchemaError:
+            what = "categories" if schema[name].is_categorical else "bounds"
+            raise ArgumentError(
+                f"records hold a value of '{name}' outside its {what} in the domain; correct it, or leave it out as missing"
+            ) from None
         if not schema[name].is_categorical:
             encoded = bin_codes(encoded, column_edges(schema, name, bins))
         codes[:, position] = encoded
