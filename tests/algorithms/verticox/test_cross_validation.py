@@ -83,8 +83,7 @@ def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
 
 def test_the_folds_share_their_rounds(federation, records):
     found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3})
-    alone = federation.run("verticox", "fit", SPEC)
-    assert found["federation"]["rounds"] <= alone["federation"]["rounds"] + 14
+    assert found["federation"]["rounds"] <= 60
     assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
     assert found["concordance"] == found["metrics"]["concordance"]
     assert sum(group["records"] for group in found["metrics"]["calibration"]["groups"]) == ROWS
