@@ -2,145 +2,25 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
-from fedbayes.federation.arguments import check_choice, check_flag, check_mapping, check_name, check_number
-from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.arguments import check_choice, check_flag, check_number
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.mpc.secure_sum import reconstruct
 
 from .blind import judge_blindly
 from .crossval import Roles, cross_validate
-from .messages import Question
+from .located import Located, checked_model, checked_times, curves_of
 from .scoring import SCORE_BITS
-from .scoring_messages import (
-    AssessReply,
-    AssessRequest,
-    Curve,
-    LocateReply,
-    LocateRequest,
-    ScoreReply,
-    ScoreRequest,
-)
-from .setup import aligned, choose_helper
+from .scoring_messages import AssessReply, AssessRequest
 from .survival import Steps, survival_at
 
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients"
-
-
-class Located:
-    """Where the model's columns are in this task."""
-
-    def __init__(self, federation: Federation, model: Any, id_column: Any, helper: Any, organizations: Any) -> None:
-        self.model = _checked_model(model)
-        self.federation = federation
-        id_column = check_name("id_column", id_column, optional=True)
-        parties = federation.open_channel(organizations)
-        chosen = choose_helper(federation, parties, helper) if id_column or helper is not None else 0
-        if len(parties.stations) < 2:
-            raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
-        self.question = Question(
-            self.model["time"],
-            self.model["event"],
-            list(self.model["features"]),
-            self.model.get("strata"),
-            list(parties.stations),
-            chosen,
-            id_column,
-        )
-        rows, orders = aligned(federation, self.question)
-        requests = {
-            m: LocateRequest(self.question, rows, [order for order in orders if order.stage == m])
-            for m in parties.stations
-        }
-        self.replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
-        self.owners = [member for member, reply in self.replies.items() if reply.outcome]
-
-    def score(self, receiver: int, identifiers: bool = False) -> dict[int, ScoreReply]:
-        """Return the scorers' replies: for central (0) or sealed for the outcome holder."""
-        requests: dict[int, ScoreRequest] = {}
-        scorers = self._scorers()
-        for member in scorers:
-            own = [
-                entry
-                for entry in self.model["coefficients"]
-                if _split(self.model, entry)[0] in self.replies[member].features
-            ]
-            names = [_split(self.model, entry) for entry in own]
-            requests[member] = ScoreRequest(
-                scorers,
-                receiver,
-                [name for name, _ in names],
-                [category for _, category in names],
-                [float(entry["coefficient"]) for entry in own],
-                identifiers and member == scorers[0],
-            )
-        return self.federation.round("partial_score", requests, scorers, ScoreReply)
-
-    def _scorers(self) -> list[int]:
-        for feature in self.model["features"]:
-            holders = [member for member, reply in self.replies.items() if feature in reply.features]
-            if len(holders) != 1:
-                where = "no station has" if not holders else "two stations have"
-                raise ArgumentError(f"model: {where} the feature '{feature[:60]}'; check the stations' columns")
-        scorers = [member for member, reply in self.replies.items() if reply.features]
-        if len({self.replies[member].rows for member in scorers + self.owners[:1]}) > 1:
-            raise ArgumentError(
-                "id_column: the stations have different numbers of rows; name the column that identifies records"
-            )
-        return scorers
-
-
-def _checked_model(model: Any) -> dict[str, Any]:
-    found = dict(check_mapping("model", model))
-    needed = ("coefficients", "baseline", "features", "time", "event", "offset")
-    missing = [key for key in needed if key not in found]
-    if missing or not isinstance(found["coefficients"], list) or not isinstance(found["baseline"], dict):
-        raise ArgumentError("model must be the `model` of a result of verticox.fit")
-    for entry in found["coefficients"]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("feature"), str):
-            raise ArgumentError("model: every coefficient needs a feature and a coefficient")
-        check_number("model: coefficient", entry.get("coefficient"))
-    check_number("model: offset", found["offset"])
-    return found
-
-
-def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
-    """Return feature and category of a coefficient."""
-    name = str(entry["feature"])
-    if name in model["features"]:
-        return name, None
-    feature, _, category = name.partition("=")
-    return feature, category
-
-
-def curves_of(model: dict[str, Any]) -> list[Curve]:
-    """Return the model's baseline by stratum."""
-    baseline = model["baseline"]
-    parts = baseline.get("strata") or [{"stratum": "all", **baseline}]
-    try:
-        return [
-            Curve(str(p["stratum"]), [float(t) for t in p["time"]], [float(h) for h in p["cumulative_hazard"]])
-            for p in parts
-        ]
-    except (KeyError, TypeError, ValueError):
-        raise ArgumentError("model: the baseline needs increasing times with a cumulative hazard for each") from None
-
-
-def _checked_times(times: Any, least: int) -> list[float] | None:
-    if times is None:
-        return None
-    if not isinstance(times, list | tuple) or len(times) < least or len(times) > 1000:
-        raise ArgumentError(f"times must be a list of {least} to 1000 increasing times")
-    found = [float(check_number(f"times[{place}]", value, low=0.0)) for place, value in enumerate(times)]
-    if any(later <= earlier for earlier, later in pairwise(found)):
-        raise ArgumentError("times must increase")
-    return found
 
 
 @central
@@ -176,8 +56,8 @@ def predict(
     dict
         ``predictions``: linear predictor, partial hazard (both against a record at the mean) and survival of every record.
     """
-    points = _checked_times(times, 1)
-    curves = {curve.stratum: curve for curve in curves_of(_checked_model(model))}
+    points = checked_times(times, 1)
+    curves = {curve.stratum: curve for curve in curves_of(checked_model(model))}
     if stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
     located = Located(federation, model, id_column, helper, organizations)
@@ -238,13 +118,13 @@ def evaluate(
         ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top. With `folds`:
         the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
     """
-    points, groups = _checked_times(times, 2), check_number("groups", groups, low=2, high=100, integer=True)
+    points, groups = checked_times(times, 2), check_number("groups", groups, low=2, high=100, integer=True)
     check_choice("reveal", reveal, ("predictors", "aggregates"))
     if folds is not None and reveal == "aggregates":
         raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
     if reveal == "aggregates":
         return judge_blindly(
-            federation, _checked_model(model), curves_of(_checked_model(model)), Roles(id_column, helper, organizations)
+            federation, checked_model(model), curves_of(checked_model(model)), Roles(id_column, helper, organizations)
         )
     if folds is not None:
         return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
@@ -294,7 +174,7 @@ def _assessed(
     helper: Any,
     organizations: Any,
 ) -> dict[str, Any]:
-    curves = curves_of(_checked_model(model))
+    curves = curves_of(checked_model(model))
     located = Located(federation, model, id_column, helper, organizations)
     if len(located.owners) != 1:
         raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
