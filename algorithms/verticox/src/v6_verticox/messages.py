@@ -146,7 +146,7 @@ class StageInfo(Message):
 
     def __post_init__(self) -> None:
         """Check the stage."""
-        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 1000 or not 0 <= self.version < 1000:
+        if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 100_000 or not 0 <= self.version < 1000:
             raise ValueError("a stage is malformed")
         if not 0 <= self.first < MOST_COEFFICIENT or not 0 <= self.second < MOST_COEFFICIENT:
             raise ValueError("coefficients of a refinement are out of range")

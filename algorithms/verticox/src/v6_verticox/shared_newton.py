@@ -33,7 +33,7 @@ MOST_FACTORS = 3
 COEFFICIENT_BITS = 5
 WIDE_BITS = 12
 LINE_BITS = 34
-BESIDE = 10
+BESIDE = 100  # steps of the solver are below it, points beside a step above
 START = "0.0/reciprocal"
 WEIGHT = "0.0/w"
 TREND = "trend"
@@ -111,6 +111,7 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
     """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
     rows, features = layout.rows, layout.features
     kind = name.rsplit("/", 1)[-1]
+    columns = 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
     groups = layout.groups()
     if kind.startswith("group"):
         return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
@@ -121,8 +122,8 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
         "y": ((rows, features), FEATURE_BITS, RISK_BITS),
         "line": ((rows, 1), LINE_BITS, 0),
         "s": ((rows, 1), LINE_BITS, RISK_BITS),
-        "reciprocal": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
-        "wide": ((rows, 3), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + WIDE_BITS),
+        "reciprocal": ((rows, columns), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
+        "wide": ((rows, columns), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + WIDE_BITS),
         "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
     }
@@ -154,6 +155,8 @@ def refined(
 ) -> Share:
     """Return a B - b S0 r B; `coefficients` are a and b times 2^12."""
     at_risk = get(f"{step}.0/w").apply(layout.suffix)
+    if step >= BESIDE and previous.shape[1] == 3:
+        previous = previous.columns([0, 2])  # no root is needed there
     name = f"{step}/refined{version}"
     bend = engine.product(name, [at_risk, previous.columns([0]), previous])
     bits = WIDE_BITS if is_wide(coefficients) else COEFFICIENT_BITS
@@ -213,7 +216,7 @@ def weighted_line(engine: Engine, step: int, get: Get) -> Share:
 
 def slope(engine: Engine, layout: Layout, step: int, label: str, get: Get) -> tuple[Share, Share]:
     """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
-    events = get(f"{label}/reciprocal").columns([2])
+    events = get(f"{label}/reciprocal").columns([1])
     explained = engine.inner(f"{label}/explained slope", events.apply(layout.prefix), get(f"{step}.0/s"))
     observed = engine.inner(f"{label}/observed slope", get("d"), get(f"{beside_of(step)}.0/line"))
     residual = engine.inner(f"{label}/residual", events, get(f"{step}.0/w").apply(layout.suffix))
