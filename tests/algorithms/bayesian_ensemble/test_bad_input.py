@@ -44,6 +44,8 @@ GIVEN = {"target": "ill", "id_column": "id"}
         ({"secret": "yes"}, "secret"),
         ({"minimum_count": -1}, "minimum_count"),
         ({"bound": 0.7}, "bound"),
+        ({"domain": {"age": 5}, "features": ["age", "smoke"]}, "domain: column .age"),
+        ({"domain": {"age": {"categories": 5}}, "features": ["age", "smoke"]}, "domain: column .age"),
         ({"bound": float("nan")}, "bound"),
     ],
 )

@@ -50,6 +50,22 @@ def test_vertical_members_equal_pooled_ones_in_seven_rounds(fitted, table) -> No
     assert fitted["diagnostics"]["records"] == len(table)
 
 
+def test_known_states_save_a_round(federation, table) -> None:
+    domain = {
+        name: {"categories": sorted(table[name].unique().tolist())}
+        for name in ("smoke", "cough", "xray", "fever", "ill")
+    }
+    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
+    cuts = {"bins": {"age": [40, 60]}}
+    found = federation.run(NAME, "fit", {**given, **cuts})
+    known = federation.run(NAME, "fit", {**given, **cuts, "domain": domain})
+    assert found["federation"]["rounds"] == 6
+    assert known["federation"]["rounds"] == 5
+    for ours, theirs in zip(Ensemble.read(known).members, Ensemble.read(found).members, strict=True):
+        for node, expected in theirs.network.tables.items():
+            assert ours.network.tables[node] == pytest.approx(expected, abs=1e-12)
+
+
 @pytest.mark.parametrize(("vote", "weights"), [("mean", "uniform"), ("majority", "uniform"), ("log_pool", "dynamic")])
 def test_votes_over_stations_equal_votes_in_one_place(federation, fitted, table, vote, weights) -> None:
     model = {**fitted["model"], "vote": vote, "weights": weights}

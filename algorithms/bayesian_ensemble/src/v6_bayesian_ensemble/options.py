@@ -9,7 +9,7 @@ from typing import Any
 from fedbayes.bayes.scores import SCORES
 from fedbayes.federation import Federation, arguments
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical.states import check_bins
+from fedbayes.federation.vertical.states import check_bins, check_domain
 
 from .ensemble import SPLITS
 from .model import Edges, Learning
@@ -60,7 +60,7 @@ class Options:
             hybrid=arguments.check_choice("hybrid", given["hybrid"], HYBRIDS),
             learning=_learning(given),
             bins=check_bins(given["bins"]),
-            domain=arguments.check_mapping("domain", given["domain"], optional=True) or {},
+            domain=check_domain(given["domain"]),
             members=_members(given["members"]),
             vote=arguments.check_choice("vote", given["vote"], VOTES),
             weights=arguments.check_choice("weights", given["weights"], WEIGHTS),

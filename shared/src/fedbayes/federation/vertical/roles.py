@@ -9,7 +9,7 @@ from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
 from ..rounds import Federation, Parties
 from .messages import Setup
-from .states import check_bins
+from .states import check_bins, check_domain
 
 NO_HELPER = "none"
 RECORDS = ("intersection", "union")
@@ -95,7 +95,7 @@ def setup_of(
         raise ThresholdError("private products need two or more organizations with data; include more of them")
     chosen = choose_helper(federation, parties, helper)
     rules = check_bins(bins)
-    known = arguments.check_mapping("domain", domain, optional=True) or {}
+    known = check_domain(domain)
     union = records == "union"
     if union and not chosen:
         raise ArgumentError("records: a union needs a helper; name an organization without data")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.schema import LARGEST_BOUND, Column
+from .. import arguments
 from ..errors import ArgumentError, DataProblem
 
 RULES = ("published", "quantile", "width")
@@ -91,6 +92,23 @@ def check_bins(bins: Any) -> Any:
             continue
         raise ArgumentError(remedy)
     return bins
+
+
+def check_domain(domain: Any) -> dict[str, Any]:
+    """Return public domains by column, checked; none is {}.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the column and what its entry may be.
+    """
+    known: dict[str, Any] = arguments.check_mapping("domain", domain, optional=True) or {}
+    for name, entry in known.items():
+        try:
+            Column.from_json(name, entry)
+        except SchemaError as problem:
+            raise ArgumentError(f"domain: {problem}") from None
+    return known
 
 
 def _are_cuts(entry: Any) -> bool:
