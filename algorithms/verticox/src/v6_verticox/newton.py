@@ -203,7 +203,9 @@ class _Search:
         """Evaluate at a point; None where the reciprocals do not follow or the gradient grows."""
         self.step += 1
         if self.step > self.max_steps:
-            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the penalty")
+            raise ConvergenceError(
+                "no convergence within max_rounds; raise max_rounds or the penalty, or transform features with outliers"
+            )
         plan = reciprocal_plan(self.tail * spread + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
         beside = self._beside(coefficients) if self.likelihood and spread < NEAR else []
         if beside and self.surface.rounds_left() < ROUNDS_BESIDE + max(len(point.plan) for point in beside):
