@@ -24,7 +24,7 @@ pytestmark = pytest.mark.benchmark
 FOUND = Path(__file__).parents[2] / "out" / "discriminative_study.csv"
 PUBLISHED = Path(__file__).with_name("discriminative_published.csv")
 AUTHORS_SEEDS = 3
-LIMITS = {"tictactoe": 0.95, "car": 0.93, "krvskp": 0.965}
+LIMITS = {"tictactoe": 0.95, "krvskp": 0.965}
 
 
 @functools.cache
@@ -51,6 +51,16 @@ def test_the_default_keeps_central_accuracy_at_100_clients_in_20_rounds(paper_fo
     mean = float(np.mean(found["default"]))
     print(f"\n{name}: {mean:.4f} with 100 clients, plain naive Bayes {np.mean(found['plain']):.4f}")
     assert mean >= LIMITS[name]
+
+
+def test_the_default_on_car_at_100_clients_is_the_pooled_fit(paper_folder):
+    """Car has 65 and 69 rows of two classes: the published folds test most of them in one fold, which costs the pooled fit as much."""
+    table = study.load(paper_folder, "car")
+    cells = {drawn: [study.cell(table, 100, seed, "central", drawn) for seed in range(5)] for drawn in (False, True)}
+    means = {drawn: pd.DataFrame(found).mean() for drawn, found in cells.items()}
+    print(f"\ncar, published folds:\n{means[False]}\nfolds with the order of classes drawn:\n{means[True]}")
+    assert means[False]["default"] >= means[False]["central"] - 0.002
+    assert means[True]["default"] >= 0.93
 
 
 def in_standard_errors(published: pd.DataFrame, folder, seeds) -> pd.DataFrame:
@@ -81,12 +91,13 @@ def test_published_settings_give_the_authors_figures(paper_folder):
 def test_the_figure_of_the_study(figure):
     known = written()
     if known.empty:
-        pytest.skip("run tests/benchmarks/discriminative_study.py first; it takes about half an hour")
+        pytest.skip("run tests/benchmarks/discriminative_study.py first; it takes about an hour")
     means = known.groupby(["dataset", "method", "clients"])["accuracy"].mean()
     names = [name for name in (*study.SMALL, *study.LARGE) if name in set(known["dataset"])]
     styles = {
         "default": ("summed gradients (default)", "o-", "C0"),
         "averaged 20": ("averaged, as published", "s--", "C1"),
+        "regularized": ("default, regularization .001", "^-", "C2"),
         "plain": ("naive Bayes, summed tables", ":", "0.5"),
     }
     with figure("discriminative_naive_bayes", "clients", columns=4, rows=3) as axes:
