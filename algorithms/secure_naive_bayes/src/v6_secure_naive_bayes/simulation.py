@@ -33,7 +33,7 @@ FOLDS = 10
 class Sampler(Protocol):
     """A seeded sampler for research, `fedbayes.randomness.ResearchSampler`."""
 
-    generator: np.random.Generator
+    generator: Any
 
     def discrete_laplace(self, scale: float, shape: Any) -> npt.NDArray[np.int64]:
         """Return two-sided geometric variables."""
