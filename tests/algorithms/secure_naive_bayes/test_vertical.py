@@ -88,6 +88,7 @@ def test_bad_arguments_are_refused_by_name(vertical, changes, named):
     with pytest.raises(ArgumentError, match=named) as refused:
         vertical.run("secure_naive_bayes", "classify", task)
     assert "violet" not in str(refused.value)
+    assert "outside=" not in str(refused.value)
 
 
 def test_shares_have_no_meaning_for_released_tables(vertical):
