@@ -11,8 +11,8 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 from .admm_rounds import LAST
-from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .options import FitOptions
+from .seen_messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .setup import Prepared
 from .surface import FederatedSurface
 

@@ -15,8 +15,9 @@ from fedbayes.federation.errors import MessageError
 
 from .admm import Consensus, coefficients_step, target
 from .holder import ShareHolder, dealt
-from .messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest, Plan
+from .messages import Plan
 from .model import RiskSets, evaluate_predictor
+from .seen_messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .seen_predictor import masked_predictor, total_predictor
 
 Vector = npt.NDArray[np.float64]

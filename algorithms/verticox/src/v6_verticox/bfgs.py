@@ -23,10 +23,11 @@ from fedbayes.federation.errors import ConvergenceError, PlacementError
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .messages import Broadcast, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from .messages import Broadcast
 from .model import check_collinear, check_far
 from .newton import FAR
 from .options import FitOptions
+from .seen_messages import PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from .seen_predictor import RESIDUAL_BITS
 from .setup import Prepared
 from .shared_newton import FEATURE_BITS

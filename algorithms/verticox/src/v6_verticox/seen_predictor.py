@@ -32,9 +32,10 @@ from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
 from .holder import PURPOSE, ShareHolder, dealt
-from .messages import Plan, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from .messages import Plan
 from .model import RiskSets, curvature_product, evaluate_predictor
 from .program import pack
+from .seen_messages import PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from .shared_newton import FEATURE_BITS
 from .subspace import maximised
 
