@@ -147,5 +147,7 @@ def test_what_a_round_costs_is_printed(network: Network) -> None:
     fit = {**FIT, "noise": "none", "organizations": list(network.stations)}
     results = [network.run(ALGORITHM, "fit", fit) for _ in range(3)]
     seconds = [entry["seconds"] for result in results for entry in result["federation"]["per_round"]]
-    print(f"\nround on stock nodes, three stations, encrypted: median {statistics.median(seconds):.2f} s of {len(seconds)} rounds")
+    print(
+        f"\nround on stock nodes, three stations, encrypted: median {statistics.median(seconds):.2f} s of {len(seconds)} rounds"
+    )
     assert len(seconds) >= 2 * len(results)
