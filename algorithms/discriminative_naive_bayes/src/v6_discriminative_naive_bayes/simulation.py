@@ -81,11 +81,11 @@ class Clients:
 
         Raises
         ------
-        NotImplementedError
+        ValueError
             For noise and for evaluations, which studies do on their own.
         """
         if getattr(request, "noise", None) is None or request.noise.private:
-            raise NotImplementedError("the simulation has no noise and no evaluation")
+            raise ValueError("the simulation has no noise and no evaluation")
         if isinstance(request, StepRequest):
             return self._step(request)
         counts = [count(self.layout, codes, labels) for codes, labels in self.rows]

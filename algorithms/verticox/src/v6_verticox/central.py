@@ -103,12 +103,17 @@ def fit(
     )
     parties = federation.open_channel(organizations)
     prepared = prepare(federation, parties, options)
-    if solver != "private_newton" and sum(1 for width in prepared.plan.widths[:-1] if width) == 1:
+    warn_of_a_lone_predictor(federation, prepared, options)
+    solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
+    return solvers[options.solver](federation, prepared, options)
+
+
+def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options: FitOptions) -> None:
+    """Warn where a solver that sums predictors would sum only one."""
+    if options.solver != "private_newton" and sum(1 for width in prepared.plan.widths[:-1] if width) == 1:
         federation.warn(
             "only one other station has features: the outcome holder sees its linear predictor record by record"
         )
-    solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
-    return solvers[options.solver](federation, prepared, options)
 
 
 def private_newton(federation: Federation, prepared: Prepared, options: FitOptions) -> dict[str, Any]:
