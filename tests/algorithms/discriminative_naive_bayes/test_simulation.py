@@ -34,6 +34,6 @@ def test_the_simulation_refuses_noise(tables):
     columns = Columns("class", ["a", "b", "c", "z"], DOMAIN)
     shape = Shape(columns, {"z": 10}, tables="dp")
     rows = [encode_rows(shape, columns.schema.encode(frame)) for frame in tables]
-    with pytest.raises(NotImplementedError, match="noise"):
+    with pytest.raises(ValueError, match="noise"):
         simulated(shape, rows, tables="dp", epsilon=1.0)
     assert Clients(shape, rows).asked == []
