@@ -41,7 +41,7 @@ FIRST_LOOK_SECONDS = 2.0
 POLL_SECONDS = 0.1
 EMBEDDED_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 1.0
-POLL_FRACTION = 0.05
+POLL_FRACTION = 0.02
 TIMEOUT_SECONDS = 600.0
 START_SECONDS = 30.0
 FINISHED = (
@@ -62,7 +62,7 @@ M = TypeVar("M", bound=Message)
 def pauses() -> Iterator[float]:
     """Yield the seconds to wait before each look at a round: a look costs the server and this node's proxy some 30 ms of work.
 
-    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a twentieth to the time of a long round.
+    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a fiftieth to the time of a long round.
     """
     if os.environ.get("FEDBAYES_EMBEDDED") == "true":
         while True:
