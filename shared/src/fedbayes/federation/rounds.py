@@ -59,16 +59,16 @@ REFUSALS = (PolicyError, ThresholdError, BudgetError)
 M = TypeVar("M", bound=Message)
 
 
-def pauses() -> Iterator[float]:
-    """Yield the seconds to wait before each look at a round: a look costs the server and this node's proxy some 30 ms of work.
+def pauses(began: float) -> Iterator[float]:
+    """Yield the seconds to wait before each look at a round of which `began` is the monotonic time: a look costs the server and the proxy 30 ms of work.
 
     On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a fiftieth to the time of a long round.
     """
     if os.environ.get("FEDBAYES_EMBEDDED") == "true":
+        yield 0.0
         while True:
             yield EMBEDDED_POLL_SECONDS
-    began = time.monotonic()
-    yield FIRST_LOOK_SECONDS
+    yield max(0.0, began + FIRST_LOOK_SECONDS - time.monotonic())
     while True:
         yield min(max(POLL_SECONDS, POLL_FRACTION * (time.monotonic() - began)), LONGEST_POLL_SECONDS)
 
@@ -306,7 +306,7 @@ class Federation:
         ]
         answers: dict[int, Any] = {}
         for task, envelope, (_, members) in zip(tasks, requests, groups, strict=True):
-            answers.update(self._collect(task, envelope, members, began + timeout, record))
+            answers.update(self._collect(task, envelope, members, began, timeout, record))
         record["seconds"] = round(time.monotonic() - began, 4)
         return answers
 
@@ -338,9 +338,9 @@ class Federation:
         return int(task["id"])
 
     def _collect(
-        self, task: int, envelope: Request, members: list[int], deadline: float, record: dict[str, Any]
+        self, task: int, envelope: Request, members: list[int], began: float, timeout: float, record: dict[str, Any]
     ) -> dict[int, Any]:
-        payloads = self._wait(task, members, deadline)
+        payloads = self._wait(task, members, began, timeout)
         answers: dict[int, Any] = {}
         for payload in payloads:
             member, content, public_key = open_reply(envelope, payload, self._keys)
@@ -364,11 +364,12 @@ class Federation:
             )
         return answers
 
-    def _wait(self, task: int, members: list[int], deadline: float) -> list[Any]:
+    def _wait(self, task: int, members: list[int], began: float, timeout: float) -> list[Any]:
         if self._run.mock:
             return list(self._client.wait_for_results(task))
+        deadline = began + timeout
         look = time.monotonic() + START_SECONDS
-        for pause in pauses():
+        for pause in pauses(began):
             time.sleep(pause)
             status = self._client.request(f"task/{task}/status").get("status")
             if status in FINISHED:
