@@ -10,10 +10,10 @@ import numpy.typing as npt
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError
+from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
-from fedbayes.federation.vertical.record_shares import score_share, workspace_of
+from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
 from fedbayes.federation.vertical.replication import Replica
 from fedbayes.federation.vertical.states import indicators
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
@@ -182,12 +182,10 @@ def _group_vote(
     classifier, rows = member.classifier(model.target), request.delivery.rows
     if classifier is None:
         return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
-    total = station.kept(f"evidence-{number}")["masked"].astype(np.uint64)
-    for key, sealed in request.evidence.items():
-        group, _, sender = key.partition("|")
-        if int(group) == number:
-            plain = station.channel.unseal(int(sender), sealed, f"evidence|{number}")
-            total = total + np.frombuffer(plain, dtype="<u8").astype(np.uint64).reshape(total.shape)
+    parts = [(key.partition("|"), letter) for key, letter in request.evidence.items()]
+    sealed = {int(sender): letter for (group, _, sender), letter in parts if int(group) == number}
+    own = station.kept(f"evidence-{number}")["masked"]
+    total = summed(station, request.delivery.setup, own, sealed, f"evidence|{number}")
     logs = log_scores(total, classifier.prior, rows)
     present = (np.abs(logs - classifier.absent()) > ABSENT).any(axis=1, keepdims=True)
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -229,12 +227,7 @@ def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
     station.require_predictions()
     station.require_private(False)
     workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
-    total: Ring = station.kept("votes")["masked"]
-    for sender, sealed in request.sealed.items():
-        received = np.frombuffer(station.channel.unseal(sender, sealed, "votes"), dtype="<u8").astype(np.uint64)
-        if received.shape != total.shape:
-            raise MessageError("the votes of a station do not have the records of this job; the job stops")
-        total = total + received
+    total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
     labels = station.data(columns=[request.target])[request.target]
     truth = column_codes(labels, request.classes, None)

@@ -10,9 +10,8 @@ from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import MessageError
 from fedbayes.federation.vertical.messages import Setup
-from fedbayes.federation.vertical.record_shares import score_share, workspace_of
+from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
 from fedbayes.federation.vertical.replication import Replica
 from fedbayes.federation.vertical.states import resolve
 from fedbayes.federation.vertical.workspace import Workspace
@@ -104,12 +103,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     station.require_predictions()
     station.require_private(False)
     workspace = _workspace(station, request.setup)
-    total = station.kept("scores")["masked"]
-    for sender, sealed in request.sealed.items():
-        received = np.frombuffer(station.channel.unseal(sender, sealed, "scores"), dtype="<u8").astype(np.uint64)
-        if received.shape != total.shape:
-            raise MessageError("the scores of a station do not have the records of this job; the job stops")
-        total = total + received
+    total = summed(station, request.setup, station.kept("scores")["masked"], request.sealed, "scores")
     logs = log_posteriors(total, request.prior, request.rows)
     truth = _labels(station, workspace, request.setup, request.label)
     known = truth < len(request.prior)

@@ -123,9 +123,8 @@ def evaluate(
     if folds is not None and reveal == "aggregates":
         raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
     if reveal == "aggregates":
-        return judge_blindly(
-            federation, checked_model(model), curves_of(checked_model(model)), Roles(id_column, helper, organizations)
-        )
+        told = checked_model(model)
+        return judge_blindly(federation, told, curves_of(told), Roles(id_column, helper, organizations))
     if folds is not None:
         return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
     values = _assessed(federation, model, "evaluate", points, groups, id_column, helper, organizations)

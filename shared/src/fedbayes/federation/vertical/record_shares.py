@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from ...mpc.replicated import ComputingSide
 from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
+from ..errors import MessageError
 from ..station import Station
-from .messages import Delivery
+from .messages import Delivery, Setup
 from .replication import Replica
 from .workspace import Workspace
 
@@ -57,6 +58,39 @@ def score_share(workspace: Workspace, delivery: Delivery, names: Sequence[str], 
             share += rows @ np.asarray(matrix).astype(np.uint32)
     found: Ring = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
     return found
+
+
+def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, bytes], topic: str) -> Ring:
+    """Return the sum of everyone's masked vectors, of which the others' came sealed for this station.
+
+    Parameters
+    ----------
+    station : Station
+        Who adds up.
+    setup : Setup
+        Says who takes part: every station, and the helper if there is one.
+    own : ndarray of uint64, any shape
+        This station's masked vector.
+    sealed : mapping of int to bytes
+        Sender -> sealed vector.
+    topic : str
+        What the letters were sealed for.
+
+    Raises
+    ------
+    MessageError
+        When a sender is missing or does not belong, or sent another number of entries: the masks would not cancel.
+    """
+    everyone = {*setup.stations, *([setup.helper] if setup.helper else [])}
+    if set(sealed) != everyone - {station.organization}:
+        raise MessageError("the vector of a station is missing, or one came that was not asked; the job stops")
+    total = own
+    for sender, letter in sealed.items():
+        received = np.frombuffer(station.channel.unseal(sender, letter, topic), dtype="<u8").astype(np.uint64)
+        if received.size != own.size:
+            raise MessageError("the vector of a station does not have the records of this job; the job stops")
+        total = total + received.reshape(own.shape)
+    return total
 
 
 def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> DataSide | ComputingSide | None:
