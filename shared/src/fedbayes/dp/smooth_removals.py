@@ -1,25 +1,16 @@
 """Worst tables of the variance and the standard deviation within distance k under add_remove: they are made by removals alone.
 
-Write D(y, z) for the change when a row z joins the m rows y, and e(y) for its largest value over z. The tables within distance k of x have additions
-too, but to undo an addition and to remove one more row costs the same and is never less harmful:
+The tables within distance k have additions too, but none is worse than what removals lead to; the proof is docs/smooth-sensitivity.md. In short, let a
+row w be in the table that changes:
 
-- Falls, at most D(y, mean) = V/(m+1), or sqrt(V) (1 - sqrt(m/(m+1))) of the deviation. For every v in y, e(y - v) is at least the fall of y - v, and at
-  least V(y) - V(y - v) because v may come back; if the first is below D(y, mean) the second is not. One removal less is enough.
-- Rises, z at a bound or an extreme row: without v and the row u nearest to z the rise is no smaller, or e(y - v) is not, unless a few rows are left.
-  With t = |row - z| in units of the farthest (mean t at least 1/2) and V < mean^2/2 (else the fall of y - v is larger), m^2 times the difference of
-  the two rises of the variance tends to (2 mean - t_u)^2 + (2 mean - t_v)^2 - 4 V, and with V <= (1 - mean)(mean - t_u) (Bhatia and Davis) that is at
-  least 1/16. For finite m an inequality in four numbers is left. It is not proved by hand: `tests/shared/dp/test_smooth_removals.py` finds a slack of
-  about 0.5/m for the variance and 0.46/m for the deviation on fine grids at large m, and a smaller one down to m = 8; for fewer rows brute force over all
-  tables on grids shows equality.
-- Tables that run empty: one row at a bound, n + 1 steps away, has the global sensitivity.
+- Falls: without w the table falls by nearly as much, and where it does not, the return of w is the larger change.
+- Rises: without w the larger of rise and fall is smaller by a factor r of at most 1 + 2m/(m^2 - m - 1), m the number of rows. If r <= exp(beta), one removal
+  less is as bad. If not, beta is so large, and a change of one row among m so small, that the table that runs empty outweighs it: one row at a bound,
+  n + 1 steps away, has the global sensitivity.
 
 Exchange of one kept row for a removed one then says which rows go: for a rise of the variance the ones nearest to the row that comes (z a bound, or the
 extreme row that leaves); for a fall a window of neighbours in the middle, whose best place is found by bisection since the gain of shifting it changes
 sign once; for a rise of the deviation, whose level sets in (sum, sum of squares) are convex, all but a window of neighbours.
-
-References
-----------
-Bhatia, Davis, A better bound on the variance, The American Mathematical Monthly 107 (2000).
 """
 
 from __future__ import annotations
