@@ -8,7 +8,6 @@ import pytest
 from fedbayes.dp import smooth_removals
 from fedbayes.dp.smooth_edges import Ordered
 
-
 POWERS = pytest.mark.parametrize("power", [1.0, 0.5], ids=["variance", "deviation"])
 
 
