@@ -159,11 +159,10 @@ def cell(table: Table, clients: int, seed: int, methods: str = "all", drawn: boo
 
 def plan() -> Iterator[tuple[str, int, int]]:
     """Yield (set, clients, seed), cheap ones first."""
-    for seed in SEEDS:
-        for name in SMALL:
-            yield from ((name, clients, seed) for clients in CLIENTS if (name, clients) != ("votes", 100))
-        if seed == 1:
-            yield from ((name, clients, 0) for name in LARGE for clients in CLIENTS)
+    for names in (SMALL, LARGE):
+        for seed in SEEDS:
+            for name in names:
+                yield from ((name, clients, seed) for clients in CLIENTS if (name, clients) != ("votes", 100))
 
 
 def main(folder: Path, out: Path) -> None:

@@ -18,7 +18,8 @@ from v6_discriminative_naive_bayes.model import count, tables_from_counts
 
 pytestmark = pytest.mark.benchmark
 
-FOUND = Path(__file__).parents[2] / "algorithms" / "discriminative_naive_bayes" / "study.csv"
+METHOD = Path(__file__).parents[2] / "algorithms" / "discriminative_naive_bayes"
+FOUND = METHOD / "study.csv"
 PUBLISHED = Path(__file__).with_name("discriminative_published.csv")
 AUTHORS_SEEDS = 3
 LIMITS = {"tictactoe": 0.95, "krvskp": 0.965}
@@ -83,6 +84,45 @@ def test_published_settings_give_the_authors_figures(paper_folder):
     assert (table["ours"] - table["authors"]).abs().max() < 0.025
     assert (table["errors"].abs() <= 1).mean() > 0.5
     assert abs(table["errors"].mean()) < 1
+
+
+COLUMNS = {
+    "averaged 20": "averaged, as published",
+    "personal 20": "the same, personal",
+    "local": "local only",
+    "plain": "plain, summed tables",
+    "default": "default",
+    "regularized": "default, regularization=.001",
+}
+TITLES = {"tictactoe": "Tic-Tac-Toe", "krvskp": "Kr-vs-Kp", "krvsk": "Kr-vs-K", "connect4": "Connect-4"}
+
+
+def rounded(value: float) -> str:
+    return "-" if np.isnan(value) else "1.0" if round(value, 3) == 1 else f"{value:.3f}"[1:]
+
+
+def table_of(found: pd.DataFrame) -> list[str]:
+    """Return the lines of the page's table: a set each, in a cell the mean over seeds for each number of clients."""
+    means = found.groupby(["dataset", "method", "clients"])["accuracy"].mean()
+    clients = " / ".join(str(number) for number in study.CLIENTS)
+    lines = [
+        f"| accuracy with {clients} clients | {' | '.join(COLUMNS.values())} | central |",
+        "|---" * (len(COLUMNS) + 1) + "|--:|",
+    ]
+    for name in (*study.SMALL, *study.LARGE):
+        cells = [[means.get((name, method, number), np.nan) for number in study.CLIENTS] for method in COLUMNS]
+        told = [" / ".join(rounded(value) for value in cell) for cell in cells]
+        central = rounded(means[name, "central", study.CLIENTS[0]])
+        lines.append(f"| {TITLES.get(name, name.capitalize())} | {' | '.join(told)} | {central} |")
+    return lines
+
+
+def test_the_table_of_the_page_is_that_of_the_study():
+    seeds = written().groupby(["dataset", "clients"])["seed"].nunique()
+    assert set(seeds) == {len(study.SEEDS)}
+    lines = table_of(written())
+    print("\n" + "\n".join(lines))
+    assert "\n".join(lines) in (METHOD / "README.md").read_text()
 
 
 def test_the_figure_of_the_study(figure):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ from fedbayes.federation.horizontal import Columns
 
 from .learning import learn_locally
 from .likelihood import Evidence, log_posterior
-from .messages import Shape
-from .model import Codes, Floats, Tables, count, tables_from_counts
+from .messages import MOST_ITERATIONS, Shape
+from .model import LARGEST_WEIGHT, SMALLEST_VARIANCE, Codes, Floats, Layout, Tables, count, tables_from_counts
 
 FORMAT = "fedbayes-weighted-naive-bayes-1"
 FOLDS = 5
@@ -35,7 +35,7 @@ class WeightedNaiveBayes:
     tables : Tables or None
         None when every station keeps its own tables.
     personal_iterations : int
-        Local iterations of the weights before a row is scored (with local tables only).
+        Local iterations of the weights before a row is scored.
     """
 
     shape: Shape
@@ -63,6 +63,11 @@ class WeightedNaiveBayes:
         """The classes as the domain writes them."""
         return list(self.schema[self.label].categories or ())
 
+    @property
+    def cross_fitted(self) -> bool:
+        """Whether a row is scored by tables or weights that other rows of its station have changed."""
+        return self.tables is None or self.personal_iterations > 0
+
     def codes(self, frame: Any) -> Codes:
         """Return the values of a frame's rows, int32 (n, m); -1 is missing."""
         return self.shape.codes({name: self.schema[name].encode(frame[name]) for name in self.features})
@@ -70,14 +75,14 @@ class WeightedNaiveBayes:
     def predict_log_proba(self, frame: Any) -> Floats:
         """Return log P(class | row), float64 (n, classes).
 
-        With local tables the frame must hold the label: tables are made from the other folds of its rows.
+        A cross-fitted model needs the label in the frame: its tables and weights are made from the other folds of its rows.
         """
         layout = self.shape.layout
         codes = self.codes(frame)
-        if self.tables is not None and not self.personal_iterations:
+        if not self.cross_fitted:
             return log_posterior(layout, self.tables, self.weights, codes)
         if self.label not in frame:
-            raise SchemaError(f"a model with local tables needs the column {self.label!r} of the same rows")
+            raise SchemaError(f"tables or weights of a station's own rows need the column {self.label!r} of these rows")
         labels = np.asarray(self.schema[self.label].encode(frame[self.label])).astype(np.int64)
         return self._cross_fitted(codes, labels)
 
@@ -146,34 +151,51 @@ def _load(data: Mapping[str, Any]) -> WeightedNaiveBayes:
     columns = Columns(str(data["label"]), names, dict(data["domain"]))
     kind = (data["structure"], data["weighting"], data["prior"], data["tables_at"], data.get("continuous", "binned"))
     shape = Shape(columns, dict(data["bins"]), *kind)
-    layout = shape.layout
-    weights = np.array(data["weights"], dtype=np.float64)
-    tables = None if data["tables"] is None else _tables(data["tables"])
+    weights = _numbers(data["weights"], (shape.layout.parameters,))
+    if (data["tables"] is None) != (shape.tables == "local"):
+        raise ValueError
+    tables = None if data["tables"] is None else _tables(shape.layout, data["tables"])
+    iterations = data.get("personal_iterations", 0)
+    if type(iterations) is not int or not 0 <= iterations <= MOST_ITERATIONS:
+        raise ValueError
+    return WeightedNaiveBayes(shape, weights, tables, iterations)
+
+
+def _numbers(value: Any, size: tuple[int, ...]) -> Floats:
+    """Return numbers of this shape, none of them so large that a score could overflow."""
+    array = np.array(value)
+    if array.shape != size or array.dtype.kind not in "iuf" or not np.all(np.abs(array) <= LARGEST_WEIGHT):
+        raise ValueError
+    return array.astype(np.float64)
+
+
+def _tables(layout: Layout, data: Mapping[str, Any]) -> Tables:
     shapes = {"base": (layout.classes,), "single": (layout.values, layout.classes)}
     if layout.structure == "a1de":
         shapes |= {"joint": shapes["single"], "pairs": (layout.values, layout.values, layout.classes)}
     if layout.gaussians:
         shapes |= dict.fromkeys(("means", "variances"), (layout.gaussians, layout.classes))
-    fits = tables is None or all(
-        getattr(tables, name) is not None
-        and getattr(tables, name).shape == size
-        and np.all(np.isfinite(getattr(tables, name)))
-        for name, size in shapes.items()
-    )
-    if weights.shape != (layout.parameters,) or not np.all(np.isfinite(weights)) or not fits:
+    if {name for name, value in data.items() if value is not None} != set(shapes):
         raise ValueError
-    iterations = data.get("personal_iterations", 0)
-    if type(iterations) is not int or not 0 <= iterations <= 1000:
+    tables = Tables(**{name: _numbers(data[name], size) for name, size in shapes.items()})
+    if tables.variances is not None and not np.all(tables.variances >= SMALLEST_VARIANCE):
         raise ValueError
-    return WeightedNaiveBayes(shape, weights, tables, iterations)
+    return tables
 
 
-def _tables(data: Mapping[str, Any]) -> Tables:
-    arrays = {name: None if value is None else np.array(value, dtype=np.float64) for name, value in data.items()}
-    base, single = arrays["base"], arrays["single"]
-    if base is None or single is None:
-        raise ValueError
-    variances = arrays.get("variances")
-    if variances is not None and not np.all(variances > 0):
-        raise ValueError
-    return Tables(base, single, arrays["joint"], arrays["pairs"], arrays.get("means"), variances)
+def loader(private: bool) -> Callable[[Any], WeightedNaiveBayes]:
+    """Return `load_model`, which with `private` refuses a model whose scores noise cannot protect.
+
+    One row changes the tables and weights of a cross-fitted model, and with them the scores of all rows.
+    """
+
+    def load(data: Any) -> WeightedNaiveBayes:
+        model = load_model(data)
+        if private and model.cross_fitted:
+            raise SchemaError(
+                "epsilon does not protect scores by tables or weights of a station's own rows, where one row changes "
+                "the scores of others; leave epsilon out, or give a model of shared tables"
+            )
+        return model
+
+    return load

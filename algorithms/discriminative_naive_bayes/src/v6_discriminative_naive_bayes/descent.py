@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .learning import Fit
-from .model import Floats, Layout, Tables
+from .model import LARGEST_WEIGHT, Floats, Layout, Tables
 
 Objective = Callable[[Floats], tuple[Floats, Floats]]
 
@@ -104,7 +104,8 @@ def minimise(objective: Objective, start: Floats, rounds: int, tolerance: float,
     for _ in range(rounds - 1):
         if np.abs(here.gradient).max() <= tolerance:
             return Fit(here.weights, path, True)
-        found = _ask(objective, here.weights + reach * memory.steps(here.gradient))
+        tried = here.weights + reach * memory.steps(here.gradient)
+        found = _ask(objective, np.clip(tried, -LARGEST_WEIGHT, LARGEST_WEIGHT))
         best = min(found, key=lambda point: point.value)
         better = best.value < here.value
         newest = best if better else here

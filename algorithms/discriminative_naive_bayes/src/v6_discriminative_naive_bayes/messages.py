@@ -14,7 +14,7 @@ from fedbayes.bayes.encoding import bin_codes
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import Columns, CountNoise
 
-from .model import GRID, Codes, Layout
+from .model import GRID, LARGEST_WEIGHT, Codes, Layout
 
 STRUCTURES = ("naive", "a1de")
 WEIGHTS = ("value", "attribute")
@@ -23,6 +23,7 @@ TABLES = ("secure_sum", "local", "dp")
 CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 20_000_000
 MOST_POINTS = 8
+MOST_ITERATIONS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,20 +152,26 @@ class StepRequest(Message):
     def __post_init__(self) -> None:
         """Check sizes and ranges."""
         layout = self.shape.layout
-        if (
-            self.weights.ndim != 2
-            or self.weights.shape[1] != layout.parameters
-            or not np.all(np.isfinite(self.weights))
-        ):
-            raise ValueError("weights must be as many finite numbers as the model has, for every point")
+        if self.weights.ndim != 2 or self.weights.shape[1] != layout.parameters or self.weights.dtype != np.float64:
+            raise ValueError("weights must be as many numbers as the model has, for every point")
+        if not np.all(np.abs(self.weights) <= LARGEST_WEIGHT):
+            raise ValueError(f"weights must be finite numbers of at most {LARGEST_WEIGHT:g}")
         several = not self.iterations and not self.noise.private
         if not 1 <= len(self.weights) <= (MOST_POINTS if several else 1):
             raise ValueError("weights must be of one point, or of a few without noise and local iterations")
-        if self.counts is not None and self.counts.shape != (layout.counts,):
-            raise ValueError("counts must be as many as the tables have")
+        if self.counts is not None and (self.counts.shape != (layout.counts,) or self.counts.dtype != np.int64):
+            raise ValueError("counts must be as many whole numbers as the tables have")
         if (self.counts is None) != (self.shape.tables == "local"):
             raise ValueError("counts must be given exactly when the tables are shared")
-        if not 1 <= self.step <= self.steps or self.iterations < 0:
-            raise ValueError("step must be one of steps, and iterations not negative")
-        if not (math.isfinite(self.clip) and self.clip > 0 and self.regularization >= 0):
+        if not 1 <= self.step <= self.steps or not 0 <= self.iterations <= MOST_ITERATIONS:
+            raise ValueError("step must be one of steps, and iterations not negative or too many")
+        if not (math.isfinite(self.clip) and self.clip > 0 and 0 <= self.regularization < math.inf):
             raise ValueError("clip must be positive, regularization not negative")
+        self._check_promise()
+
+    def _check_promise(self) -> None:
+        """Refuse noise that would promise nothing, whatever central asks."""
+        if self.noise.private and self.counts is None and not self.iterations:
+            raise ValueError("a row changes its station's tables and with them every gradient: no noise for that")
+        if self.noise.placement == "local":
+            raise ValueError("the noise of a step is distributed")

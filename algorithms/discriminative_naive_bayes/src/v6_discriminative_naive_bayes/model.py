@@ -26,6 +26,7 @@ PSEUDO_ROWS = 1.0
 GRID = 4096
 MOMENT_SCALE = 2.0**20
 SMALLEST_VARIANCE = 1e-4
+LARGEST_WEIGHT = 1e6
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import MessageError
+from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import EvaluateRequest, Query, VectorReply, release, tally_station
 
-from .classifier import load_model
+from .classifier import loader
 from .learning import learn_locally
 from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest
-from .model import Codes, Floats, count, tables_from_counts
+from .model import LARGEST_WEIGHT, Codes, Floats, count, tables_from_counts
 
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
-LARGEST_WEIGHT = 1e6
 LARGEST_NUMBER = 2.0**31
 
 
@@ -96,18 +95,27 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
 
 def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray[np.int64]:
     """Return the direction in fixed point with this station's share of the noise, charged once for all steps of the job."""
-    from fedbayes.dp.shares import discrete_gaussian
-
     noise = request.noise
-    station.charge(noise.epsilon, noise.delta, note="weights", once="weights")
+    station.charge(noise.epsilon, noise.delta, note="weights", once=_budget(station))
     _one_question_a_step(station, request)
+    direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
         direction = direction * min(1.0, request.clip / max(length, 1e-300))
-    parties = len(station.participants)
-    sigma = noise.gaussian_sigma(request.steps, sensitivity(request), len(direction), parties)
-    share = discrete_gaussian(len(direction), sigma, parties, noise.honest_fraction)
+    share = _share(request, len(direction), len(station.participants))
     return np.asarray(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share)
+
+
+def _share(request: StepRequest, size: int, parties: int) -> NDArray[np.int64]:
+    """Return one station's share of the noise of one step."""
+    from fedbayes.dp.shares import discrete_gaussian
+
+    try:
+        sigma = request.noise.gaussian_sigma(request.steps, sensitivity(request), size, parties)
+        return discrete_gaussian(size, sigma, parties, request.noise.honest_fraction)
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a smaller clip")
 
 
 def sensitivity(request: StepRequest) -> float:
@@ -120,6 +128,14 @@ def sensitivity(request: StepRequest) -> float:
     return (2.0 if turned else 1.0) * request.clip * 2.0**NOISY_FRACTION_BITS + math.sqrt(
         request.shape.layout.parameters
     )
+
+
+def _budget(station: Station) -> str:
+    """Return the name of the debit of all steps, random and kept with their marks: who has the marks wiped pays again."""
+    from fedbayes.randomness import secret_bytes
+
+    station.keep("budget", token=np.frombuffer(secret_bytes(16), dtype=np.uint8))
+    return "weights-" + station.kept("budget")["token"].tobytes().hex()
 
 
 def _one_question_a_step(station: Station, request: StepRequest) -> None:
@@ -138,4 +154,4 @@ def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
 
     **Reveals** to central the sums over all stations. **Assumes** that at least two stations do not collude with central.
     """
-    return tally_station(station, request, load_model)
+    return tally_station(station, request, loader(request.noise.private))

@@ -15,7 +15,7 @@ from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
-from .model import Floats, Tables, tables_from_counts
+from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts
 from .partial import FRACTION_BITS, NOISY_FRACTION_BITS
 from .settings import PERSONAL_ITERATIONS, Settings
 
@@ -139,7 +139,7 @@ class Training:
                 share = told[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
                 moved = told[2:] / max(share, 1.0)
                 objective.append(float(told[1]))
-            weights = weights + moved
+            weights = np.clip(weights + moved, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             if self._settled(objective):
                 return Fit(weights, objective, True)
         return Fit(weights, objective, False)
@@ -163,7 +163,7 @@ class Training:
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
-            weights = weights - LEARNING_RATE * move - self.settings.regularization * (weights - 1.0)
+            weights = 1.0 + (weights - LEARNING_RATE * move - 1.0) / (1.0 + self.settings.regularization)
             kept.append(weights)
         return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)), [], False)
 
