@@ -115,13 +115,23 @@ def test_export_needs_a_network_and_a_known_format(command, tmp_path, bayes_mode
     assert not (tmp_path / "r.bif").exists()
 
 
-@pytest.mark.parametrize("content", ["", "[1, 2]", "{", "\udcff"])
+@pytest.mark.parametrize(
+    "content", ["", "[1, 2]", "{", "\udcff", '{"privacy": 3}', '{"federation": []}', '{"warnings": "none"}']
+)
 def test_files_without_a_result_are_refused(command, tmp_path, content):
     (tmp_path / "r.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     code, _, err = command("show", "r.json")
     assert code == 2
     assert err.startswith("error: ")
     assert len(err.strip().splitlines()) == 1
+
+
+def test_show_lists_answers_that_are_mappings(command, tmp_path):
+    write(tmp_path / "r.json", None, settings={"minimum_rows": 10, "ledger": None})
+    code, out, _ = command("show", "r.json")
+    assert code == 0
+    assert "Settings" in out
+    assert "Minimum rows" in out
 
 
 def test_show_survives_a_model_it_does_not_know(command, tmp_path):
@@ -191,6 +201,8 @@ def test_predict_cox(command, tmp_path):
         (COX, {"b": [1]}, [], "'age'"),
         (COX, {"age": ["elderly"]}, [], "numbers"),
         (COX, {"age": [1]}, ["--times", "soon"], "--times"),
+        (COX, {"age": [1]}, ["--target", "age"], "--target"),
+        (NETWORK, {"wet": ["yes"]}, ["--target", "rain", "--times", "1"], "--times"),
         (NETWORK, {"a": [1]}, ["--target", "rain"], "no column of the network"),
         (NETWORK, {"wet": ["maybe"]}, ["--target", "rain"], "wet"),
         (NETWORK, {"wet": ["yes"]}, ["--target", "snow"], "'snow'"),
@@ -214,6 +226,32 @@ def test_predict_refuses_files_that_are_no_table(command, tmp_path, bayes_model,
     code, _, err = command("predict", "r.json", name)
     assert code == 2
     assert name in err
+
+
+def test_predict_cox_codes_text_as_the_stations_do(command, tmp_path):
+    model = {"coefficients": [{"feature": name, "coefficient": k + 1.0} for k, name in enumerate(["s=II", "s=III"])]}
+    write(tmp_path / "r.json", model)
+    pd.DataFrame({"s": ["I", "II ", "III"]}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, _ = command("predict", "r.json", "new.csv")
+    assert code == 0
+    assert [float(line.split(",")[0]) for line in out.splitlines()[1:]] == [0.0, 1.0, 2.0]
+    pd.DataFrame({"s=II": [0, 1], "s=III": [0, 0]}).to_csv(tmp_path / "coded.csv", index=False)
+    assert [line.split(",")[0] for line in command("predict", "r.json", "coded.csv")[1].splitlines()[1:]] == [
+        "0.0",
+        "1.0",
+    ]
+    pd.DataFrame({"s": ["I", None]}).to_csv(tmp_path / "gaps.csv", index=False)
+    code, _, err = command("predict", "r.json", "gaps.csv")
+    assert code == 2
+    assert "'s' has gaps" in err
+
+
+def test_predict_tells_the_line_that_is_longer_than_the_header(command, tmp_path, bayes_model):
+    write(tmp_path / "r.json", bayes_model)
+    (tmp_path / "new.csv").write_text("x,c\n1,red\n1,red,5\n")
+    code, _, err = command("predict", "r.json", "new.csv")
+    assert code == 2
+    assert "line 3" in err
 
 
 def test_ledger_is_read_from_folder_and_file(command, tmp_path):

@@ -147,7 +147,9 @@ def test_party_twice_is_refused(command, parties):
 
 def test_unknown_algorithm_and_function(command, parties):
     assert_refused(command("run", "nothing", "fit", *parties, "--out", "r.json"), 2, "fedbayes algorithms")
-    assert command("run", "client_toy", "nothing", *parties, "--out", "r.json")[0] == 1
+    for name in ("nothing", "partial_sum"):
+        answer = command("run", "client_toy", name, *parties, "--out", "r.json")
+        assert_refused(answer, 2, f"'{name}'", "broken, echo, disclosure_settings, fit, slow")
 
 
 @pytest.mark.parametrize("place", ["missing/r.json", "."])
@@ -162,6 +164,56 @@ def test_unwritable_folder_is_refused(command, parties, tmp_path):
     (tmp_path / "locked").mkdir(mode=0o500)
     answer = command("run", "client_toy", "fit", *parties, "--arg", "column=x", "--out", "locked/r.json")
     assert_refused(answer, 2, "cannot be written")
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"x;id\n1;2\n", "semicolons"),
+        (b"x\tid\n1\t2\n", "tabs"),
+        (b"x,id,x\n1,2,3\n", "two columns named 'x'"),
+        (b"", "empty"),
+        (b"\n\n", "empty"),
+        ("x,id\n1,å\n".encode("latin-1"), "UTF-8"),
+        ("x,id\n1,2\n".encode("utf-16"), "UTF-8"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_before_anything_runs(command, parties, tmp_path, content, part):
+    (tmp_path / "n.csv").write_bytes(content)
+    answer = command("run", "client_toy", "fit", *parties, "--party", "n=n.csv", "--arg", "column=x", "--out", "r.json")
+    assert_refused(answer, 2, "--party: the file of 'n'", part, "n.csv")
+    assert "round" not in answer[2]
+
+
+def test_a_folder_or_a_locked_file_is_no_table(command, parties, tmp_path, monkeypatch):
+    run = ("run", "client_toy", "fit", *parties, "--arg", "column=x", "--out", "r.json")
+    assert_refused(command(*run, "--party", f"n={tmp_path}"), 2, "--party: the file of 'n'", "folder")
+    assert_refused(command(*run, "--party", "n:ledger=nowhere"), 2, "--party: 'n:ledger'", "does not exist")
+    (tmp_path / "n.csv").write_text("x\n1\n")
+
+    def locked(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.open", locked)
+    assert_refused(command(*run, "--party", "n=n.csv"), 2, "Permission denied", "rights")
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_byte_order_marks_and_windows_line_ends_do_no_harm(command, party_files, tmp_path, mark, end):
+    text = party_files["alpha"].read_text()
+    (tmp_path / "n.csv").write_bytes((mark + text.replace("\n", end)).encode())
+    others = [option for name in ("beta", "gamma") for option in ("--party", f"{name}={party_files[name]}")]
+    code, _, _ = command(
+        "run", "client_toy", "fit", *others, "--party", "n=n.csv", "--arg", "column=x", "--out", "r.json"
+    )
+    assert code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["model"] == {"rows": 60, "sum": 570}
+
+
+def test_an_argument_that_begins_like_json_must_be_json(command, parties):
+    answer = command("run", "client_toy", "fit", *parties, "--arg", "column={x: 1}", "--out", "r.json")
+    assert_refused(answer, 2, "--arg", "'column'", "character 2", "double quotes")
 
 
 def test_existing_result_stays_whole_when_a_run_fails(command, parties, tmp_path):
@@ -197,3 +249,12 @@ def _wait_for_channel(parent: int) -> None:
 def _children(parent: int) -> list[int]:
     path = Path(f"/proc/{parent}/task/{parent}/children")
     return [int(child) for child in path.read_text().split()] if path.exists() else []
+
+
+def test_a_server_needs_a_password_and_a_key_that_is_there(command, monkeypatch):
+    monkeypatch.delenv("VANTAGE6_PASSWORD", raising=False)
+    server = ("run", "client_toy", "fit", "--server", "https://server.invalid/api", "--collaboration", "1")
+    run = (*server, "--image", "toy", "--username", "u", "--out", "r.json")
+    monkeypatch.setattr("sys.stdin", None, raising=True)
+    assert_refused(command(*run), 2, "VANTAGE6_PASSWORD")
+    assert_refused(command(*run, "--key", "none.pem"), 2, "--key", "none.pem")

@@ -8,6 +8,8 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
+from .exits import UsageProblem
+
 PREFIX = "v6_"
 
 
@@ -42,6 +44,13 @@ def installed() -> list[Algorithm]:
     """Return every installed algorithm, by name."""
     names = sorted({module.name for module in pkgutil.iter_modules() if module.name.startswith(PREFIX)})
     return [_describe(name) for name in names]
+
+
+def check_function(algorithm: str, function: str) -> None:
+    """Raise `UsageProblem` if an installed algorithm has no such function for researchers, naming those that it has."""
+    known = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
+    if known and function not in known:
+        raise UsageProblem(f"{algorithm} has no function '{function[:60]}' to be asked for; it has: {', '.join(known)}")
 
 
 def _describe(module_name: str) -> Algorithm:

@@ -70,7 +70,8 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
     console.print(table)
     period = "in all" if days is None else f"in the last {days:g} days"
     queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
+    debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"
     console.print(
-        f"{len(entries)} debits; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}",
+        f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}",
         highlight=False,
     )

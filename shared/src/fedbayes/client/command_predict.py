@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from .exits import UsageProblem
-from .files import check_output, read_table, write_text
+from .files import check_output, write_text
 from .kinds import read_result
 from .predictions import predict_table
+from .tables import read_table
 
 
 def execute(result: Path, data: Path, out: Path | None, target: str | None, times: str | None) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import files, options
+from .catalogue import check_function
 from .exits import UsageProblem
 from .kinds import read_result
 from .local import Job, LocalPlace
@@ -59,6 +61,8 @@ class Options:
             raise UsageProblem("--server needs --collaboration ID")
         if self.server is not None and self.image is None:
             raise UsageProblem("--server needs --image, the algorithm's image as the nodes know it")
+        if self.key is not None and not self.key.is_file():
+            raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
         if self.report is not None and self.report.absolute() == self.out.absolute():
             raise UsageProblem("--out and --report must be different files")
 
@@ -123,7 +127,12 @@ def _embedded(given: Options, job: Job, progress: Progress) -> Any:
         latency=given.latency,
         timeout=given.timeout,
     )
-    return local.run(job, place, progress)
+    try:
+        return local.run(job, place, progress)
+    except Exception:
+        # Looked up only now, as it imports the algorithm.
+        check_function(job.algorithm, job.function)
+        raise
 
 
 def _on_server(given: Options, job: Job, progress: Progress) -> Any:
@@ -148,6 +157,8 @@ def _access(given: Options) -> Any:
     if not username:
         raise UsageProblem("--server needs --username (or the variable VANTAGE6_USERNAME)")
     if password is None:
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise UsageProblem("no terminal to ask for the password; set the variable VANTAGE6_PASSWORD")
         import typer
 
         password = str(typer.prompt(f"password of {username}", hide_input=True, err=True))

@@ -87,24 +87,3 @@ def read_json(path: Path, what: str) -> Any:
     except ValueError as problem:
         place = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
         raise UsageProblem(f"{what} {path} is not valid JSON ({place}); correct it") from None
-
-
-def read_table(path: Path) -> Any:
-    """Return a CSV, parquet or Excel file as a pandas frame.
-
-    Raises
-    ------
-    UsageProblem
-        If it is missing or cannot be read.
-    """
-    import pandas as pd
-
-    readers: dict[str, Any] = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
-    if not path.is_file():
-        raise UsageProblem(f"the table {path} does not exist; check the path")
-    if path.suffix not in readers:
-        raise UsageProblem(f"the table {path} must be one of: {', '.join(readers)}")
-    try:
-        return readers[path.suffix](path)
-    except (OSError, ValueError, ImportError) as problem:
-        raise UsageProblem(f"the table {path} cannot be read ({type(problem).__name__}); check its format") from None

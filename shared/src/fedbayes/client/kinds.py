@@ -16,7 +16,14 @@ COX = "Cox regression"
 COUNTS = "counts"
 OTHER = "other"
 
-STANDARD = ("model", "privacy", "federation", "diagnostics", "warnings", "versions")
+SECTIONS: dict[str, type] = {
+    "privacy": dict,
+    "federation": dict,
+    "diagnostics": dict,
+    "warnings": list,
+    "versions": dict,
+}
+STANDARD = ("model", *SECTIONS)
 
 
 def kind_of(model: Any) -> str:
@@ -47,6 +54,11 @@ def read_result(path: Path) -> dict[str, Any]:
     result = read_json(path, "the result")
     if not isinstance(result, dict):
         raise UsageProblem(f"{path} holds no result: a JSON object was expected")
+    for name, kind in SECTIONS.items():
+        if not isinstance(result.get(name), kind | None):
+            raise UsageProblem(
+                f"{path} holds no result: its '{name}' is malformed; give a file that `fedbayes run` wrote"
+            )
     return result
 
 

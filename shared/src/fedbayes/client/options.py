@@ -10,6 +10,7 @@ from typing import Any
 
 from .exits import UsageProblem
 from .files import read_json
+from .tables import check_table
 
 
 def read_value(text: str) -> Any:
@@ -41,7 +42,7 @@ def read_arguments(pairs: Sequence[str], file: Path | None) -> dict[str, Any]:
     Raises
     ------
     UsageProblem
-        If the file holds no object, or an argument is given twice on the command line.
+        If the file holds no object, or an argument is given twice on the command line or looks like JSON and is none.
     """
     arguments: dict[str, Any] = {}
     if file is not None:
@@ -54,8 +55,21 @@ def read_arguments(pairs: Sequence[str], file: Path | None) -> dict[str, Any]:
         name, value = split_pair("--arg", pair, "NAME=VALUE")
         if name in given:
             raise UsageProblem(f"--arg: '{name[:60]}' is given twice; give it once")
-        given[name] = read_value(value)
+        given[name] = _argument(name, value)
     return {**arguments, **given}
+
+
+def _argument(name: str, text: str) -> Any:
+    """Return the value of ``--arg``; what begins like JSON but is none is a slip of the pen, not a text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return read_value(text)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise UsageProblem(
+            f"--arg: the value of '{name[:60]}' is not valid JSON (character {problem.pos + 1}); names and texts need double "
+            f"quotes, and the whole argument single quotes for the shell"
+        ) from None
 
 
 def read_parties(pairs: Sequence[str], database: str = "default") -> dict[str, dict[str, Path]]:
@@ -64,7 +78,7 @@ def read_parties(pairs: Sequence[str], database: str = "default") -> dict[str, d
     Raises
     ------
     UsageProblem
-        If a file is missing or a label of a party is given twice.
+        If a file is missing or no table, or a label of a party is given twice.
     """
     parties: dict[str, dict[str, Path]] = {}
     for pair in pairs:
@@ -74,8 +88,10 @@ def read_parties(pairs: Sequence[str], database: str = "default") -> dict[str, d
         if (label or database) in files:
             raise UsageProblem(f"--party: '{name}' is given twice; names must differ")
         path = Path(value).expanduser()
-        if not path.exists():
-            raise UsageProblem(f"--party: the file of '{party}' does not exist: {path}; check the path")
+        if label in ("", database):
+            check_table(f"--party: the file of '{party}'", path)
+        elif not path.exists():
+            raise UsageProblem(f"--party: '{name}' does not exist: {path}; check the path")
         files[label or database] = path
     return parties
 

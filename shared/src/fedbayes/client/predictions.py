@@ -49,6 +49,12 @@ def predict_table(
         COX: lambda: _cox(model, frame, times),
     }
     kind = kind_of(model)
+    if target is not None and kind not in (NETWORK, ENSEMBLE):
+        raise UsageProblem(
+            "--target is for Bayesian networks and ensembles; this model predicts its own label: leave it out"
+        )
+    if times is not None and kind != COX:
+        raise UsageProblem("--times is for Cox models; leave it out")
     load = _declared(model.get("format")) if isinstance(model, Mapping) and kind != ENSEMBLE else None
     if load is not None:
         return _packaged(load, model, frame)
@@ -178,14 +184,32 @@ def _mean_of(members: Mapping[str, Mapping[str, Any]], frame: pd.DataFrame, targ
     return _classes(states, mean)
 
 
+def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the model's design columns, shape (n, coefficients): a text column gives the indicators ``column=category`` of it."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for name in (str(entry["feature"]) for entry in model["coefficients"]):
+        source, found, category = name.partition("=")
+        if name in frame.columns or not found:
+            source = name
+        _need(frame, [source])
+        columns[name] = frame[source]
+        if source != name:
+            if frame[source].isna().any():
+                raise UsageProblem(f"the column '{source}' has gaps; a Cox model needs every feature: fill them in")
+            columns[name] = frame[source].astype(str).str.strip() == category
+    design: pd.DataFrame = pd.DataFrame(columns)
+    return design
+
+
 def _cox(model: Mapping[str, Any], frame: pd.DataFrame, times: Sequence[float] | None) -> pd.DataFrame:
     import pandas as pd
 
     from .survival import linear_predictor
 
-    _need(frame, [str(entry["feature"]) for entry in model["coefficients"]])
     try:
-        predictor = linear_predictor(model, frame)
+        predictor = linear_predictor(model, _design(model, frame))
     except (TypeError, ValueError):
         raise UsageProblem("the columns of a Cox model must be numbers; correct the table") from None
     columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}

@@ -32,9 +32,19 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
         console.print(f"{name}: {text}", highlight=False, markup=False)
     kind = kind_of(model)
     named = "Model" if kind == OTHER else f"Model: {kind}"
-    for heading, rows in ((named, model_lines(model)), ("Diagnostics", _diagnostics(result))):
+    sections = [(named, model_lines(model)), *_nested(result), ("Diagnostics", _diagnostics(result))]
+    for heading, rows in sections:
         if rows:
             _print_rows(console, heading, rows)
+
+
+def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return the answers that are mappings, such as a node's settings, under their own headings."""
+    return [
+        (title(name), [*plain_items(value).items()])
+        for name, value in extras_of(result).items()
+        if isinstance(value, Mapping) and not (name == "metrics" and score_lines(value))
+    ]
 
 
 def _diagnostics(result: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -1,0 +1,89 @@
+"""Tables of this machine: checked before anything runs, read with errors that name the file and the remedy."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+from .exits import UsageProblem
+
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+CHUNK = 1 << 20
+_LINE = re.compile(r"line \d+")
+
+
+def check_table(what: str, path: Path) -> None:
+    """See that a file can be a table, without reading its values.
+
+    Parameters
+    ----------
+    what : str
+        How the message begins: the option and the file's owner.
+    path : pathlib.Path
+        Of a CSV file header, separator and encoding are checked, of others only that they can be opened.
+
+    Raises
+    ------
+    UsageProblem
+        If it is missing, a folder, unreadable, empty, no UTF-8 text, has other separators than commas, or a column twice.
+    """
+    if not path.exists():
+        raise UsageProblem(f"{what} does not exist: {path}; check the path")
+    if path.is_dir():
+        raise UsageProblem(f"{what} is a folder: {path}; name the file in it")
+    try:
+        with path.open("rb"):
+            pass
+        header = _header(path) if path.suffix == ".csv" else None
+    except OSError as problem:
+        raise UsageProblem(f"{what} cannot be read ({problem.strerror}): {path}; check its rights") from None
+    except (UnicodeDecodeError, csv.Error):
+        raise UsageProblem(f"{what} is no UTF-8 text: {path}; save it as CSV in UTF-8") from None
+    if header is not None:
+        _check_header(f"{what} {path}", header)
+
+
+def _header(path: Path) -> list[str]:
+    """Return the fields of the first line that is not blank; the rest is decoded only."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        header = next((row for row in csv.reader(file) if row), [])
+        while file.read(CHUNK):
+            pass
+    return header
+
+
+def _check_header(what: str, header: list[str]) -> None:
+    if not header:
+        raise UsageProblem(f"{what} is empty; it needs a line of column names, then one line a record")
+    for mark, name in SEPARATORS.items():
+        if len(header) == 1 and mark in header[0]:
+            raise UsageProblem(f"{what} separates its columns by {name}; save it with commas")
+    repeated = next((name for position, name in enumerate(header) if name in header[:position]), None)
+    if repeated is not None:
+        raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")
+
+
+def read_table(path: Path) -> Any:
+    """Return a CSV, parquet or Excel file as a pandas frame.
+
+    Raises
+    ------
+    UsageProblem
+        If it is missing or cannot be read.
+    """
+    import pandas as pd
+
+    readers: dict[str, Any] = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
+    check_table("the table", path)
+    if path.suffix not in readers:
+        raise UsageProblem(f"the table {path} must be one of: {', '.join(readers)}")
+    try:
+        return readers[path.suffix](path)
+    except (OSError, ValueError, ImportError) as problem:
+        line = _LINE.search(str(problem))
+        place = f", {line.group()}" if line else ""
+        raise UsageProblem(
+            f"the table {path} cannot be read ({type(problem).__name__}{place}); check its format"
+        ) from None
