@@ -1,0 +1,133 @@
+"""What the pages tell a newcomer to type runs as it stands, on files like those that it names."""
+
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.client import demo
+from fedbayes.client.cli import invoke
+
+ROOT = Path(__file__).resolve().parents[2]
+BLOCK = re.compile(r"```(console|python|)\n(.*?)```", re.S)
+ROWS = 240
+
+
+def blocks(page: Path, heading: str) -> list[tuple[str, str]]:
+    """Return (language, text) of every block between a heading and the next one."""
+    text = page.read_text(encoding="utf-8")
+    section = text[text.index(f"## {heading}") :].partition("\n## ")[0]
+    return [(language or "console", content) for language, content in BLOCK.findall(section)]
+
+
+def commands(text: str) -> list[list[str]]:
+    """Return the words of each command of a console block, as a shell would split them."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [shlex.split(line.removeprefix("$ "), comments=True) for line in lines if line.strip()]
+
+
+@pytest.fixture
+def check_runs(tmp_path, monkeypatch, capsys):
+    """``check_runs(blocks, names)`` asserts that every block ends without an error, in the order of the page."""
+    monkeypatch.chdir(tmp_path)
+
+    def check(found: list[tuple[str, str]], names: dict[str, object] | None = None) -> None:
+        assert found
+        known = dict(names or {})
+        for language, content in found:
+            if language == "python":
+                exec(compile(content, "page", "exec"), known)
+                continue
+            for program, *words in commands(content):
+                assert program == "fedbayes"
+                assert invoke(words) == 0, capsys.readouterr().err
+
+    return check
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    """Records with every column that the pages name."""
+    rng = np.random.default_rng(7)
+    age, smoker = rng.integers(20, 90, ROWS), rng.choice(["yes", "no"], ROWS)
+    ill = rng.random(ROWS) < 1 / (1 + np.exp(-(age - 55) / 12 - (smoker == "yes")))
+    months = rng.exponential(30 * np.exp(-(age - 55) / 20))
+    return pd.DataFrame(
+        {
+            "id": range(ROWS),
+            "patient": range(ROWS),
+            "age": age,
+            "weight": rng.integers(50, 120, ROWS),
+            "smoker": smoker,
+            "smoke": smoker,
+            "cough": rng.choice(["yes", "no"], ROWS),
+            "xray": rng.choice([0, 1], ROWS),
+            "ill": np.where(ill, "yes", "no"),
+            "outcome": np.where(ill, "ill", "well"),
+            "class": np.where(ill, "yes", "no"),
+            "colour": rng.choice(["red", "green"], ROWS),
+            "months": np.minimum(months, 40).round(1),
+            "died": (months < 40).astype(int),
+            "stage": rng.choice(["I", "II", "III"], ROWS),
+            "marker": rng.normal(size=ROWS).round(3),
+        }
+    )
+
+
+def test_the_quick_start_of_the_readme_runs(check_runs, tmp_path):
+    hospitals = tmp_path / "out" / "hospitals"
+    hospitals.mkdir(parents=True)
+    demo.split(demo.load(), hospitals, 0)
+    check_runs(blocks(ROOT / "README.md", "Quick start: the command line"))
+    assert len(pd.read_csv(tmp_path / "scored.csv")) > 50
+
+
+HORIZONTAL = {
+    "dp_naive_bayes": (("a", "b", "c"), ["age", "smoker", "outcome"]),
+    "smooth_naive_bayes": (("a", "b", "c"), ["age", "smoker", "outcome"]),
+    "discriminative_naive_bayes": (("a", "b", "c"), ["age", "colour", "class"]),
+    "secure_naive_bayes": (tuple(f"hospital-{number}" for number in range(10)), ["age", "colour", "class"]),
+}
+VERTICAL = {
+    "scalar_product": {"ages": ["id", "age"], "weights": ["id", "weight"]},
+    "verticox": {"a": ["patient", "months", "died"], "b": ["patient", "age"], "c": ["patient", "stage", "marker"]},
+    "vertibayes": {
+        "gp": ["patient", "smoke", "age"],
+        "hospital": ["patient", "cough", "xray"],
+        "lab": ["patient", "ill"],
+    },
+    "bayesian_ensemble": {
+        "gp": ["patient", "smoke", "age"],
+        "hospital": ["patient", "xray"],
+        "lab": ["patient", "ill"],
+    },
+}
+DOMAIN = {"age": {"bounds": [0, 110]}, "class": {"categories": ["no", "yes"]}}
+
+
+def first_section(method: str) -> list[tuple[str, str]]:
+    """Return the blocks of the section on use of a method's page, or of its beginning."""
+    page = ROOT / "algorithms" / method / "README.md"
+    text = page.read_text(encoding="utf-8")
+    heading = next((name for name in ("Usage", "Use") if f"## {name}\n" in text), None)
+    if heading is not None:
+        return blocks(page, heading)
+    return [(language or "console", content) for language, content in BLOCK.findall(text.partition("\n## ")[0])]
+
+
+@pytest.mark.parametrize("method", HORIZONTAL)
+def test_the_use_of_a_horizontal_method_runs(check_runs, method, people, tmp_path):
+    names, columns = HORIZONTAL[method]
+    for position, name in enumerate(names):
+        people[columns].iloc[position :: len(names)].to_csv(tmp_path / f"{name}.csv", index=False)
+    check_runs(first_section(method), {"domain": DOMAIN})
+
+
+@pytest.mark.parametrize("method", VERTICAL)
+def test_the_use_of_a_vertical_method_runs(check_runs, method, people, tmp_path):
+    for name, columns in VERTICAL[method].items():
+        people[columns].sample(frac=1.0, random_state=1).to_csv(tmp_path / f"{name}.csv", index=False)
+    check_runs(first_section(method))
