@@ -94,12 +94,12 @@ def test_one_row_may_turn_a_whole_improvement_round():
     assert sensitivity(whole) == sensitivity(request)
 
 
-def test_both_evaluations_share_one_budget(parties, tmp_path):
+def test_a_private_evaluation_of_shared_tables_is_charged_once(parties, tmp_path):
     files = with_ledgers(parties, tmp_path)
     policies = {"*": {"ledger": "ledger", "budget_epsilon": 50.0}}
     with EmbeddedFederation(files, policies=policies) as federation:
         model = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 1})["model"]
-        result = federation.run(ALGORITHM, "evaluate", {"model": model, "epsilon": 40.0, "personalize": True})
+        result = federation.run(ALGORITHM, "evaluate", {"model": model, "epsilon": 40.0})
     assert result["privacy"]["epsilon"] == 40.0
     entries = Ledger(tmp_path / "east" / "fedbayes-ledger.sqlite3").entries()
     assert sum(entry.epsilon for entry in entries) == pytest.approx(40.0)

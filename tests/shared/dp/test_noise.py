@@ -180,3 +180,14 @@ def test_secrets_differ_and_research_repeats():
     assert_scale(randomness.ResearchSampler(6).discrete_laplace(4.0, DRAWS), discrete_laplace_cdf, 4.0)
     honest = [randomness.ResearchSampler(seed).polya_difference(4.0, 1 / 3, DRAWS) for seed in (1, 2, 3)]
     assert_scale(sum(honest), discrete_laplace_cdf, 4.0)
+
+
+@pytest.mark.parametrize("scale", [1e16, 1e19, 1e300])
+def test_shares_so_wide_that_the_sampler_would_saturate_are_refused(scale):
+    """Noise that saturates at 2^63 is one of two constants, which a sum modulo 2^64 takes away."""
+    with pytest.raises(ValueError, match="raise epsilon"):
+        shares.discrete_gaussian(3, scale, 5, 0.8)
+    with pytest.raises(ValueError, match="raise epsilon"):
+        shares.diluted_geometric(3, scale, 5, 0.8, 0.01)
+    widest = shares.discrete_gaussian(64, 2.0**52, 1, 1.0)
+    assert len(set(widest.tolist())) == 64

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.federation import Federation, arguments, central
+from fedbayes.federation import Federation, central
 from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns
 
-from .classifier import load_model
+from .classifier import loader
 from .messages import Shape
-from .settings import PERSONAL_ITERATIONS, check_settings, statement
+from .settings import PERSONAL_ITERATIONS, check_evaluation, check_settings, statement, without_effect
 from .training import Training
 
 
@@ -55,6 +55,8 @@ def fit(
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
     shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables, continuous)
+    for warning in without_effect(chosen, shape, bins, delta):
+        federation.warn(warning)
     training = Training(federation, parties.stations, shape, chosen)
     training.count_tables()
     learned = training.learn()
@@ -83,26 +85,20 @@ def evaluate(
     """Return accuracy, auc, log_loss, calibration and n over all stations; with `personalize` also after local improvement.
 
     Where stations keep their own tables, and for the personalised scores, every station scores each fifth of its rows by
-    tables and weights improved on its other rows.
+    tables and weights improved on its other rows. No noise can protect such scores, so `epsilon` is refused for them.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
     """
-    arguments.check_flag("personalize", personalize)
-    epsilon = arguments.check_number("epsilon", epsilon, above=0, optional=True)
-    delta = arguments.check_number("delta", delta, low=0, below=1)
-    parts = 2 if personalize else 1
-    budget = None if epsilon is None else epsilon / parts
-    common = (label, budget, delta / parts, None, neighbors, honest_fraction, organizations)
-    result = evaluate_model(federation, model, load_model, *common)
+    for warning in check_evaluation(personalize, epsilon, delta, neighbors, honest_fraction):
+        federation.warn(warning)
+    load = loader(epsilon is not None)
+    common = (label, epsilon, delta, None, neighbors, honest_fraction, organizations)
+    result = evaluate_model(federation, model, load, *common)
     if not personalize:
         return result
-    personal = {**model, "personal_iterations": PERSONAL_ITERATIONS}
-    again = evaluate_model(federation, personal, load_model, *common)
+    again = evaluate_model(federation, {**model, "personal_iterations": PERSONAL_ITERATIONS}, load, *common)
     scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
-    privacy = dict(again["privacy"])
-    if epsilon is not None:
-        privacy |= {"epsilon": epsilon, "delta": delta, "composition": "both evaluations half of the budget each"}
-    return {
-        **again,
-        **{name: result[name] for name in (*scores, "calibration")},
-        "personalized": scores,
-        "privacy": privacy,
-    }
+    return {**again, **{name: result[name] for name in (*scores, "calibration")}, "personalized": scores}

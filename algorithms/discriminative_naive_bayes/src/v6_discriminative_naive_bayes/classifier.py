@@ -79,7 +79,7 @@ class WeightedNaiveBayes:
         """
         layout = self.shape.layout
         codes = self.codes(frame)
-        if not self.cross_fitted:
+        if self.tables is not None and not self.cross_fitted:
             return log_posterior(layout, self.tables, self.weights, codes)
         if self.label not in frame:
             raise SchemaError(f"tables or weights of a station's own rows need the column {self.label!r} of these rows")

@@ -24,6 +24,7 @@ CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 20_000_000
 MOST_POINTS = 8
 MOST_ITERATIONS = 1000
+LARGEST_CLIP = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +166,8 @@ class StepRequest(Message):
             raise ValueError("counts must be given exactly when the tables are shared")
         if not 1 <= self.step <= self.steps or not 0 <= self.iterations <= MOST_ITERATIONS:
             raise ValueError("step must be one of steps, and iterations not negative or too many")
-        if not (math.isfinite(self.clip) and self.clip > 0 and 0 <= self.regularization < math.inf):
-            raise ValueError("clip must be positive, regularization not negative")
+        if not (0 < self.clip <= LARGEST_CLIP and 0 <= self.regularization < math.inf):
+            raise ValueError(f"clip must be positive and at most {LARGEST_CLIP:g}, regularization not negative")
         self._check_promise()
 
     def _check_promise(self) -> None:

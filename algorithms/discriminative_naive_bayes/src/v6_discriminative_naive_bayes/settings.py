@@ -9,12 +9,13 @@ from fedbayes.federation import arguments, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import NEIGHBORS, CountNoise, check_noise
 
-from .messages import CONTINUOUS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
+from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
 PERSONAL_ITERATIONS = 5
 MOST_ROUNDS = 500
+HONEST_FRACTION, DELTA, CLIP, TOLERANCE, LOCAL_ITERATIONS, BINS = 0.8, 1e-6, 1.0, 1e-6, 5, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +71,18 @@ def check_settings(given: dict[str, Any]) -> Settings:
     optimizer = choice("optimizer", given["optimizer"], OPTIMIZERS)
     epsilon = number("epsilon", given["epsilon"], above=0, optional=True)
     _check_combination(tables, optimizer, epsilon, given["personalize"])
+    number("delta", given["delta"], low=0, below=1)
     table_noise, step_noise = _noises(given, tables, epsilon)
     return Settings(
         rounds=number("rounds", given["rounds"], low=1, high=MOST_ROUNDS, integer=True),
-        local_iterations=number("local_iterations", given["local_iterations"], low=1, high=1000, integer=True),
+        local_iterations=number(
+            "local_iterations", given["local_iterations"], low=1, high=MOST_ITERATIONS, integer=True
+        ),
         optimizer=optimizer,
         aggregation=choice("aggregation", given["aggregation"], AGGREGATIONS),
         tables=tables,
         regularization=number("regularization", given["regularization"], low=0, high=1e6),
-        clip=number("clip", given["clip"], above=0, high=1e6),
+        clip=number("clip", given["clip"], above=0, high=LARGEST_CLIP),
         tolerance=number("tolerance", given["tolerance"], low=0, below=1),
         table_noise=table_noise,
         step_noise=step_noise,
@@ -109,6 +113,54 @@ def _noises(given: dict[str, Any], tables: str, epsilon: float | None) -> tuple[
         )
     half = check_noise("distributed", epsilon / 2, delta / 2, relation, honest)
     return half, half
+
+
+def without_effect(settings: Settings, shape: Shape, bins: Any, delta: float) -> list[str]:
+    """Return a warning for every argument that was given and is not used."""
+    noise, noisy, averaging = settings.step_noise, settings.step_noise.private, settings.averaging
+    numeric = [name for name in shape.columns.features if not shape.columns.schema[name].is_categorical]
+    checks = [
+        ("local_iterations", settings.local_iterations != LOCAL_ITERATIONS and not averaging, 'optimizer="fedavg"'),
+        ("aggregation", settings.aggregation != "mean" and not averaging, 'optimizer="fedavg"'),
+        ("bins", bins != BINS and not [name for name in numeric if name not in shape.gaussians], "a binned feature"),
+        ("continuous", shape.continuous != "binned" and not numeric, "a numeric feature"),
+        *_noise_checks(noisy, noise.neighbors, noise.honest_fraction),
+        ("delta", delta != DELTA and not noisy, "epsilon"),
+        ("clip", settings.clip != CLIP and not noisy, "epsilon"),
+    ]
+    found = [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]
+    if noisy and settings.tolerance != TOLERANCE:
+        found.append("tolerance has no effect with epsilon: all steps are made")
+    if noisy and settings.aggregation == "by_rows":
+        found.append("aggregation has no effect with epsilon: noisy improvements are averaged over the stations")
+    return found
+
+
+def _noise_checks(noisy: bool, neighbors: str, honest_fraction: float | None) -> list[tuple[str, bool, str]]:
+    return [
+        ("neighbors", neighbors != NEIGHBORS[0] and not noisy, "epsilon"),
+        ("honest_fraction", honest_fraction not in (None, HONEST_FRACTION) and not noisy, "epsilon"),
+    ]
+
+
+def check_evaluation(personalize: Any, epsilon: Any, delta: Any, neighbors: Any, honest_fraction: Any) -> list[str]:
+    """Check the arguments of `evaluate`; return a warning for every one that has no effect.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    arguments.check_flag("personalize", personalize)
+    noise = check_noise("none" if epsilon is None else "distributed", epsilon, delta, neighbors, honest_fraction)
+    if personalize and noise.private:
+        raise ArgumentError(
+            "epsilon does not protect personalised scores, where one row changes the scores of others; "
+            "give personalize=false, or leave epsilon out"
+        )
+    checks = [("delta", noise.delta > 0 and not noise.private, "epsilon")]
+    checks += _noise_checks(noise.private, noise.neighbors, noise.honest_fraction)
+    return [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]
 
 
 def statement(settings: Settings, shape: Shape) -> dict[str, Any]:

@@ -24,6 +24,7 @@ __all__ = ["diluted_geometric", "dilution", "discrete_gaussian", "honest_parties
 _THETA_BITS = 52  # exponents k / scale are multiples of 2^-52; k stays below 128 scales, so they fit in 59 bits
 _RATE_BITS = 48
 _LARGEST_SCALE = 2.0**32
+_LARGEST_DEVIATION = 2.0**52  # the samplers saturate at 2^63, and saturated noise is a constant that hides nothing
 _SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked for, with probability below exp(-1000)
 
 
@@ -94,6 +95,8 @@ def diluted_geometric(
     In the mean ln(1/delta) terms are added, so `polya` gives the same epsilon with far less noise and without delta.
     """
     scale = positive("scale", scale)
+    if scale > _LARGEST_DEVIATION:
+        raise ValueError("scale: give at most 2^52; raise epsilon")
     beta = dilution(parties, honest_fraction, delta)
     shares = np.zeros(shape, dtype=np.int64)
     level = np.full(shape, min(math.ceil(beta * 2.0**_RATE_BITS), 2**_RATE_BITS), dtype=np.uint64)
@@ -108,12 +111,15 @@ def discrete_gaussian(
     """Return one party's discrete Gaussian shares, of standard deviation sigma / sqrt(honest parties).
 
     The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`.
+    A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
 
     References
     ----------
     Kairouz, Liu, Steinke, The Distributed Discrete Gaussian Mechanism, 2021.
     """
-    own = positive("sigma", sigma) / math.sqrt(honest_parties(parties, honest_fraction))
+    if positive("sigma", sigma) > _LARGEST_DEVIATION:
+        raise ValueError("sigma: give at most 2^52; raise epsilon")
+    own = sigma / math.sqrt(honest_parties(parties, honest_fraction))
     return mechanisms.discrete_gaussian(np.zeros(shape, dtype=np.int64), own)
 
 
