@@ -18,6 +18,7 @@ from v6_verticox.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
 from v6_verticox.shared_newton import beside as beside_step
+from v6_verticox.tails import Tails, reach
 
 
 @dataclass
@@ -52,6 +53,7 @@ class Rehearsal:
         self.layout = Layout(used, sum(self.features), count, strata, count - 1, rows * copies, self.expanded, count)
         self.rows = rows
         self.events = float(self.event.sum())
+        self.tails = Tails.of([ends for block in self.columns for ends in reach(block)])
         self.names = [f"x{index}" for index in range(sum(self.features))]
         self.rounds = 0
         self.corrections: dict[str, Wide] = {}

@@ -21,11 +21,13 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from .central import mean_predictor
 from .crossval import Roles, specification
 from .model import likelihood_ratio
+from .newton import WIDEST_FAR
 from .reciprocals import reciprocal_plan
 from .scoring_messages import Curve
 from .setup import Prepared, prepare
 from .surface import FederatedSurface
 from .survival import Steps
+from .tails import CROWD
 
 Vector = npt.NDArray[np.float64]
 TAIL, WIDEST, SLACK = 3.0, 1.5, 0.02
@@ -94,11 +96,14 @@ def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
     surface.start()
     first = surface.information(0, False)
     spread = math.sqrt(max(float(target @ first @ target), 0.0) / surface.events)
-    steps = max(1, math.ceil(TAIL * spread / WIDEST))
-    for step in range(1, steps + 1):
-        plan = reciprocal_plan(TAIL * spread / steps + SLACK, EXACT if step == steps else SLACK)
-        there = surface.evaluate(step, target * (step / steps), plan)
-        allowed = surface.events * (10.0 * EXACT if step == steps else SLACK)
+    step, done = 0, 0.0
+    while done < 1.0:
+        step += 1
+        part, growth = _stride(surface, target * done, target * (1.0 - done), TAIL * spread * (1.0 - done))
+        done = 1.0 if part == 1.0 else done + part * (1.0 - done)
+        plan = reciprocal_plan(growth + SLACK, EXACT if done == 1.0 else SLACK)
+        there = surface.evaluate(step, target * done, plan)
+        allowed = surface.events * (10.0 * EXACT if done == 1.0 else SLACK)
         for _ in range(REFINEMENTS):
             if abs(there.residual) <= allowed:
                 break
@@ -106,7 +111,14 @@ def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
         if not abs(there.residual) <= allowed:
             raise ConvergenceError("the risks of some records are too far apart; transform outliers of the features")
         surface.accept()
-    return there.gradient, surface.information(steps, True)
+    return there.gradient, surface.information(step, True)
+
+
+def _stride(surface: FederatedSurface, here: Vector, move: Vector, ordinary: float) -> tuple[float, float]:
+    """Return the part of a move that reciprocals follow, and the logarithm of the growth they must follow."""
+    part = min(1.0, WIDEST / max(ordinary, 1e-300))
+    part *= surface.tails.share(here, part * move, part * ordinary, CROWD, WIDEST_FAR)
+    return part, surface.tails.growth(here, part * move, part * ordinary, CROWD)
 
 
 def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: float) -> list[dict[str, Any]]:

@@ -84,12 +84,18 @@ class Outcome(Message):
 
 @dataclass(frozen=True, slots=True)
 class PrepareReply(Message):
-    """The station's design columns by feature, the power of two each is divided by, and its rows."""
+    """The station's design columns by feature, the power of two each is divided by, its rows, and how far tails reach (`tails.reach`)."""
 
     columns: dict[str, list[str]]
     scales: list[float]
     rows: int
     outcome: Outcome | None
+    reach: list[list[float]]
+
+    def __post_init__(self) -> None:
+        """Check shapes."""
+        if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
+            raise ValueError("the reach of the columns' tails does not fit the columns")
 
 
 @dataclass(frozen=True, slots=True)

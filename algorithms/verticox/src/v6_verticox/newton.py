@@ -15,11 +15,14 @@ from fedbayes.federation.errors import ConvergenceError
 from .line_integral import FRACTIONS, Path
 from .model import check_collinear, check_far
 from .reciprocals import Pair, reciprocal_plan
+from .tails import CROWD, Tails, check_runaway
 
 Vector = npt.NDArray[np.float64]
 SHORT_TAIL = 3.0
 WIDEST = 1.5
 WIDEST_RETRY = 2.2
+WIDEST_FAR = 3.0
+MORE_CROWDED = 10.0
 FIRST_STEP = 0.5
 FAR = 7.0
 ROUNDING = 2.0**-31
@@ -70,6 +73,7 @@ class Surface(Protocol):
     events: float
     rows: int
     names: Sequence[str]
+    tails: Tails
 
     def start(self) -> Gradient:
         """Evaluate at zero."""
@@ -145,7 +149,7 @@ class _Search:
     def __init__(self, surface: Surface, ridge: Vector, max_steps: int, likelihood: bool) -> None:
         self.surface, self.ridge, self.max_steps, self.likelihood = surface, ridge, max_steps, likelihood
         self.sources: list[tuple[int, Vector, float]] = [(0, np.zeros(len(ridge)), 0.0)]
-        self.path, self.step, self.lag, self.tail = Path(), 0, 0.0, SHORT_TAIL
+        self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
         self.information: Vector = np.zeros((len(ridge), len(ridge)))
 
     def begin(self) -> None:
@@ -161,6 +165,8 @@ class _Search:
         if not np.all(np.abs(self.information) < FINITE) or np.min(np.diag(self.information)) < 0.0:
             raise ConvergenceError(TOO_SKEWED)
         self.path.add(self.here.coefficients, self.here.gradient, self.information)
+        if not self.ridge.any():
+            check_runaway(self.path.gradients, self.path.informations, self.surface.names)
         if len(self.here.slopes):
             self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
             self.likelihood = False
@@ -182,16 +188,16 @@ class _Search:
         move = self.newton_step(self.here) * (FIRST_STEP if self.step == 0 else 1.0)
         whole = self._spread(move)
         for _ in range(ATTEMPTS):
-            widest = WIDEST if self.tail == SHORT_TAIL else WIDEST_RETRY
-            share = min(1.0, widest / (self.tail * max(whole, 1e-300)))
-            there = self._evaluate(self.here.coefficients + share * move, whole * share)
+            share = self._share(move, whole)
+            there = self._evaluate(share * move, whole * share)
             if there is not None:
                 self.surface.accept()
-                self.tail = max(SHORT_TAIL, self.tail / DECAY)
+                self.tail, self.crowd = max(SHORT_TAIL, self.tail / DECAY), max(CROWD, self.crowd / MORE_CROWDED)
                 self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
                 self.sources.append((self.step, there.coefficients, self.lag))
                 check_far(there.coefficients, self.surface.names, FAR)
                 return self.newton_step(there)
+            self.crowd *= MORE_CROWDED
             self.tail *= 2.5  # some records change more than thought: wider intervals, then shorter steps
         raise ConvergenceError(TOO_SKEWED)
 
@@ -199,14 +205,24 @@ class _Search:
         """Return the standard deviation of the change of the linear predictor over the records at risk."""
         return math.sqrt(max(float(move @ self.information @ move), 0.0) / self.surface.events)
 
-    def _evaluate(self, coefficients: Vector, spread: float) -> Gradient | None:
-        """Evaluate at a point; None where the reciprocals do not follow or the gradient grows."""
+    def _share(self, move: Vector, spread: float) -> float:
+        """Return the part of a step that the reciprocals can be expected to follow."""
+        widest = WIDEST if self.tail == SHORT_TAIL else WIDEST_RETRY
+        share = min(1.0, widest / (self.tail * max(spread, 1e-300)))
+        ordinary, limit = share * self.tail * spread, max(WIDEST_FAR, widest)
+        return share * self.surface.tails.share(self.here.coefficients, share * move, ordinary, self.crowd, limit)
+
+    def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
+        """Evaluate one move from here; None where the reciprocals do not follow or the gradient grows."""
         self.step += 1
+        here = self.here.coefficients
+        coefficients = here + move
         if self.step > self.max_steps:
             raise ConvergenceError(
                 "no convergence within max_rounds; raise max_rounds or the penalty, or transform features with outliers"
             )
-        plan = reciprocal_plan(self.tail * spread + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
+        growth = self.surface.tails.growth(here, move, self.tail * spread, self.crowd)
+        plan = reciprocal_plan(growth + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
         beside = self._beside(coefficients) if self.likelihood and spread < NEAR else []
         if beside and self.surface.rounds_left() < ROUNDS_BESIDE + max(len(point.plan) for point in beside):
             beside = []

@@ -32,6 +32,7 @@ from .program import Program, joined, pack, reorder, scattered
 from .proportional import trend
 from .roles import as_places, masked_input
 from .shared_newton import FEATURE_BITS, LINE_BITS, STARTS
+from .tails import reach
 
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
@@ -41,8 +42,8 @@ LARGEST_PREDICTOR = 11.0
 def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
 
-    **Reveals** to central: which features are here and their categories, each scale as a power of two, and from the outcome
-    holder what `outcome.describe` says.
+    **Reveals** to central: which features are here and their categories, each scale as a power of two, of heavy tails how far they
+    reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
     """
     question = request.question
     station.require_private(False)
@@ -54,7 +55,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
     if not features and not outcome:
-        return PrepareReply({}, [], request.rows, None)
+        return PrepareReply({}, [], request.rows, None, [])
     frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
@@ -81,7 +82,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
         )
-    return PrepareReply(own.columns, [float(scale) for scale in own.scales], len(frame), described)
+    scales = [float(scale) for scale in own.scales]
+    return PrepareReply(own.columns, scales, len(frame), described, reach(own.values))
 
 
 def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:

@@ -100,7 +100,7 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
             "slopes of the likelihood at four points of the line from zero to the end; "
             "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
-            "is made); scales of the features as powers of two"
+            "is made); scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two"
         )
         base["stations"] = (
             f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"

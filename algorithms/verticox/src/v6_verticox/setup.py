@@ -10,6 +10,7 @@ from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parc
 
 from .messages import Outcome, Plan, PrepareReply, PrepareRequest, Question
 from .options import FitOptions
+from .tails import Tails
 
 ALIGNMENT_BITS = 64
 RECORDS_PER_COLUMN = 5
@@ -26,6 +27,9 @@ class Prepared:
         Design columns in the order of `plan.holders`.
     scales : list of float
     outcome : Outcome
+    question : Question
+    tails : Tails
+        How far each design column's tails reach.
     """
 
     plan: Plan
@@ -33,6 +37,7 @@ class Prepared:
     scales: list[float]
     outcome: Outcome
     question: Question
+    tails: Tails
 
 
 def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
@@ -131,7 +136,8 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
-    return Prepared(plan, labels_in_order, scales, outcome, question)
+    tails = Tails.of([ends for member in holders for ends in replies[member].reach])
+    return Prepared(plan, labels_in_order, scales, outcome, question, tails)
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, PrepareReply]) -> None:

@@ -53,6 +53,7 @@ class FederatedSurface:
         self.federation, self.plan, self.max_rounds = federation, prepared.plan, max_rounds
         self.events, self.rows = float(prepared.outcome.events), prepared.plan.rows
         self.names: Sequence[str] = prepared.names
+        self.tails = prepared.tails
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)

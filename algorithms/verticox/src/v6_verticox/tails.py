@@ -1,0 +1,131 @@
+"""How far a step may go where features have heavy tails: what the few records far away do to the risk-set sums.
+
+A station tells, of each design column with a heavy tail, how far the tail reaches: the eighth root of the sum of eighth powers of the
+standardised values above the mean, and below it, rounded up to a power of the root of two; ordinary columns are told as `ORDINARY`.
+Few records can be that far away: at most rows / reach^2 of them, since the variance is one (Chebyshev). Of these two numbers follows how much
+the sums can grow in a step, and so the interval that the reciprocals must follow, and the longest step worth trying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation.errors import ConvergenceError
+
+Vector = npt.NDArray[np.float64]
+ORDER = 8
+ORDINARY = 8.0
+FARTHEST = 4.0
+CROWD = 5.0
+LARGEST_EXPONENT = 60.0
+SHORTER = 0.95
+SHORTENINGS = 400
+DECAY = float(np.exp(-1.0))
+AS_DECAY = 0.01
+
+
+def reach(values: Vector) -> list[list[float]]:
+    """Return how far each column's tails reach above and below, in its own unit, (columns, 2); at least `ORDINARY`.
+
+    Parameters
+    ----------
+    values : ndarray of float, (rows, columns)
+        Centred and scaled.
+    """
+    sides = [np.sum(np.maximum(sign * values, 0.0) ** ORDER, axis=0) ** (1.0 / ORDER) for sign in (1.0, -1.0)]
+    steps = np.ceil(2.0 * np.log2(np.maximum(np.stack(sides, axis=1), ORDINARY)) - 1e-9)
+    return [[float(up), float(down)] for up, down in 2.0 ** (steps / 2.0)]
+
+
+@dataclass(frozen=True, slots=True)
+class Tails:
+    """How far the tails reach.
+
+    Parameters
+    ----------
+    up, down : ndarray of float, (columns,)
+        As `reach` returns them.
+    """
+
+    up: Vector
+    down: Vector
+
+    @classmethod
+    def of(cls, told: Sequence[Sequence[float]]) -> Tails:
+        """Return what the stations told."""
+        both = np.array(told, dtype=np.float64).reshape(-1, 2)
+        return cls(both[:, 0], both[:, 1])
+
+    def farthest(self, move: Vector) -> float:
+        """Return the largest change of the linear predictor of a record in a heavy tail, by one column's move."""
+        ends = np.where(move > 0.0, self.up, self.down)
+        return float(np.max(np.abs(move) * np.where(ends > ORDINARY, ends, 0.0), initial=0.0))
+
+    def growth(self, here: Vector, move: Vector, ordinary: float, crowd: float) -> float:
+        """Return the logarithm of what a risk-set sum may be multiplied by.
+
+        Parameters
+        ----------
+        here, move : ndarray of float, (columns,)
+            Coefficients now, and their change.
+        ordinary : float
+            The same of features without heavy tails.
+        crowd : float
+            How many times as frequent the records far away may be in a risk set as in all records.
+        """
+        before, after = self._risk(here, crowd), self._risk(here + move, crowd)
+        grown = max(after - before, 0.0) / (1.0 + before)
+        return float(np.log(np.exp(min(ordinary, LARGEST_EXPONENT)) + grown))
+
+    def share(self, here: Vector, move: Vector, ordinary: float, crowd: float, widest: float) -> float:
+        """Return the part of a step, at most 1, that keeps `growth` below `widest` and `farthest` below `FARTHEST`."""
+        share = min(1.0, FARTHEST / max(self.farthest(move), 1e-300))
+        for _ in range(SHORTENINGS):
+            if self.growth(here, share * move, share * ordinary, crowd) <= widest:
+                break
+            share *= SHORTER
+        return share
+
+    def _risk(self, coefficients: Vector, crowd: float) -> float:
+        """Return the total risk of the records far away, beside that of the others."""
+        total = 0.0
+        for sign, ends in ((1.0, self.up), (-1.0, self.down)):
+            risks = np.exp(np.minimum(sign * coefficients * ends, LARGEST_EXPONENT))
+            total += float(np.sum(np.where(ends > ORDINARY, np.minimum(crowd / ends**2, 1.0) * risks, 0.0)))
+        return total
+
+
+def check_runaway(gradients: Sequence[Vector], informations: Sequence[Vector], names: Sequence[str]) -> None:
+    """Refuse features whose likelihood is monotone: gradient and curvature fall by e a step, twice, as for an indicator without events.
+
+    Parameters
+    ----------
+    gradients : sequence of ndarray, (features,)
+        At the points so far, of the likelihood without penalty.
+    informations : sequence of ndarray, (features, features)
+        There.
+    names : sequence of str
+        Of the features.
+
+    Raises
+    ------
+    ConvergenceError
+        Naming them.
+    """
+    if len(gradients) < 4:
+        return
+    slopes = np.abs(np.array(gradients[-3:]))
+    bends = np.array([np.diag(information) for information in informations[-3:]])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.concatenate([slopes[1:] / slopes[:-1], bends[1:] / bends[:-1]])
+    endless = np.all(np.abs(ratios - DECAY) <= AS_DECAY, axis=0)
+    if np.any(endless):
+        found = ", ".join(name for name, flag in zip(names, endless, strict=True) if flag)
+        raise ConvergenceError(
+            f"the coefficients of {found} grow without limit (no event on one side of the feature); leave them out, merge categories "
+            "or set a penalty"
+        )

@@ -1,0 +1,127 @@
+"""Heavy tails and rare indicators: within 80 rounds at 1e-6, and what cannot be fitted is named."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ConvergenceError
+from v6_verticox import model
+from v6_verticox.newton import solve
+from v6_verticox.tails import ORDINARY, Tails, reach
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from skewed import EFFECTS, PAIRS, RARE, TAILED, hospital, pair, single
+
+SETUP = 5
+CASES = [
+    *((kind, effect) for kind in TAILED for effect in EFFECTS),
+    *((kind, "log") for kind in TAILED if kind != "one far away"),
+    *((kind, effect) for kind in RARE for effect in ("none", "harm")),
+]
+
+
+def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
+    """Compare with the pooled fit; return the rounds."""
+    features = [name for name in frame if name not in ("time", "event")]
+    surface, scale = rehearse(frame, features, parties, expanded=ties == "efron", stratum=stratum)
+    found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), stratum, ties)
+    values = frame[features].to_numpy(dtype=float)
+    expected = model.fit(risk, values, features)
+    error = np.max(np.abs(found.coefficients / scale - expected.coefficients) * values.std(axis=0))
+    gain = expected.log_likelihood - expected.null_log_likelihood
+    assert error <= 1e-6
+    assert abs(found.gain - gain) <= found.gain_error + 1e-6 * gain
+    assert surface.rounds + SETUP <= 80
+    return surface.rounds + SETUP
+
+
+def has_two_sides(frame):
+    """Whether some record with a one has an event: otherwise there is no finite maximum."""
+    first = frame["first"]
+    return first.nunique() > 2 or bool(frame["event"][first == 1.0].any())
+
+
+@pytest.mark.parametrize(("kind", "effect"), CASES)
+def test_one_skewed_feature(rehearse, kind, effect):
+    frame = next(table for table in (single(kind, effect, seed) for seed in range(9)) if has_two_sides(table))
+    assert check_fit(rehearse, frame) <= 80
+
+
+@pytest.mark.parametrize("kinds", PAIRS)
+def test_two_skewed_features(rehearse, kinds):
+    assert check_fit(rehearse, pair(kinds, 1)) <= 80
+
+
+@pytest.mark.parametrize(("parties", "ties"), [(2, "breslow"), (4, "breslow"), (3, "efron")])
+def test_a_hospital(rehearse, parties, ties):
+    frame = hospital(parties)
+    assert check_fit(rehearse, frame, parties, ties) <= 70
+
+
+def test_strata(rehearse):
+    frame = hospital(5)
+    assert check_fit(rehearse, frame.drop(columns="sex"), 3, stratum=frame["sex"].to_numpy(dtype=int)) <= 70
+
+
+def test_a_hospital_over_the_federation(tmp_path):
+    frame = hospital(1, rows=250)
+    features = [name for name in frame if name not in ("time", "event")]
+    parts = {
+        "a": ["age", "creatinine", "crp", "rare"],
+        "b": ["troponin", "days", "dialysis"],
+        "c": ["sex", "time", "event"],
+    }
+    for name, columns in parts.items():
+        frame[columns].to_csv(tmp_path / f"{name}.csv", index=False)
+    paths = {name: tmp_path / f"{name}.csv" for name in parts}
+    with EmbeddedFederation(parties=paths, helpers=["helper"]) as federation:
+        result = federation.run("verticox", "fit", {"time": "time", "event": "event", "features": features})
+    expected = model.fit(
+        model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy()), frame[features].to_numpy(), features
+    )
+    found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
+    errors = np.array([found[name] for name in features]) - expected.coefficients
+    assert np.max(np.abs(errors) * frame[features].to_numpy().std(axis=0)) <= 1e-6
+    assert result["federation"]["rounds"] <= 70
+    assert "tails" in result["privacy"]["reveals"]["aggregator"]
+
+
+def test_an_indicator_without_events_is_named(rehearse):
+    frame = single("3 ones", "none", 1)
+    frame.loc[frame["first"] == 1.0, "event"] = 0
+    surface, _ = rehearse(frame, ["first", "x", "y"], 3)
+    with pytest.raises(ConvergenceError, match="x0 grow without limit"):
+        solve(surface, np.zeros(3), 1e-7, 40)
+    assert surface.rounds + SETUP <= 70
+
+
+def test_a_penalty_fits_an_indicator_without_events(rehearse):
+    frame = single("3 ones", "none", 1)
+    frame.loc[frame["first"] == 1.0, "event"] = 0
+    surface, scale = rehearse(frame, ["first", "x", "y"], 3)
+    found = solve(surface, 1.0 / scale**2, 1e-7, 40)
+    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = model.fit(risk, frame[["first", "x", "y"]].to_numpy(), ["first", "x", "y"], penalty=1.0)
+    np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
+
+
+def test_what_is_told_of_tails_is_coarse():
+    values = np.random.default_rng(1).normal(size=(500, 2))
+    assert reach(values) == [[ORDINARY, ORDINARY], [ORDINARY, ORDINARY]]
+    values[7, 1] = 20.0
+    changed = values.copy()
+    changed[7, 1] = 21.9
+    assert reach(values)[1] == reach(changed)[1] == [2.0**4.5, ORDINARY]
+
+
+def test_steps_are_shorter_where_tails_are_long():
+    ordinary, far = (Tails.of([[up, ORDINARY], [ORDINARY, ORDINARY]]) for up in (ORDINARY, 32.0))
+    here, move = np.zeros(2), np.array([0.5, 0.5])
+    assert ordinary.share(here, move, 1.5, 5.0, 3.0) == 1.0
+    assert far.share(here, move, 1.5, 5.0, 3.0) <= 4.0 / 16.0
+    assert far.growth(here, move, 1.5, 5.0) > ordinary.growth(here, move, 1.5, 5.0) == pytest.approx(1.5)
+    assert far.growth(here, -move, 1.5, 5.0) == pytest.approx(1.5)
