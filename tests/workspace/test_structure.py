@@ -124,6 +124,11 @@ def test_a_new_method_starts_complete(tmp_path: Path) -> None:
     assert "algorithms/a_new_one/Dockerfile" in made.stdout
     assert all((folder / part.format(name="a_new_one")).is_file() for part in PARTS)
     assert not [path for path in folder.rglob("*") if path.is_file() and "@name@" in path.read_text(encoding="utf-8")]
+    lint = [str(Path(sys.executable).parent / "ruff"), "check", "--no-cache", "algorithms", "tests"]
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "shared").symlink_to(ROOT / "shared")
+    linted = subprocess.run(lint, check=False, capture_output=True, text=True, cwd=tmp_path)
+    assert linted.returncode == 0, linted.stdout
     check = "import sys, v6_a_new_one as m, json; print(json.dumps(sorted(m.__all__)))"
     run = subprocess.run([sys.executable, "-c", check], cwd=folder / "src", check=True, capture_output=True, text=True)
     described = json.loads((folder / "algorithm_store.json").read_text(encoding="utf-8"))

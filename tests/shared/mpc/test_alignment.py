@@ -17,7 +17,10 @@ def pair_key(first: int, second: int) -> bytes:
 
 
 def lists_of(rows: dict[int, list[str]]) -> dict[tuple[int, int], np.ndarray]:
-    return {(a, b): alignment.keyed_hashes(rows[a], pair_key(a, b)) for a, b in itertools.permutations(rows, 2)}
+    return {
+        (a, b): alignment.under_key(alignment.digests(rows[a]), pair_key(a, b))
+        for a, b in itertools.permutations(rows, 2)
+    }
 
 
 @settings(max_examples=60, deadline=None)
@@ -52,7 +55,7 @@ def test_union_order_does_not_tell_who_brought_a_row():
 
 def test_hashes_of_two_keys_share_nothing_and_look_uniform():
     names = [str(i) for i in range(4000)]
-    first, second = (alignment.keyed_hashes(names, bytes([k]) * 32) for k in (1, 2))
+    first, second = (alignment.under_key(alignment.digests(names), bytes([k]) * 32) for k in (1, 2))
     assert first.shape == (4000,)
     assert len(alignment.match(first, second)[0]) == 0
     bits = np.unpackbits(first.view(np.uint8))

@@ -188,7 +188,7 @@ class Replicated:
     def add(self, factor, shares, matrix):
         self.factors[factor.name], self.data[factor.name] = factor, matrix
         for share, values in shares.items():
-            for party in replicated.holders_of_share(share):
+            for party in {0, 1, 2} - {share}:
                 self.shares[party].setdefault(factor.name, {})[share] = replicated.complete_share(share, values, factor)
 
     def sides(self):

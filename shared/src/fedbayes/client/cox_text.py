@@ -24,6 +24,19 @@ def ratio(value: Any) -> str:
     return f"{value:.3f}" if 0.01 <= value < 10.0 else number(float(value), 3)
 
 
+def coefficient_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return a coefficient as the cells of a table: feature, coef, se, hazard ratio, 95 % interval, z, p."""
+    return (
+        str(entry["feature"]),
+        number(entry["coefficient"]),
+        number(entry.get("standard_error"), 3),
+        ratio(entry.get("hazard_ratio")),
+        interval(entry),
+        number(entry.get("z"), 3),
+        p_value(entry.get("p")),
+    )
+
+
 def _exponential(value: Any) -> str:
     return ratio(math.exp(min(float(value), 700.0)))
 

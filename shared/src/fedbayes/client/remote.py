@@ -16,21 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..federation.rounds import FINISHED
 from .exits import TaskFailed, UsageProblem
 from .local import Job
 
 POLL_SECONDS = 0.5
 RETRIES = 20
-FINISHED = (
-    "completed",
-    "failed",
-    "crashed",
-    "killed by user",
-    "not allowed",
-    "unknown error",
-    "start failed",
-    "non-existing Docker image",
-)
 
 
 @dataclass(frozen=True)

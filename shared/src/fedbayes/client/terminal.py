@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .cox_text import facts_of, interval, ratio, score_lines
-from .formats import is_plain, number, p_value, plain_items, promise, size, title
+from .cox_text import coefficient_cells, facts_of, score_lines
+from .formats import is_plain, number, plain_items, promise, size, title
 from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, extras_of, kind_of, networks_of
 
 MOST_LINES = 40
@@ -104,18 +104,7 @@ def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the table that a survival analyst expects."""
     rows: list[tuple[str, ...]] = [("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p")]
-    return rows + [
-        (
-            str(entry["feature"]),
-            number(entry["coefficient"]),
-            number(entry.get("standard_error"), 3),
-            ratio(entry.get("hazard_ratio")),
-            interval(entry),
-            number(entry.get("z"), 3),
-            p_value(entry.get("p")),
-        )
-        for entry in model["coefficients"]
-    ]
+    return rows + [coefficient_cells(entry) for entry in model["coefficients"]]
 
 
 def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

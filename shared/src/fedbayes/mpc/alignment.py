@@ -50,24 +50,6 @@ def shuffled(rows: int, key: bytes) -> Positions:
     return np.asarray(np.argsort(expand(key, "row order", rows, np.uint64), kind="stable"), dtype=np.int64)
 
 
-def keyed_hashes(identifiers: Iterable[str], key: bytes) -> Hashes:
-    """Hash identifiers under a key that two parties share.
-
-    Parameters
-    ----------
-    identifiers : iterable of str
-        Canonical texts, one a row.
-    key : bytes
-        32 secret bytes.
-
-    Returns
-    -------
-    ndarray of uint64, shape (rows,)
-        The 128-bit `digests` of the identifiers under AES-256 with the key, a pseudo-random permutation of them, cut to 64 bits.
-    """
-    return under_key(digests(identifiers), key)
-
-
 def digests(identifiers: Iterable[str]) -> bytes:
     """Return the identifiers' digests without a secret, SHA-256 cut to 128 bits, one after the other.
 
@@ -78,7 +60,20 @@ def digests(identifiers: Iterable[str]) -> bytes:
 
 
 def under_key(digested: bytes, key: bytes) -> Hashes:
-    """Return digests enciphered under a pair's key, uint64 of shape (rows,)."""
+    """Return what the helper matches: digests under a key that two parties share.
+
+    Parameters
+    ----------
+    digested : bytes
+        `digests` of the identifiers, 16 bytes a row.
+    key : bytes
+        32 secret bytes of the pair.
+
+    Returns
+    -------
+    ndarray of uint64, shape (rows,)
+        The digests under AES-256 with the key, a pseudo-random permutation of them, cut to 64 bits.
+    """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()  # a permutation of digests, not of text

@@ -31,12 +31,6 @@ Shares = dict[int, RingArray]
 """The two shares that a computing party has, by share number."""
 
 
-def holders_of_share(share: int) -> tuple[int, int]:
-    """Return the two computing parties (0, 1, 2) that have a share; the share's own number is the one without."""
-    first, second = (party for party in range(COMPUTING) if party != share)
-    return first, second
-
-
 def share_values(values: RingArray, factor: Factor, keys: Mapping[int, bytes]) -> RingArray:
     """Return the correction, share 0, of a factor; shares 1 and 2 follow from fresh keys.
 

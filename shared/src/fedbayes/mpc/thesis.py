@@ -40,17 +40,11 @@ class Transcript:
     ----------
     protocols : int
         Protocol runs, the outermost one included.
-    messages : int
-        Messages as the publication counts them: n + n^2 for each protocol of n parties.
-    vectors : int
-        Vectors that moved: every mask to its owner and every opening to the other parties.
     openings : list of ndarray
         Every vector that a party published to others.
     """
 
     protocols: int = 0
-    messages: int = 0
-    vectors: int = 0
     openings: list[RingArray] = field(default_factory=list)
 
 
@@ -64,7 +58,7 @@ def protocol_runs(parties: int) -> int:
 
 def two_party(first: RingArray, second: RingArray, draw: Draw, transcript: Transcript) -> int:
     """Return the scalar product of two vectors by the two-party protocol (section 2.2.1), modulo the ring."""
-    _count(transcript, 2)
+    transcript.protocols += 1
     rows, modulus = len(first), _modulus(first)
     mask_a, mask_b = draw(rows, "R_a"), draw(rows, "R_b")
     share_a = int(draw(1, "r_a")[0])
@@ -121,7 +115,7 @@ def n_party_with(
 ) -> int:
     """Run steps 7 to 14 of section 2.2.5 for given masks R_i, scalars r_i and the first party's secret v_2."""
     count = len(vectors)
-    _count(transcript, count)
+    transcript.protocols += 1
     opened = [vector + mask for vector, mask in zip(vectors, masks, strict=True)]
     transcript.openings += opened
     total = _dot([*opened[1:], vectors[0]]) + (count - 1) * split[0] - secret
@@ -145,9 +139,3 @@ def _dot(vectors: Sequence[RingArray]) -> int:
 
 def _modulus(vector: RingArray) -> int:
     return 1 << (8 * vector.dtype.itemsize)
-
-
-def _count(transcript: Transcript, parties: int) -> None:
-    transcript.protocols += 1
-    transcript.messages += parties + parties**2
-    transcript.vectors += parties + parties * (parties - 1)

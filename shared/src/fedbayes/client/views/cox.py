@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..cox_text import hypothesis_tests, interval, ratio
+from ..cox_text import coefficient_cells, hypothesis_tests
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..formats import is_plain, number, p_value, title
@@ -21,7 +21,7 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the summary a survival analyst expects, forest plot, survival curves and tests."""
     entries = model["coefficients"]
     ratios = ", ".join(f"{entry['feature']} {float(entry['hazard_ratio']):.2f}" for entry in entries)
-    rows = [_row(entry) for entry in entries]
+    rows = [coefficient_cells(entry) for entry in entries]
     return [
         html.table("Coefficients; the interval is that of the hazard ratio", HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
         html.picture(
@@ -30,18 +30,6 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
         *_survival(model),
         *_tests(model),
         *_facts(model),
-    ]
-
-
-def _row(entry: Mapping[str, Any]) -> list[str]:
-    return [
-        str(entry["feature"]),
-        number(entry["coefficient"]),
-        number(entry.get("standard_error"), 3),
-        ratio(entry.get("hazard_ratio")),
-        interval(entry),
-        number(entry.get("z"), 3),
-        p_value(entry.get("p")),
     ]
 
 
