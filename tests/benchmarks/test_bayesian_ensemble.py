@@ -53,7 +53,7 @@ def fastest(run: Any) -> tuple[dict, float]:
     return result, min(seconds)
 
 
-def test_faster_than_vertibayes_in_no_more_rounds(paper_data, paper_folder, tmp_path, figure) -> None:
+def test_faster_than_vertibayes_in_fewer_rounds(paper_data, paper_folder, tmp_path, figure) -> None:
     taken = {}
     print()
     for name, file in FILES.items():
@@ -74,7 +74,7 @@ def test_faster_than_vertibayes_in_no_more_rounds(paper_data, paper_folder, tmp_
             f"{name}: ensemble {mine:.1f} s, {rounds[0]} rounds, {megabytes[0]:.1f} MB; "
             f"vertibayes {other:.1f} s, {rounds[1]} rounds, {megabytes[1]:.1f} MB"
         )
-        assert rounds[0] <= rounds[1]
+        assert rounds[0] < rounds[1]
     with figure("bayesian_ensemble", "seconds") as axis:
         place = np.arange(len(taken))
         bars = {

@@ -12,6 +12,7 @@ from v6_bayesian_ensemble.ensemble import Ensemble, Member
 from v6_bayesian_ensemble.model import Learning, Variable, column_codes, learn_parts
 
 NAME = "bayesian_ensemble"
+FOUR_ROUNDS = ["partial_open_channel", "partial_submit", "partial_match", "partial_tables"]
 
 
 def pooled(table, parts, learning=None):
@@ -50,20 +51,31 @@ def test_vertical_members_equal_pooled_ones_in_seven_rounds(fitted, table) -> No
     assert fitted["diagnostics"]["records"] == len(table)
 
 
-def test_known_states_save_a_round(federation, table) -> None:
-    domain = {
-        name: {"categories": sorted(table[name].unique().tolist())}
-        for name in ("smoke", "cough", "xray", "fever", "ill")
-    }
-    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
-    cuts = {"bins": {"age": [40, 60]}}
-    found = federation.run(NAME, "fit", {**given, **cuts})
-    known = federation.run(NAME, "fit", {**given, **cuts, "domain": domain})
-    assert found["federation"]["rounds"] == 6
-    assert known["federation"]["rounds"] == 5
-    for ours, theirs in zip(Ensemble.read(known).members, Ensemble.read(found).members, strict=True):
+def assert_same_members(result, other) -> None:
+    for ours, theirs in zip(Ensemble.read(result).members, Ensemble.read(other).members, strict=True):
+        assert ours.network.edges == theirs.network.edges
         for node, expected in theirs.network.tables.items():
             assert ours.network.tables[node] == pytest.approx(expected, abs=1e-12)
+
+
+def test_members_of_two_columns_take_four_rounds(federation, fitted) -> None:
+    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
+    found = federation.run(NAME, "fit", given)
+    assert [entry["function"] for entry in found["federation"]["per_round"]] == FOUR_ROUNDS
+    assert_same_members(found, fitted)
+
+
+def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(table, tmp_path) -> None:
+    parties = {}
+    for name, columns in {"a": ["smoke", "age", "ill"], "b": ["cough", "xray", "fever"]}.items():
+        table[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv"}
+    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
+    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+        few = federation.run(NAME, "fit", given)
+        many = federation.run(NAME, "fit", {**given, "bins": {"age": np.linspace(20, 80, 2000).tolist()}})
+    assert few["federation"]["rounds"] == 5
+    assert many["federation"]["rounds"] == 6
 
 
 @pytest.mark.parametrize(("vote", "weights"), [("mean", "uniform"), ("majority", "uniform"), ("log_pool", "dynamic")])

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,6 +25,7 @@ from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 
 MISSING_STATE = "?"
 MARK = "\x1f"
+MOST_CELLS_AT_ONCE = 10_000
 Array = npt.NDArray[np.float64]
 Edges = tuple[tuple[str, str], ...]
 
@@ -165,6 +167,8 @@ def learn_parts(
     nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (target, *part))
     told = Marked(oracle, variables)
     cache = Present(told, nodes, variables) if united else TableCache(told, nodes)
+    if learning.structure in ("k2", "augmented"):
+        cache.ask(_at_once(learning, target, parts, variables))
     structure = search(learning, target, parts, nodes, cache)
     return [
         _fitted(learning, target, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)
@@ -195,15 +199,23 @@ def search(
     return k2(cache, space, ordered(learning, target, parts, cache), score)
 
 
+def _at_once(
+    learning: Learning, target: str, parts: Sequence[Sequence[str]], variables: Mapping[str, Variable]
+) -> list[tuple[str, ...]]:
+    """Return the tables of the first batch: the pairs that the order needs, and the one family that a part of two columns can end with."""
+    wanted: list[tuple[str, ...]] = []
+    for place, part in enumerate(parts):
+        cells = math.prod(len(variables[column].states) + 1 for column in (target, *part))
+        if len(part) == 2 <= learning.max_parents and cells <= MOST_CELLS_AT_ONCE:
+            wanted.append(tuple(marked(place, column) for column in (target, *part)))
+        if learning.order == "information":
+            for position, column in enumerate(part):
+                wanted += [(marked(place, column), marked(place, other)) for other in (target, *part[:position])]
+    return wanted
+
+
 def ordered(learning: Learning, target: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:
-    """Return all nodes, the target first in each part, then its columns as the learning says."""
-    if learning.order == "information":
-        cache.ask(
-            (marked(place, column), marked(place, other))
-            for place, part in enumerate(parts)
-            for position, column in enumerate(part)
-            for other in (target, *part[:position])
-        )
+    """Return all nodes, the target first in each part, then its columns as the learning says (by information: from tables that were asked)."""
     found = []
     for place, part in enumerate(parts):
         columns = list(part)

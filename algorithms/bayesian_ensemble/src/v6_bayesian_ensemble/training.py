@@ -21,7 +21,7 @@ from .testing import by_folds, by_other_rows, fold_column
 from .votes import scaled
 
 MOST_CELLS = 2**22
-MOST_PAIR_STATES = 300
+MOST_PAIRS = 500
 
 
 @dataclass
@@ -180,27 +180,17 @@ def _open_tables(
         missing_state=True,
         helper=helper,
         records="union" if options.split == "hybrid" else "intersection",
-        groups=_pairs(options, asked),
+        small_groups=_pairs(options, asked),
     )
 
 
 def _pairs(options: Options, asked: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of columns to open at once, so that the second step of the search needs no round of openings.
-
-    None where they might be large: their states must be known beforehand, and few.
-    """
+    """Return pairs of columns to open at once where they are small, so that the second step of the search needs no round of openings."""
     learning = options.learning
     if options.split != "vertical" or learning.max_parents < 2 or learning.structure not in ("k2", "augmented"):
         return []
-    sizes = {}
-    for name in asked:
-        entry = options.domain.get(name)
-        categories = entry.get("categories") if isinstance(entry, dict) else None
-        cuts = options.bins.get(name) if isinstance(options.bins, dict) else None
-        states = [len(given) for given in (categories, cuts) if isinstance(given, list | tuple)]
-        sizes[name] = states[0] + 2 if states else MOST_PAIR_STATES
     pairs = list(combinations(asked, 2))
-    return pairs if sum(sizes[a] * sizes[b] for a, b in pairs) <= MOST_PAIR_STATES else []
+    return pairs if len(pairs) <= MOST_PAIRS else []
 
 
 def _all(options: Options, groups: Mapping[str, Sequence[int]], columns: Mapping[int, Sequence[str]]) -> list[str]:

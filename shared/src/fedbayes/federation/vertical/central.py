@@ -63,6 +63,7 @@ class SecureTables:
         helper: int | str | None = None,
         records: str = "intersection",
         groups: Sequence[Sequence[str]] = (),
+        small_groups: Sequence[Sequence[str]] = (),
         noisy: bool = False,
     ) -> SecureTables:
         """Align the records and open the columns: two rounds (three for a union).
@@ -87,6 +88,9 @@ class SecureTables:
             Records that all stations have, or that any station has.
         groups : sequence of sequences of str
             Columns whose joint states at one station are opened at once.
+        small_groups : sequence of sequences of str
+            The same, but only at a station that has all columns of a group, and where the groups it has are small together
+            (`opening.MOST_OPTIONAL_CELLS`): tables over them then cost no round of openings.
         noisy : bool
             Whether `tables` will be called with an epsilon (needs the larger ring).
 
@@ -101,6 +105,7 @@ class SecureTables:
             raise ArgumentError("columns must not hold the id_column")
         wanted = [Wanted("states", [name]) for name in names]
         wanted += [Wanted("states", list(group)) for group in groups if len(group) > 1]
+        wanted += [Wanted("states", list(group), optional=True) for group in small_groups]
         engine = Engine(federation, setup)
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)

@@ -32,12 +32,14 @@ class Wanted(Message):
     """Something to open: every station takes the part that concerns its own columns.
 
     `states`: the joint indicator of the columns; `condition`: 1 where all conditions hold; `values`: the product of the
-    columns in fixed point; `presence`: 1 where the station has the record.
+    columns in fixed point; `presence`: 1 where the station has the record. What is `optional` is left out at a station that lacks one of the
+    columns, or where all that is optional there would be large.
     """
 
     kind: str
     columns: list[str]
     conditions: list[Condition] = field(default_factory=list)
+    optional: bool = False
 
     def __post_init__(self) -> None:
         """Check the kind."""

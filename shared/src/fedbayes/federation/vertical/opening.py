@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ from .states import Codes, ColumnStates, indicators, joint_codes, resolve
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000
+MOST_OPTIONAL_CELLS = 1_000_000
+"""Joint states times rows of all that is optional at a station; beyond it is left out."""
 FREE_BITS = 62
 """Bits of a signed 64-bit number, less one for rounding."""
 MOST_FRACTION_BITS = 40
@@ -118,14 +121,22 @@ class Encoder:
     def part(self, wanted: Sequence[Wanted], stage: int, bits: int) -> OwnPart:
         """Encode everything wanted that concerns this station's columns."""
         part = OwnPart([], [], {}, {})
+        options = self._options_are_small(wanted)
         for want in wanted:
             own = [column for column in want.columns if column in self.columns]
+            if want.optional and not (options and own == want.columns):
+                continue
             if own or want.kind == "presence":
                 self._add(part, want, own, stage, bits)
         size = sum(values.shape[1] for values in part.values) * self.rows * (bits // 8)
         if size > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
         return part
+
+    def _options_are_small(self, wanted: Sequence[Wanted]) -> bool:
+        groups = [want.columns for want in wanted if want.optional and set(want.columns) <= set(self.columns)]
+        states = sum(math.prod(self._resolved(column)[0].cardinality for column in group) for group in groups)
+        return states * self.rows <= MOST_OPTIONAL_CELLS
 
     def _add(self, part: OwnPart, want: Wanted, own: list[str], stage: int, bits: int) -> None:
         owner = None if want.kind == "states" else self.own
@@ -147,15 +158,18 @@ class Encoder:
         part.infos.append(info)
         part.values.append(values)
 
+    def _resolved(self, column: str) -> tuple[ColumnStates, Codes]:
+        """Return the states of a column of this station, and each row's."""
+        if column not in self._states:
+            entry = self.setup.domain.get(column)
+            self._states[column] = resolve(
+                column, self._frame[column], entry, self.setup.bins, self.setup.missing_state, self.setup.union
+            )
+        return self._states[column]
+
     def _indicators(self, own: list[str], bits: int) -> Matrix:
-        for column in own:
-            if column not in self._states:
-                entry = self.setup.domain.get(column)
-                self._states[column] = resolve(
-                    column, self._frame[column], entry, self.setup.bins, self.setup.missing_state, self.setup.union
-                )
-        cardinalities = [self._states[column][0].cardinality for column in own]
-        states = int(np.prod(cardinalities))
+        cardinalities = [self._resolved(column)[0].cardinality for column in own]
+        states = math.prod(cardinalities)
         if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
         codes = joint_codes([self._states[column][1] for column in own], cardinalities)
