@@ -101,14 +101,21 @@ def test_membership_through_join_fit_and_leave(horizontal):
     assert sorted(left["membership"]["uses"].values()) == [2, 3, 3]
     with pytest.raises(ArgumentError, match="membership"):
         horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, "membership": left["membership"]})
+    with pytest.raises(ArgumentError, match="organization: "):
+        horizontal.run("secure_naive_bayes", "leave", {**numbers, "organization": "dealer"})
+    with pytest.raises(ArgumentError, match=r"organization .*database at dealer"):
+        horizontal.run("secure_naive_bayes", "join", {**numbers, "organization": "dealer"})
 
 
+MANY_CLASSES = {"size": DOMAIN["size"], "kind": {"categories": [f"class {number}" for number in range(20)]}}
 BAD = [
     ({"epsilon": None}, "epsilon"),
     ({"epsilon": 0}, "epsilon"),
     ({"epsilon": float("nan")}, "epsilon"),
     ({"epsilon": True}, "epsilon"),
     ({"noise": "diluted_geometric"}, "delta"),
+    ({"noise": "diluted_geometric", "delta": 1e-300}, "delta"),
+    ({"delta": 1e-6}, "delta"),
     ({"noise": "gaussian"}, "noise"),
     ({"noise": "none"}, "epsilon"),
     ({"honest_fraction": 0}, "honest_fraction"),
@@ -121,6 +128,8 @@ BAD = [
     ({"label": 5}, "label"),
     ({"bins": 0}, "bins"),
     ({"membership": {"uses": 3}}, "membership"),
+    ({"bins": {"size": 10_000}, "features": ["size"], "domain": MANY_CLASSES}, "bins and categories"),
+    ({"membership": {"format": "fedbayes.membership/1", "epoch": 0, "uses": {"98": 2, "99": 2}}}, "membership"),
 ]
 
 
@@ -140,13 +149,13 @@ def called():
     return call
 
 
-@pytest.mark.parametrize(("changes", "named"), BAD[:13])
+@pytest.mark.parametrize(("changes", "named"), BAD[:15])
 def test_bad_arguments_are_refused_by_name(called, changes, named):
     with pytest.raises(ArgumentError, match=named):
         called(changes)
 
 
-@pytest.mark.parametrize(("changes", "named"), BAD[13:])
+@pytest.mark.parametrize(("changes", "named"), BAD[15:])
 def test_bad_arguments_are_refused_by_name_in_a_run(horizontal, changes, named):
     with pytest.raises(ArgumentError, match=named):
         horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, **changes})

@@ -67,6 +67,8 @@ def test_as_published_costs_a_budget_a_family():
     epsilon, delta = model.charge(noise, FEATURES)
     assert epsilon == 2.5
     assert delta == pytest.approx(5e-5)
+    whole = noise_of("as_published", epsilon=0.5, unit="party", maximum_records=30)
+    assert model.charge(whole, FEATURES) == (2.5, pytest.approx(150e-5))
 
 
 def test_a_party_as_unit_scales_with_its_public_bound():
@@ -107,3 +109,11 @@ def test_posteriors_follow_the_papers_rule():
 def test_malformed_noise_is_refused(fields):
     with pytest.raises(ValueError, match=r".+"):
         Noise(*fields)
+
+
+def test_counts_drown_where_the_noise_of_their_own_sum_could_hide_it():
+    assert model.drowned(10.0, 19.0, classes=2, summed=0, tables=1)
+    assert not model.drowned(10.0, 21.0, classes=2, summed=0, tables=1)
+    assert model.drowned(10.0, 139.0, classes=2, summed=4, tables=1)
+    assert not model.drowned(10.0, 141.0, classes=2, summed=4, tables=1)
+    assert not model.drowned(0.0, 0.0, classes=2, summed=4, tables=1)

@@ -8,10 +8,11 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, arguments, central
 from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns
 
-from . import grading, horizontal, statements, vertical
-from .keying import check_keys, open_keyring
-from .options import check_budget, check_membership, check_noise, resolve_member
-from .vertical import check_records
+from . import grading, horizontal, model, statements, vertical
+from .keying import MOST_PRODUCTS, check_keys, check_work, open_keyring
+from .messages import TABLES
+from .options import check_budget, check_membership, check_noise, refuse_given, resolve_member
+from .records import check_records
 
 
 @central
@@ -38,6 +39,12 @@ def fit(
     settings = check_noise(noise, epsilon, delta, honest_fraction, unit, maximum_records)
     chosen, bits = check_keys(keys, modulus_bits)
     if partitioning == "vertical":
+        refuse_given(
+            "each table of vertically split records has its whole noise, and no table is encrypted",
+            honest_fraction=(honest_fraction, None),
+            keys=(keys, "dealerless"),
+            membership=(membership, None),
+        )
         return vertical.fit(federation, label, features, domain, settings, bins, organizations)
 
     parties = federation.open_channel(organizations)
@@ -47,7 +54,7 @@ def fit(
     keyring = open_keyring(federation, parties, chosen, bits, state.epoch)
     sums = horizontal.encrypted_sums(federation, keyring, columns, cells, settings, state, membership is not None)
     if sums.drowned(columns):
-        federation.warn("the noise is larger than the mean count of a class: the model says little; raise epsilon")
+        federation.warn(model.DROWNED)
     return federation.result(
         model=horizontal.finish(columns, cells, settings, sums).to_dict(),
         membership=state.to_dict(),
@@ -65,28 +72,32 @@ def classify(
     features: list[str] | None = None,
     epsilon: float | None = None,
     bins: int | dict[str, Any] = 20,
+    tables: str = "fresh",
     keys: str = "dealerless",
     modulus_bits: int = 3072,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Classify records by vertically split tables that stay at their stations (VDPNB)."""
     budget = check_budget(epsilon)
+    arguments.check_choice("tables", tables, TABLES)
     chosen, bits = check_keys(keys, modulus_bits)
 
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     cells = check_bins(columns, bins)
     codes = check_records(records, columns, cells)
+    check_work("distinct records and classes", len(vertical.distinct(codes)[0]) * columns.classes, MOST_PRODUCTS, bits)
     split = vertical.assign(federation, parties.stations, columns, cells)
-    counts = vertical.keep_tables(federation, split, budget)
+    vertical.check_split(federation, split)
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), chosen, bits, products=True)
+    counts, made = vertical.keep_tables(federation, split, budget, tables)
     posterior, report = vertical.posteriors(federation, keyring, split, codes, counts)
     return federation.result(
         predictions=[columns.domain[label]["categories"][best] for best in posterior.argmax(axis=1)],
         probabilities=posterior,
         classes=columns.domain[label]["categories"],
-        privacy=statements.vertical(budget, len(columns.features), keyring),
-        diagnostics={"encryption": report, "columns": split.named(federation)},
+        privacy=statements.vertical(budget, len(columns.features), keyring, tables),
+        diagnostics={"encryption": report, "columns": split.named(federation), "tables": made},
     )
 
 
@@ -106,7 +117,15 @@ def evaluate(
     """Score a fitted model on the stations' tables, horizontally or vertically split."""
     arguments.check_choice("partitioning", partitioning, ("horizontal", "vertical"))
     if partitioning == "vertical":
-        return grading.evaluate(federation, model, label, epsilon, organizations)
+        refuse_given(
+            "scores of vertically split records are exact",
+            epsilon=(epsilon, None),
+            delta=(delta, 0.0),
+            noise=(noise, "none"),
+            neighbors=(neighbors, "add_remove"),
+            honest_fraction=(honest_fraction, None),
+        )
+        return grading.evaluate(federation, model, label, organizations)
     return evaluate_model(
         federation,
         model,

@@ -45,6 +45,7 @@ def score(station: Station, request: ScoresRequest) -> ScoresReply:
     collude with it.
     """
     station.require_predictions()
+    station.require_private(False)
     if len(station.participants) < LEAST_STATIONS:
         raise ThresholdError("scores of single rows are added over at least three stations; include more of them")
     model = _model(request.model)
@@ -96,19 +97,18 @@ def grade(station: Station, request: GradesRequest) -> GradesReply:
     return GradesReply(counts.astype(np.float64), loss)
 
 
-def evaluate(federation: Federation, data: Any, label: Any, epsilon: Any, organizations: Any) -> dict[str, Any]:
+def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) -> dict[str, Any]:
     """Evaluate a model on vertically split records: four rounds with the channel.
 
     Raises
     ------
     ArgumentError
-        When noise is asked for, fewer than three stations hold features, or a column is missing or twice there.
+        When fewer than three stations hold features, or a column is missing or twice there.
     """
-    if epsilon is not None:
-        raise ArgumentError("epsilon: scores of vertically split records are exact; leave it out")
-    load_model(NaiveBayes.from_dict, data)
-    model = NaiveBayes.from_dict(data)
+    model = load_model(NaiveBayes.from_dict, data)
     column = model.label if label is None else arguments.check_name("label", label)
+    if column in model.features:
+        raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     parties = federation.open_channel(organizations)
     names = [*model.features, column]
     held = federation.round("partial_features", FeaturesRequest(names), parties.stations, FeaturesReply)
@@ -116,12 +116,19 @@ def evaluate(federation: Federation, data: Any, label: Any, epsilon: Any, organi
     for feature in model.features:
         holders = [member for member, reply in held.items() if feature in reply.names]
         if len(holders) != 1:
-            raise ArgumentError(f"model: column '{feature}' must be at exactly one station")
+            what = "at no station" if not holders else "at more than one station"
+            raise ArgumentError(
+                f"organizations: the model's column '{feature[:100]}' is {what}; include exactly one with it"
+            )
         owners.setdefault(holders[0], []).append(feature)
     stations = tuple(sorted(owners))
     graders = [member for member in stations if column in held[member].names]
-    if len(stations) < LEAST_STATIONS or not graders:
-        raise ArgumentError("organizations: at least three stations must hold features, and one of them the label")
+    if len(stations) < LEAST_STATIONS:
+        raise ArgumentError(
+            f"organizations: at least three stations must hold features of the model, {len(stations)} do: scores of single rows are added"
+        )
+    if not graders:
+        raise ArgumentError(f"label: no station with a feature of the model holds '{column}'; one of them must")
     return _graded(federation, data, column, owners, graders[0])
 
 
@@ -140,6 +147,7 @@ def _graded(
     except ValueError:
         raise MessageError("the tallies do not fit the model; use one version everywhere") from None
     found = metrics.scores_of(tallies)
+    found["n"] = round(found["n"])
     if found["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")
     reveals = {
@@ -151,6 +159,10 @@ def _graded(
     return federation.result(
         model=None,
         privacy=results.not_private("the scores are exact", reveals),
-        diagnostics={"confusion": tallies.confusion, "grader": federation.name(grader)},
+        diagnostics={
+            "confusion": tallies.confusion,
+            "classes": data["domain"][data["label"]]["categories"],
+            "grader": federation.name(grader),
+        },
         **found,
     )

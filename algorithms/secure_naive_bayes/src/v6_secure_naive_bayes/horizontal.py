@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, results
-from fedbayes.federation.errors import MessageError, StationError
+from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import Columns, cells, model_from_tables, split_tables
 from fedbayes.mpc.joye_libert import AggregateBroken
+from fedbayes.mpc.moduli import Modulus
 from fedbayes.mpc.packing import Packing
 
 from . import model
-from .keying import Keyring, label, open_keyring
+from .keying import MOST_SUMS, Keyring, check_work, label, open_keyring
 from .membership import Membership
 from .messages import CipherReply, ConfirmRequest, CountsRequest, Noise
 
@@ -44,9 +45,16 @@ class Sums:
     report: dict[str, Any]
 
     def drowned(self, columns: Columns) -> bool:
-        """Return whether the noise of a cell exceeds the mean number of rows of a class, as far as the noisy sums tell."""
-        tables = max(1, len(columns.features))
-        return self.deviation > max(float(self.counts.sum()) / tables, 0.0) / columns.classes
+        """Return whether the noise hides the classes; see `model.drowned`."""
+        tables = len(columns.features)
+        rows = float(self.counts.sum()) / tables
+        return model.drowned(self.deviation, rows, columns.classes, len(self.counts), tables)
+
+
+def packing_of(noise: Noise, columns: Columns, bins: dict[str, Any], stations: int, modulus: Modulus) -> Packing:
+    """Return how the tables of one station are packed."""
+    length = cells(columns, bins) + (columns.classes if noise.kind == "as_published" else 0)
+    return Packing.fitting(length, stations, modulus, model.largest_count(noise, len(columns.features)))
 
 
 def encrypted_sums(
@@ -77,6 +85,8 @@ def encrypted_sums(
 
     Raises
     ------
+    ArgumentError
+        When there are more cells than a round has time to encrypt.
     MessageError
         When the ciphertexts do not belong together.
 
@@ -85,16 +95,14 @@ def encrypted_sums(
     **Reveals** the noisy sums to central. **Assumes** what `fedbayes.mpc.joye_libert.encrypt` does.
     """
     stations = keyring.stations
+    packing = packing_of(noise, columns, bins, len(stations), keyring.modulus)
+    check_work("bins and categories", packing.blocks, MOST_SUMS, keyring.modulus.bits)
     uses = state.uses if relaxed else dict.fromkeys(stations, len(stations))
     requests = {
         member: CountsRequest(columns, bins, noise, keyring.keying(member), uses[member]) for member in stations
     }
     place = label(f"{federation.rounds + 1}:partial_counts", columns, bins, noise)
     replies = federation.round("partial_counts", requests, stations, CipherReply, last=True)
-    size = cells(columns, bins)
-    length = size + (columns.classes if noise.kind == "as_published" else 0)
-    bound = model.largest_count(noise, len(columns.features))
-    packing = Packing.fitting(length, len(stations), keyring.modulus, bound)
     began = time.monotonic()
     counts = decrypt(federation, keyring, packing, replies, place)
     report = {
@@ -107,7 +115,7 @@ def encrypted_sums(
         "bytes_per_station_with_pairwise_masks": packing.size * BYTES_OF_A_MASKED_COUNT,
         "seconds_decrypting": round(time.monotonic() - began, 4),
     }
-    spread = model.deviation(noise, uses.values(), len(columns.features), size)
+    spread = model.deviation(noise, uses.values(), len(columns.features), cells(columns, bins))
     return Sums(counts, spread, report)
 
 
@@ -148,7 +156,9 @@ def renew(federation: Federation, before: Membership, after: Membership, keys: s
     parties = federation.open_channel(organizations)
     missing = [federation.name(member) for member in after.uses if member not in parties.stations]
     if missing:
-        raise StationError(f"without the task's database at: {', '.join(missing)}")
+        raise ArgumentError(
+            f"organization or membership: without the task's database at {', '.join(missing)}; let those with data take part only"
+        )
     members = tuple(sorted(after.uses))
     keyring = open_keyring(federation, Parties(members, parties.helpers), keys, bits, after.epoch)
     requests = {member: ConfirmRequest(keyring.keying(member), after.uses[member]) for member in members}

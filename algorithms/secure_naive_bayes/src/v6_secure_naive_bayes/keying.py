@@ -23,6 +23,9 @@ from fedbayes.mpc.relay import KeyPair, pairwise_key
 from .messages import DealReply, DealRequest, Keying
 
 KEYS = ("dealerless", "dealer")
+REFERENCE_BITS = 3072
+MOST_SUMS = 2_000
+MOST_PRODUCTS = 20_000
 DEALT = "exponent"
 
 
@@ -41,6 +44,32 @@ def check_keys(keys: Any, modulus_bits: Any) -> tuple[str, int]:
     if bits % 8:
         raise ArgumentError("modulus_bits must be a multiple of 8")
     return chosen, bits
+
+
+def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> None:
+    """Refuse more ciphertexts of a station than a round has time for: about three minutes of one core.
+
+    Parameters
+    ----------
+    argument : str
+        What to give less of.
+    ciphertexts : int
+        Of one station.
+    most : int
+        As many as there may be with 3072 bits; the time of one grows with the third power of the bits.
+    bits : int
+        Length of the modulus.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the limit.
+    """
+    limit = most * REFERENCE_BITS**3 // max(bits, REFERENCE_BITS) ** 3
+    if ciphertexts > limit:
+        raise ArgumentError(
+            f"{argument} make {ciphertexts} ciphertexts a station, more than the {limit} that a round has time for; give fewer"
+        )
 
 
 def _context(session: str, organization: int, epoch: int) -> bytes:

@@ -12,11 +12,13 @@ References
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 FORMAT = "fedbayes.membership/1"
+IDENTIFIER = re.compile(r"[1-9][0-9]{0,17}")
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Membership:
         uses, epoch = data["uses"], data["epoch"]
         if not isinstance(uses, dict) or type(epoch) is not int:
             raise ValueError("its uses must be an object and its epoch a whole number")
-        if any(type(used) is not int or not str(member).isdigit() for member, used in uses.items()):
+        if any(type(used) is not int or not IDENTIFIER.fullmatch(str(member)) for member, used in uses.items()):
             raise ValueError("its uses must map organization ids to whole numbers")
         return cls({int(member): used for member, used in uses.items()}, epoch)
 

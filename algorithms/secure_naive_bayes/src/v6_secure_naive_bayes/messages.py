@@ -13,6 +13,7 @@ from fedbayes.federation.horizontal import Columns
 
 KINDS = ("polya", "diluted_geometric", "as_published", "none")
 UNITS = ("record", "party")
+TABLES = ("fresh", "kept", "renewed")
 MOST_QUERIES = 10_000
 
 
@@ -182,6 +183,8 @@ class TablesRequest(Message):
         Whether this station also releases the class counts.
     release : bool
         Whether the tables leave the station; otherwise it keeps them for later rounds of the job.
+    tables : str
+        ``fresh`` for this job alone, ``kept`` from an earlier job if there are any, ``renewed`` for this and later jobs.
     """
 
     columns: Columns
@@ -189,8 +192,11 @@ class TablesRequest(Message):
     epsilon: float
     classes: bool
     release: bool
+    tables: str = "fresh"
 
     def __post_init__(self) -> None:
+        if self.tables not in TABLES or (self.release and self.tables != "fresh"):
+            raise ValueError("tables must be fresh, kept or renewed, and fresh where they are released")
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise ValueError("epsilon must be a finite number, at least 0")
         if self.epsilon == 0 and not self.release:
@@ -199,10 +205,15 @@ class TablesRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class TablesReply(Message):
-    """Noisy class counts (classes,) and the released tables side by side, int64; empty where not asked for."""
+    """Noisy class counts (classes,) and the released tables side by side, int64; empty where not asked for.
+
+    `made` is the day of the tables, counted from 1970; `reused`: they are an earlier job's, so nothing was charged now.
+    """
 
     classes: np.ndarray[Any, Any]
     tables: np.ndarray[Any, Any]
+    made: int
+    reused: bool
 
     def __post_init__(self) -> None:
         if any(part.dtype != np.int64 or part.ndim != 1 for part in (self.classes, self.tables)):

@@ -24,7 +24,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,9 @@ from fedbayes.dp import shares
 from .messages import Noise
 
 MOST_ROWS = 1 << 22
+FAR_DEVIATIONS = 12.0
+SURE_DEVIATIONS = 6.0
+DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon"
 
 
 def families(noise: Noise, features: int) -> int:
@@ -70,11 +73,15 @@ def cell_delta(noise: Noise, features: int, cells: int) -> float:
 
 
 def charge(noise: Noise, features: int) -> tuple[float, float]:
-    """Return the (epsilon, delta) that a release really spends."""
+    """Return the (epsilon, delta) that a release really spends.
+
+    As published, delta is that of one cell: one record changes a cell in each of F + 1 families, and a party
+    as many as it has records.
+    """
     if noise.kind == "none":
         return 0.0, 0.0
     if noise.kind == "as_published":
-        return (features + 1) * noise.epsilon, min(1.0, (features + 1) * noise.delta)
+        return (features + 1) * noise.epsilon, min(1.0, (features + 1) * sensitivity(noise) * noise.delta)
     return noise.epsilon, noise.delta if noise.kind == "diluted_geometric" else 0.0
 
 
@@ -129,14 +136,51 @@ def deviation(noise: Noise, uses: Iterable[int], features: int, cells: int) -> f
     """
     if noise.kind == "none":
         return 0.0
-    quiet = math.exp(-1.0 / scale(noise, features))
-    variance = 2.0 * quiet / (1.0 - quiet) ** 2
+    one = spread(scale(noise, features))
     if noise.kind == "polya":
         terms = sum(1.0 / shares.honest_parties(used, noise.honest_fraction) for used in uses)
     else:
         delta = cell_delta(noise, features, cells)
         terms = sum(shares.dilution(used, noise.honest_fraction, delta) for used in uses)
-    return math.sqrt(terms * variance)
+    return math.sqrt(terms) * one
+
+
+def spread(wide: float) -> float:
+    """Return the standard deviation of a discrete Laplace variable of a scale: sqrt(2 p) / (1 - p), p = exp(-1/scale)."""
+    return math.sqrt(2.0 * math.exp(-1.0 / wide)) / -math.expm1(-1.0 / wide)
+
+
+def disagree(tables: Sequence[npt.NDArray[np.int64]], noise: float) -> bool:
+    """Return whether the class counts that tables of the same rows have as margins differ by more than their noise.
+
+    Parameters
+    ----------
+    tables : sequence of ndarray (classes, values) of int64
+        One a feature.
+    noise : float
+        Standard deviation of the noise in one cell.
+    """
+    margins = np.array([table.sum(axis=1) for table in tables], dtype=np.float64)
+    widths = np.array([table.shape[1] for table in tables], dtype=np.float64)
+    gaps = np.abs(margins[:, None] - margins[None]).max(axis=2)
+    return bool((gaps > FAR_DEVIATIONS * noise * np.sqrt(widths[:, None] + widths[None])).any())
+
+
+def drowned(noise: float, rows: float, classes: int, summed: int, tables: int) -> bool:
+    """Return whether the noise of a cell exceeds the mean number of rows of a class, as far as noisy counts tell.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of the noise in one cell.
+    rows : float
+        Noisy number of rows: the sum of all cells over the number of tables.
+    classes : int
+        Number of classes.
+    summed, tables : int
+        Numbers of cells and of tables behind `rows`, whose own noise must not hide that of the cells.
+    """
+    return rows < noise * (classes + SURE_DEVIATIONS * math.sqrt(summed) / tables)
 
 
 def class_scores(

@@ -11,6 +11,9 @@ from fedbayes.federation.horizontal import HONEST_FRACTION
 from .membership import Membership
 from .messages import KINDS, UNITS, Noise
 
+LEAST_DELTA = 1e-100
+DILUTED = ("diluted_geometric", "as_published")
+
 
 def check_noise(kind: Any, epsilon: Any, delta: Any, honest_fraction: Any, unit: Any, maximum_records: Any) -> Noise:
     """Return the checked noise arguments of `fit`.
@@ -28,8 +31,10 @@ def check_noise(kind: Any, epsilon: Any, delta: Any, honest_fraction: Any, unit:
     if (measure == "party") != (bound is not None):
         raise ArgumentError('maximum_records is a public bound of one party\'s records; it belongs to unit="party"')
     small = arguments.check_number("delta", delta, low=0, below=1)
-    if chosen in ("diluted_geometric", "as_published") and small == 0:
-        raise ArgumentError(f'noise="{chosen}" needs a delta greater than 0; noise="polya" needs none')
+    if chosen in DILUTED and small < LEAST_DELTA:
+        raise ArgumentError(f'noise="{chosen}" needs a delta of at least {LEAST_DELTA:g}; noise="polya" needs none')
+    if chosen not in DILUTED and small > 0:
+        raise ArgumentError(f'delta has no meaning with noise="{chosen}"; leave it out, or give "diluted_geometric"')
     if chosen == "none":
         if epsilon is not None:
             raise ArgumentError('epsilon has no meaning with noise="none"; leave one of them out')
@@ -43,6 +48,26 @@ def check_budget(epsilon: Any) -> float:
         raise ArgumentError("epsilon is needed: give a number greater than 0")
     budget: float = arguments.check_number("epsilon", epsilon, above=0)
     return budget
+
+
+def refuse_given(reason: str, **values: Any) -> None:
+    """Refuse arguments that would be ignored: those of which the value is neither None nor the default.
+
+    Parameters
+    ----------
+    reason : str
+        Why they have no meaning here.
+    **values : pair of object
+        Argument -> its value and its default.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the first one.
+    """
+    for name, (value, default) in values.items():
+        if value is not None and (isinstance(value, bool) or value != default):
+            raise ArgumentError(f"{name} has no meaning here: {reason}; leave it out")
 
 
 def check_membership(federation: Federation, data: Any, stations: tuple[int, ...] | None = None) -> Membership:
@@ -59,8 +84,11 @@ def check_membership(federation: Federation, data: Any, stations: tuple[int, ...
         state = Membership.from_dict(data)
     except ValueError as problem:
         raise ArgumentError(f"membership is not usable: {problem}") from None
-    strangers = [member for member in state.uses if member not in federation.names]
-    if strangers or (stations is not None and tuple(sorted(state.uses)) != stations):
+    if any(member not in federation.names for member in state.uses):
+        raise ArgumentError(
+            "membership names organizations that are not in this collaboration; `fit` gives one that fits"
+        )
+    if stations is not None and tuple(sorted(state.uses)) != stations:
         raise ArgumentError(
             "membership names other organizations than those that take part with data; use `join` and `leave`, "
             "or give the same organizations"

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.channel import own_keys
-from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
 from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, table_queries, tally_station
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
 
-from . import grading, model
+from . import grading, lasting, model
+from .horizontal import packing_of
 from .keying import deal, label, station_exponent
 from .messages import (
     CipherReply,
@@ -38,6 +39,7 @@ from .messages import (
 )
 
 KEPT = "noisy tables"
+DRAWN = "drawn tables"
 
 
 @partial
@@ -68,8 +70,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
         epsilon, delta = model.charge(request.noise, len(request.columns.features))
         station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
         counts = counts + noise_shares(request.noise, request.uses, len(request.columns.features), len(counts))
-    bound = model.largest_count(request.noise, len(request.columns.features))
-    packing = Packing.fitting(len(counts), len(station.participants), modulus, bound)
+    packing = packing_of(request.noise, request.columns, request.bins, len(station.participants), modulus)
     place = label(station.round_name, request.columns, request.bins, request.noise)
     try:
         sent = packing.encrypt(exponent, counts, place)
@@ -144,26 +145,48 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
 
 @partial
 def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
-    """Make noisy tables of this station's own features; keep them, or release them.
+    """Make noisy tables of this station's own features, or take those of an earlier job; keep them, or release them.
 
     Notes
     -----
-    **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central.
+    **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central;
+    exact tables only if no count is in 1 .. `minimum_count` - 1 of the node.
     **Assumes** nothing about other parties: every table carries its whole noise.
     """
     station.require_private(request.epsilon > 0)
+    station.policy.check_columns([*request.columns.features, request.columns.label])
+    if not request.release and len(station.participants) < station.policy.minimum_organizations:
+        raise ThresholdError("too few organizations for an encrypted product at this node; include more of them")
+    path = None if request.tables == "fresh" else lasting.place(station, request)
+    found = lasting.read(path) if request.tables == "kept" else None
+    reused = found is not None
+    if found is None:
+        found = lasting.write(path, _drawn_tables(station, request), request.tables == "renewed")
+    station.keep(KEPT, **found)
+    released = station.kept(KEPT)["released"]
+    first = request.columns.classes if request.classes else 0
+    leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
+    return TablesReply(released[:first], leaving, int(found["made"]), reused)
+
+
+def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
+    """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
     encoded = request.columns.read(station)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
-    classes = tables[0].sum(axis=1) if request.classes else np.zeros(0, dtype=np.int64)
-    released = np.concatenate([classes, *(table.ravel() for table in tables)])
+    least = station.policy.minimum_count
+    if request.epsilon == 0 and any(((table > 0) & (table < least)).any() for table in tables):
+        raise ThresholdError(
+            "the exact tables hold counts below what this node lets out; give an epsilon for noisy ones, or fewer bins"
+        )
+    parts = [tables[0].sum(axis=1)] if request.classes else []
+    released = np.concatenate([*parts, *(table.ravel() for table in tables)])
     if request.epsilon > 0:
         count = len(tables) + request.classes
         station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records")
         released = _full_noise(released, 1.0 / request.epsilon)
-    station.keep(KEPT, released=released, shapes=np.array([table.shape for table in tables], dtype=np.int64))
-    released = station.kept(KEPT)["released"]
-    leaving = released[len(classes) :] if request.release else np.zeros(0, dtype=np.int64)
-    return TablesReply(released[: len(classes)], leaving)
+    shapes = np.array([table.shape for table in tables], dtype=np.int64)
+    station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
+    return station.kept(DRAWN)
 
 
 def _full_noise(values: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
@@ -197,7 +220,10 @@ def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
                 place = f"{station.round_name}|{record}|{group}"
                 sent.append(encrypt_factor(modulus, exponent, factor, place, parties).to_bytes(width, "big"))
     except ValueError:
-        raise ArgumentError("the product of counts does not fit in the modulus; raise modulus_bits") from None
+        raise ArgumentError(
+            "the product of counts does not fit in the modulus; give fewer features, or raise modulus_bits "
+            '(above 3072 with keys="dealer")'
+        ) from None
     return CipherReply(b"".join(sent), own_keys(station.folder).public_bytes)
 
 

@@ -11,6 +11,9 @@ from .keying import Keyring
 from .messages import Noise
 
 UNITS = {"record": "row", "party": "party"}
+KEPT_TABLES = (
+    "; spent once for every job that is answered from these tables, when a station makes them (diagnostics.tables)"
+)
 NO_DEALER = "nobody; the exponents come from pairwise keys"
 
 
@@ -46,7 +49,8 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
         neighbors="add_remove",
         epsilon=epsilon,
         delta=delta,
-        mechanism=f"discrete Laplace in {'Polya' if noise.kind == 'polya' else 'diluted'} shares inside the encrypted sum",
+        mechanism=f"discrete Laplace in {'Polya' if noise.kind == 'polya' else 'diluted'} shares inside the encrypted sum, "
+        f"of which those of the part {noise.honest_fraction:g} of the stations suffice",
         composition=f"{features} tables at an even split; class counts are margins of the tables"
         if not published
         else f"{features + 1} families at the whole budget each",
@@ -56,10 +60,10 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
     )
 
 
-def vertical(epsilon: float, features: int, keyring: Keyring | None) -> dict[str, Any]:
+def vertical(epsilon: float, features: int, keyring: Keyring | None, tables: str = "fresh") -> dict[str, Any]:
     """Return the privacy statement of vertically split records; without keyring the tables are released."""
     central = (
-        "the noisy tables of every feature"
+        f"the {'noisy' if epsilon else 'exact'} tables of every feature"
         if keyring is None
         else "the products of noisy counts of the records asked for; records that differ in one value give the ratio of "
         "two noisy counts"
@@ -75,7 +79,7 @@ def vertical(epsilon: float, features: int, keyring: Keyring | None) -> dict[str
         delta=0.0,
         mechanism="discrete Laplace at each station",
         composition=f"{features} tables{' and the class counts' if keyring else ''} at an even split over all stations, "
-        "which hold parts of the same rows",
+        "which hold parts of the same rows" + (KEPT_TABLES if tables != "fresh" else ""),
         sensitivity="1 a table: one record is in one cell",
         reveals=reveals,
     )

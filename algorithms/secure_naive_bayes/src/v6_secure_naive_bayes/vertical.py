@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.counting import column_edges
-from fedbayes.bayes.encoding import bin_codes
-from fedbayes.bayes.schema import SchemaError
+from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import (
@@ -27,7 +25,6 @@ from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_product
 from . import model, statements
 from .keying import Keyring
 from .messages import (
-    MOST_QUERIES,
     CipherReply,
     FactorsRequest,
     FeaturesReply,
@@ -101,21 +98,26 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     return Split(columns, bins, owners)
 
 
-def _ask_tables(federation: Federation, split: Split, epsilon: float, release: bool) -> dict[int, TablesReply]:
+def _ask_tables(
+    federation: Federation, split: Split, epsilon: float, release: bool, tables: str = "fresh"
+) -> dict[int, TablesReply]:
     """Ask for noisy tables, one round, at `epsilon` a table; where they stay, the first station tells the class counts."""
     requests = {
         member: TablesRequest(
-            split.of(member), split.bins_of(member), epsilon, member == split.stations[0] and not release, release
+            split.of(member),
+            split.bins_of(member),
+            epsilon,
+            member == split.stations[0] and not release,
+            release,
+            tables,
         )
         for member in split.stations
     }
     return federation.round("partial_tables", requests, split.stations, TablesReply, last=release)
 
 
-def keep_tables(federation: Federation, split: Split, epsilon: float) -> npt.NDArray[np.float64]:
-    """Let every station make noisy tables and keep them for this job; return noisy class counts, at least 1.
-
-    The budget is split over the tables and the class counts, which cannot be margins of tables that nobody sees.
+def check_split(federation: Federation, split: Split) -> None:
+    """Refuse, before anything is charged, to multiply the counts of too few stations.
 
     Raises
     ------
@@ -123,12 +125,35 @@ def keep_tables(federation: Federation, split: Split, epsilon: float) -> npt.NDA
         When a single station holds everything: its products would be its counts.
     """
     if len(split.stations) < 2:
-        raise ArgumentError("organizations: all features are at one station; a product of one hides nothing")
-    replies = _ask_tables(federation, split, epsilon / (len(split.columns.features) + 1), release=False)
+        raise ArgumentError(
+            f"organizations: all features are at {federation.name(split.stations[0])}; a product of one hides nothing"
+        )
+
+
+def keep_tables(
+    federation: Federation, split: Split, epsilon: float, tables: str
+) -> tuple[npt.NDArray[np.float64], dict[str, dict[str, Any]]]:
+    """Let every station make noisy tables, or take those of an earlier job, and keep them for this job.
+
+    The budget is split over the tables and the class counts, which cannot be margins of tables that nobody sees.
+
+    Returns
+    -------
+    tuple of ndarray (classes,) of float64, and dict
+        Noisy class counts, at least 1; and by station when its tables were made, and whether they were paid for earlier.
+    """
+    each = epsilon / (len(split.columns.features) + 1)
+    replies = _ask_tables(federation, split, each, release=False, tables=tables)
     counts = replies[split.stations[0]].classes
     if counts.shape != (split.columns.classes,):
         raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
-    return np.asarray(np.maximum(counts, 1), dtype=np.float64)
+    if model.drowned(model.spread(1.0 / each), float(counts.sum()), len(counts), len(counts), 1):
+        federation.warn(model.DROWNED)
+    found = {
+        federation.name(member): {"made": str(np.datetime64(reply.made, "D")), "reused": reply.reused}
+        for member, reply in replies.items()
+    }
+    return np.asarray(np.maximum(counts, 1), dtype=np.float64), found
 
 
 def fit(
@@ -155,6 +180,18 @@ def fit(
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     split = assign(federation, parties.stations, columns, check_bins(columns, bins))
     replies = _ask_tables(federation, split, noise.epsilon / len(columns.features), release=True)
+    fitted = _released_model(federation, split, noise, replies)
+    return federation.result(
+        model=fitted.to_dict(),
+        privacy=statements.vertical(noise.epsilon, len(columns.features), None),
+        diagnostics={"columns": split.named(federation)},
+    )
+
+
+def _released_model(federation: Federation, split: Split, noise: Noise, replies: dict[int, TablesReply]) -> NaiveBayes:
+    """Return the model of released tables, and warn of what they show: much noise, or other rows."""
+    columns = split.columns
+    spread = model.deviation(noise, [1], len(columns.features), 1)
     tables: dict[str, npt.NDArray[np.int64]] = {}
     for member, reply in replies.items():
         own, edges = split.of(member), split.bins_of(member)
@@ -162,13 +199,19 @@ def fit(
             raise MessageError("the tables do not have the length that was asked for; use one version everywhere")
         tables.update(split_tables(own, edges, reply.tables))
     ordered = {name: tables[name] for name in columns.features}
-    spread = model.deviation(noise, [1], len(columns.features), 1)
     fitted = model_from_tables(columns, ordered, split.bins, spread)
-    return federation.result(
-        model=fitted.to_dict(),
-        privacy=statements.vertical(noise.epsilon, len(columns.features), None),
-        diagnostics={"columns": split.named(federation)},
-    )
+    rows = float(sum(table.sum() for table in tables.values())) / len(tables)
+    if model.drowned(spread, rows, columns.classes, cells(columns, split.bins), len(tables)):
+        federation.warn(model.DROWNED)
+    elif model.disagree(list(tables.values()), spread):
+        federation.warn("the tables' numbers of rows differ by more than noise; do all stations hold the same records?")
+    return fitted
+
+
+def distinct(codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
+    """Return the records that differ from one another, and for every record which of them it is: equal ones are asked for once."""
+    found, back = np.unique(codes, axis=0, return_inverse=True)
+    return found, back.reshape(-1)
 
 
 def posteriors(
@@ -191,6 +234,7 @@ def posteriors(
     **Reveals** the products of noisy counts to central; see `partial.partial_factors`.
     """
     stations, classes = split.stations, split.columns.classes
+    codes, back = distinct(codes)
     where = {name: position for position, name in enumerate(split.columns.features)}
     requests = {
         member: FactorsRequest(
@@ -222,34 +266,4 @@ def posteriors(
         "bytes_per_station": len(codes) * classes * width,
         "seconds_decrypting": round(time.monotonic() - began, 4),
     }
-    return model.class_scores(counts, products, (codes >= 0).sum(axis=1)), report
-
-
-def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.NDArray[np.int32]:
-    """Return the codes (records, features) of the records to be classified, -1 for missing.
-
-    Raises
-    ------
-    ArgumentError
-        When they are no list of objects, too many, or hold a value outside its domain.
-    """
-    if not isinstance(records, list) or not 1 <= len(records) <= MOST_QUERIES:
-        raise ArgumentError(f"records must be a list of 1 to {MOST_QUERIES} objects")
-    known = set(columns.features)
-    if any(not isinstance(record, dict) or not known >= set(record) for record in records):
-        raise ArgumentError("records must hold objects whose keys are features of the task; leave the label out")
-    schema = columns.schema
-    codes = np.full((len(records), len(columns.features)), -1, dtype=np.int32)
-    for position, name in enumerate(columns.features):
-        values = np.array([record.get(name) for record in records], dtype=object)
-        try:
-            encoded = schema[name].encode(values, "refuse")
-        except SchemaError:
-            what = "categories" if schema[name].is_categorical else "bounds"
-            raise ArgumentError(
-                f"records hold a value of '{name}' outside its {what} in the domain; correct it, or leave it out as missing"
-            ) from None
-        if not schema[name].is_categorical:
-            encoded = bin_codes(encoded, column_edges(schema, name, bins))
-        codes[:, position] = encoded
-    return codes
+    return model.class_scores(counts, products, (codes >= 0).sum(axis=1))[back], report

@@ -1,0 +1,95 @@
+"""Noisy tables that a station keeps from one job to the next, beside its ledger, so that they are paid for once.
+
+A file is named after the request (columns, domain, bins, budget) and the database's label, never after the data: asked
+again, a station answers from the tables of the day on which they were made, whatever has changed in its data since. So
+a repeat tells nothing that the first answer did not tell, not even whether the data changed, and needs no charge. Who
+wants newer tables asks for them, and pays.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station
+from fedbayes.federation.codec import encode
+from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.platform import folder_database, requested_label
+
+from .messages import TablesRequest
+
+VERSION = "fedbayes-tables-1"
+DAY_SECONDS = 86_400
+
+
+def today() -> int:
+    """Return the day, counted from 1970, UTC."""
+    return int(time.time()) // DAY_SECONDS
+
+
+def place(station: Station, request: TablesRequest) -> Path | None:
+    """Return the file of the tables that answer a request, or None at a node without a ledger."""
+    if station.policy.ledger is None:
+        return None
+    content = [VERSION, requested_label(), encode(replace(request, tables="kept"))]
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    return folder_database(station.policy.ledger) / f"{VERSION}-{digest[:40]}"
+
+
+def read(path: Path | None) -> dict[str, npt.NDArray[Any]] | None:
+    """Return the arrays of a file, or None where there is none.
+
+    Raises
+    ------
+    DataProblem
+        When the file is damaged.
+    """
+    if path is None or not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError):
+        pass
+    raise DataProblem(
+        'the tables that the station keeps cannot be read; ask the node administrator to delete them, or give tables="renewed"'
+    )
+
+
+def write(path: Path | None, arrays: dict[str, npt.NDArray[Any]], renew: bool) -> dict[str, npt.NDArray[Any]]:
+    """Store arrays in one step and return what the file holds then.
+
+    Parameters
+    ----------
+    path : Path or None
+        From `place`; nothing is stored at None.
+    arrays : dict of ndarray
+        What to store.
+    renew : bool
+        Whether they take the place of older ones; otherwise the first writer wins, and both jobs answer alike.
+    """
+    if path is None:
+        return arrays
+    draft = path.with_name(f"{path.name}-{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+        file.flush()
+        os.fsync(file.fileno())
+    if renew:
+        draft.replace(path)
+        return arrays
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return read(path) or arrays

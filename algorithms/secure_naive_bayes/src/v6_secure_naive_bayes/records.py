@@ -1,0 +1,59 @@
+"""Records that are to be classified: their checks and their codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.counting import column_edges
+from fedbayes.bayes.encoding import bin_codes
+from fedbayes.bayes.schema import SchemaError
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import Columns
+
+from .messages import MOST_QUERIES
+
+
+def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.NDArray[np.int32]:
+    """Return the codes (records, features) of the records to be classified, -1 for missing.
+
+    Raises
+    ------
+    ArgumentError
+        When they are no list of objects, too many, or hold an unknown key or a value outside its domain.
+    """
+    if not isinstance(records, list) or not 1 <= len(records) <= MOST_QUERIES:
+        raise ArgumentError(f"records must be a list of 1 to {MOST_QUERIES} objects")
+    if not all(isinstance(record, dict) for record in records):
+        raise ArgumentError("records must hold objects {feature: value}, nothing else")
+    known = set(columns.features)
+    unknown = next((key for record in records for key in record if key not in known), None)
+    if unknown is not None:
+        what = "the label" if unknown == columns.label else "no feature of the task"
+        raise ArgumentError(f"records hold the key '{str(unknown)[:100]}', which is {what}; leave it out")
+    codes = [_column_codes(name, [record.get(name) for record in records], columns, bins) for name in columns.features]
+    return np.stack(codes, axis=1).astype(np.int32)
+
+
+def _column_codes(name: str, values: list[Any], columns: Columns, bins: dict[str, Any]) -> npt.NDArray[Any]:
+    """Return the codes (records,) of one feature."""
+    if not all(_plain(value) for value in values):
+        raise ArgumentError(f"records hold for '{name}' something else than text, a number or null; correct it")
+    schema = columns.schema
+    try:
+        encoded = schema[name].encode(np.array(values, dtype=object), "refuse")
+    except SchemaError:
+        what = "categories" if schema[name].is_categorical else "bounds"
+        raise ArgumentError(
+            f"records hold a value of '{name}' outside its {what} in the domain; correct it, or leave it out as missing"
+        ) from None
+    return encoded if schema[name].is_categorical else bin_codes(encoded, column_edges(schema, name, bins))
+
+
+def _plain(value: Any) -> bool:
+    """Return whether a value is one that a table can hold."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**63
+    return value is None or isinstance(value, str | float | bool)

@@ -1,0 +1,90 @@
+"""Noisy tables that stations keep from one job to the next: paid for once, the same whatever happens to the data."""
+
+import sqlite3
+
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import BudgetError, DataProblem
+
+from .conftest import DOMAIN
+
+FEATURES = ("color", "size", "shape")
+TASK = {
+    "label": "kind",
+    "domain": DOMAIN,
+    "bins": 4,
+    "epsilon": 0.4,
+    "modulus_bits": 2048,
+    "records": [{"color": "red", "size": 2.0}, {"shape": "round"}],
+    "tables": "kept",
+}
+
+
+@pytest.fixture
+def hospitals(table, tmp_path):
+    """Three stations with ledgers, each with one feature; yields the federation and the folder."""
+    parties = {}
+    for name in FEATURES:
+        table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
+        (tmp_path / f"{name}-ledger").mkdir()
+        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / f"{name}-ledger"}
+    policies = {"*": {"ledger": "ledger", "budget_epsilon": 0.45}}
+    with EmbeddedFederation(parties=parties, policies=policies) as federation:
+        yield federation, tmp_path
+
+
+def spent(folder, name):
+    path = folder / f"{name}-ledger" / "fedbayes-ledger.sqlite3"
+    with sqlite3.connect(path) as ledger:
+        return ledger.execute("SELECT SUM(epsilon) FROM debits").fetchone()[0]
+
+
+def told(result):
+    return {name: entry["reused"] for name, entry in result["diagnostics"]["tables"].items()}
+
+
+def test_a_second_job_answers_from_the_same_tables_and_pays_nothing(hospitals, table):
+    federation, folder = hospitals
+    first = federation.run("secure_naive_bayes", "classify", TASK)
+    assert told(first) == dict.fromkeys(FEATURES, False)
+    assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.2, 0.1, 0.1])
+    table[["color", "kind"]].iloc[:50].to_csv(folder / "color.csv", index=False)
+    again = federation.run("secure_naive_bayes", "classify", {**TASK, "records": [*TASK["records"], {}]})
+    assert told(again) == dict.fromkeys(FEATURES, True)
+    assert again["probabilities"][:2] == first["probabilities"]
+    assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.2, 0.1, 0.1])
+    assert again["privacy"]["epsilon"] == 0.4
+    assert "spent once" in again["privacy"]["composition"]
+    made = {entry["made"] for entry in again["diagnostics"]["tables"].values()}
+    assert all(len(day) == 10 for day in made)
+
+
+def test_new_tables_are_paid_for(hospitals):
+    federation, folder = hospitals
+    first = federation.run("secure_naive_bayes", "classify", TASK)
+    renewed = federation.run("secure_naive_bayes", "classify", {**TASK, "tables": "renewed"})
+    assert told(renewed) == dict.fromkeys(FEATURES, False)
+    assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.4, 0.2, 0.2])
+    assert renewed["probabilities"] != first["probabilities"]
+    again = federation.run("secure_naive_bayes", "classify", TASK)
+    assert again["probabilities"] == renewed["probabilities"]
+    with pytest.raises(BudgetError, match="is left"):
+        federation.run("secure_naive_bayes", "classify", {**TASK, "tables": "fresh"})
+
+
+def test_damaged_tables_are_refused(hospitals):
+    federation, folder = hospitals
+    federation.run("secure_naive_bayes", "classify", TASK)
+    (kept,) = (folder / "size-ledger").glob("fedbayes-tables-*")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.write_bytes(b"nonsense")
+    with pytest.raises(DataProblem, match=r"size.*renewed"):
+        federation.run("secure_naive_bayes", "classify", TASK)
+
+
+def test_without_a_ledger_every_job_has_its_own_tables(vertical):
+    task = {**TASK, "organizations": ["has color", "has size", "has shape"]}
+    results = [vertical.run("secure_naive_bayes", "classify", task) for _ in range(2)]
+    assert set(told(results[1]).values()) == {False}
+    assert results[0]["probabilities"] != results[1]["probabilities"]

@@ -1,0 +1,242 @@
+"""Vertically split records with odd arguments and odd stations: refusals by name, before any budget is spent."""
+
+import sqlite3
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
+from fedbayes.federation.horizontal import Columns
+from v6_secure_naive_bayes import keying, model, options, vertical
+from v6_secure_naive_bayes.records import check_records
+
+from .conftest import DOMAIN
+
+COLUMNS = Columns("kind", ["color", "size", "shape"], DOMAIN)
+SECRET = "SECRET-VALUE"
+TASK = {"label": "kind", "domain": DOMAIN, "bins": 5}
+FIT = {**TASK, "partitioning": "vertical", "epsilon": 1.0}
+CLASSIFY = {**TASK, "records": [{"color": "red"}], "epsilon": 1.0, "modulus_bits": 2048}
+THREE = ["C", "Z", "S"]
+
+
+@pytest.mark.parametrize(
+    ("records", "named"),
+    [
+        (None, "list of 1 to"),
+        ({}, "list of 1 to"),
+        ([{}] * 10_001, "list of 1 to"),
+        ([1], "objects"),
+        ([None], "objects"),
+        ([{"weight": 1}], "'weight'"),
+        ([{"kind": "a"}], "label"),
+        ([{1: "a"}], "'1'"),
+        ([{"color": ["red"]}], "'color'"),
+        ([{"color": [SECRET, "x"]}, {"color": [SECRET, "y"]}], "'color'"),
+        ([{"color": {"a": SECRET}}], "'color'"),
+        ([{"color": SECRET}], "'color'"),
+        ([{"color": True}], "'color'"),
+        ([{"size": SECRET}], "'size'"),
+        ([{"size": 11}], "'size'"),
+        ([{"size": float("inf")}], "'size'"),
+        ([{"size": 10**400}], "'size'"),
+        ([{"size": {"a": 1}}], "'size'"),
+        ([{"size": [1]}], "'size'"),
+    ],
+)
+def test_records_that_cannot_be_classified_are_refused_by_name(records, named):
+    with pytest.raises(ArgumentError, match="records") as refused:
+        check_records(records, COLUMNS, {"size": 5})
+    assert named in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_records_are_coded_and_gaps_are_missing():
+    nan = float("nan")
+    records = [
+        {"color": "blue", "size": 10, "shape": "round"},
+        {"size": "2.5"},
+        {"size": nan, "color": None},
+        {"color": ""},
+    ]
+    codes = check_records(records, COLUMNS, {"size": 5})
+    assert codes.tolist() == [[2, 4, 0], [-1, 1, -1], [-1, -1, -1], [-1, -1, -1]]
+    assert codes.dtype == np.int32
+
+
+def test_equal_records_are_asked_for_once():
+    codes = np.array([[1, 0], [0, 0], [1, 0], [-1, 0]], dtype=np.int32)
+    found, back = vertical.distinct(codes)
+    assert len(found) == 3
+    assert np.array_equal(found[back], codes)
+
+
+def test_more_ciphertexts_than_a_round_has_time_for_are_refused():
+    assert keying.check_work("records", 20_000, 20_000, 3072) is None
+    with pytest.raises(ArgumentError, match="records make 20001"):
+        keying.check_work("records", 20_001, 20_000, 2048)
+    with pytest.raises(ArgumentError, match="more than the 8437"):
+        keying.check_work("records", 10_000, 20_000, 4096)
+
+
+@pytest.mark.parametrize("value", [False, 0, 0.0, None])
+def test_only_arguments_that_were_given_are_refused(value):
+    if value is False:
+        with pytest.raises(ArgumentError, match="delta has no meaning here: exact"):
+            options.refuse_given("exact", delta=(value, 0.0))
+    else:
+        assert options.refuse_given("exact", delta=(value, 0.0)) is None
+
+
+def test_margins_of_other_rows_are_noticed():
+    rows = np.array([[10, 20], [30, 40]])
+    assert not model.disagree([rows, rows[:, ::-1]], 0.0)
+    assert model.disagree([rows, rows + 1], 0.0)
+    assert not model.disagree([rows, rows + 1], 1.0)
+    assert model.disagree([rows, rows + 100], 1.0)
+
+
+@pytest.fixture(scope="module")
+def odd(table, tmp_path_factory):
+    """Stations with a ledger at one of them, without the label, with fewer rows, with text for numbers, and a helper."""
+    folder = tmp_path_factory.mktemp("odd")
+    parts = {
+        "C": table[["color", "kind"]],
+        "Z": table[["size", "kind"]],
+        "S": table[["shape", "kind"]],
+        "no label": table[["shape"]],
+        "label only": table[["kind"]],
+        "short": table[["color", "kind"]].iloc[:500],
+        "text": table[["size", "kind"]].assign(size=SECRET),
+    }
+    for name, part in parts.items():
+        part.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "ledger").mkdir()
+    parties = {name: {"default": folder / f"{name}.csv"} for name in parts}
+    parties["C"]["ledger"] = folder / "ledger"
+    policies = {"C": {"ledger": "ledger", "budget_epsilon": 1e9}, "no label": {"allow_non_private": False}}
+    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
+        run = federation.run
+        yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=folder / "ledger")
+
+
+def spent(odd):
+    path = odd.ledger / "fedbayes-ledger.sqlite3"
+    if not path.exists():
+        return 0.0
+    with sqlite3.connect(path) as ledger:
+        return ledger.execute("SELECT COALESCE(SUM(epsilon), 0) FROM debits").fetchone()[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"keys": "dealer"}, "keys"),
+        ({"honest_fraction": 0.5}, "honest_fraction"),
+        ({"membership": {}}, "membership"),
+        ({"delta": 1e-6}, "delta"),
+        ({"unit": "party", "maximum_records": 3}, "unit"),
+        ({"noise": "none"}, "epsilon"),
+        ({"organizations": ["C", "Z", "no label"]}, r"label: no label"),
+        ({"organizations": ["C", "Z", "S", "no label"]}, "'shape' is at more than one"),
+        ({"organizations": ["C", "Z", "label only"]}, "'shape' is at no station"),
+    ],
+)
+def test_a_vertical_fit_refuses_by_name(odd, changes, named):
+    before = spent(odd)
+    with pytest.raises(ArgumentError, match=named):
+        odd.run("fit", {**FIT, "organizations": THREE, **changes})
+    assert spent(odd) == before
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "named"),
+    [
+        ({"keys": "dealer"}, ArgumentError, "dealer"),
+        ({"tables": "stale"}, ArgumentError, "tables"),
+        ({"features": ["color"]}, ArgumentError, "all features are at C"),
+        ({"features": ["color", "size"]}, ThresholdError, "too few organizations"),
+    ],
+)
+def test_a_classification_is_refused_before_it_is_paid_for(odd, changes, kind, named):
+    before = spent(odd)
+    with pytest.raises(kind, match=named):
+        odd.run("classify", {**CLASSIFY, "organizations": THREE, **changes})
+    assert spent(odd) == before
+
+
+def test_text_where_numbers_should_be_names_the_column_only(odd):
+    with pytest.raises(DataProblem, match="text: column 'size'") as refused:
+        odd.run("fit", {**FIT, "organizations": ["C", "text", "S"]})
+    assert SECRET not in str(refused.value)
+
+
+def test_what_is_charged_is_what_the_result_says(odd):
+    before = spent(odd)
+    result = odd.run("fit", {**FIT, "epsilon": 0.6, "organizations": [*THREE, "label only"]})
+    assert spent(odd) - before == pytest.approx(0.6 / 3)
+    assert result["privacy"]["epsilon"] == 0.6
+    before = spent(odd)
+    result = odd.run("classify", {**CLASSIFY, "epsilon": 0.6, "organizations": THREE})
+    assert spent(odd) - before == pytest.approx(2 * 0.6 / 4)
+    assert result["privacy"]["epsilon"] == 0.6
+
+
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [({"epsilon": 1e-3}, "raise epsilon"), ({"organizations": ["short", "Z", "S"]}, "the same records"), ({}, None)],
+)
+def test_what_the_tables_show_is_told(odd, changes, warned):
+    result = odd.run("fit", {**FIT, "epsilon": 5.0, "organizations": THREE, **changes})
+    assert [warned in text for text in result["warnings"]] == ([True] if warned else [])
+
+
+def test_a_classification_that_drowns_in_noise_is_told(odd):
+    result = odd.run("classify", {**CLASSIFY, "epsilon": 1e-4, "organizations": THREE})
+    assert result["warnings"] == [model.DROWNED]
+
+
+def test_exact_tables_with_small_counts_are_refused(odd, table):
+    task = {**FIT, "features": ["size", "shape"], "epsilon": None, "noise": "none", "organizations": THREE}
+    result = odd.run("fit", task)
+    assert result["privacy"]["differentially_private"] is False
+    assert sum(result["model"]["class_counts"]) == len(table)
+    with pytest.raises(ThresholdError, match="Z: the exact tables"):
+        odd.run("fit", {**task, "bins": 10})
+
+
+@pytest.fixture(scope="module")
+def fitted(odd):
+    return odd.run("fit", {**FIT, "epsilon": 50.0, "organizations": THREE})["model"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "named"),
+    [
+        ({"epsilon": 1.0}, ArgumentError, "epsilon"),
+        ({"noise": "local"}, ArgumentError, "noise"),
+        ({"delta": 1e-6}, ArgumentError, "delta"),
+        ({"neighbors": "replace_one"}, ArgumentError, "neighbors"),
+        ({"honest_fraction": 0.5}, ArgumentError, "honest_fraction"),
+        ({"model": {"format": "fedbayes.membership/1"}}, ArgumentError, "model"),
+        ({"label": "color"}, ArgumentError, "label"),
+        ({"label": "age"}, ArgumentError, "label"),
+        ({"organizations": ["C", "Z", "label only"]}, ArgumentError, "'shape' is at no station"),
+        ({"organizations": ["C", "Z", "S", "no label"]}, ArgumentError, "'shape' is at more than one"),
+        ({"organizations": ["short", "Z", "S"]}, DataProblem, "same number of rows"),
+        ({"organizations": ["C", "Z", "no label"]}, PolicyError, "no label: .*epsilon"),
+    ],
+)
+def test_a_vertical_evaluation_refuses_by_name(odd, fitted, changes, kind, named):
+    task = {"model": fitted, "partitioning": "vertical", "organizations": THREE}
+    with pytest.raises(kind, match=named):
+        odd.run("evaluate", {**task, **changes})
+
+
+def test_a_vertical_evaluation_answers_like_a_horizontal_one(odd, fitted, table):
+    result = odd.run("evaluate", {"model": fitted, "partitioning": "vertical", "organizations": THREE, "noise": "none"})
+    assert type(result["n"]) is int
+    assert result["n"] == len(table)
+    assert result["diagnostics"]["classes"] == ["a", "b"]
