@@ -58,7 +58,9 @@ class Column:
         if self.bounds is not None:
             low, high = self.bounds
             if not (max(abs(low), abs(high)) <= LARGEST_BOUND and low < high):
-                raise SchemaError(f"column {self.name!r}: bounds must be two finite numbers, the lower first")
+                raise SchemaError(
+                    f"column {self.name!r}: bounds must be two finite numbers, the lower first, of at most {LARGEST_BOUND:g}"
+                )
         elif not 1 <= len(self.keys) <= MAXIMUM_CATEGORIES:
             raise SchemaError(f"column {self.name!r}: give between 1 and {MAXIMUM_CATEGORIES} categories")
 
@@ -151,6 +153,11 @@ class Column:
         Returns
         -------
         ndarray, float64, shape (number of bins + 1,), increasing; bins are ``[low, high)``, the last closed.
+
+        Raises
+        ------
+        SchemaError
+            A column with categories, or bins that are no number or no increasing edges.
         """
         if self.bounds is None:
             raise SchemaError(f"column {self.name!r} has categories: bins are for numeric columns")
