@@ -120,7 +120,7 @@ def test_tables_and_back_are_the_pooled_model():
 
 def test_sums_modulo_the_ring_are_lifted_to_signed_numbers():
     assert signed(np.array([2**64 - 3, 5], dtype=np.uint64), 2).tolist() == [-3, 5]
-    with pytest.raises(errors.ArgumentError, match="length"):
+    with pytest.raises(errors.MessageError, match="length"):
         signed(np.zeros(3, dtype=np.uint64), 2)
 
 

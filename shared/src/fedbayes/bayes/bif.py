@@ -149,7 +149,13 @@ class _Reader:
         return [float(t) for t in self._until(";") if t != ","]
 
     def network(self) -> BayesianNetwork:
-        """Return the network that was read, with its original names."""
+        """Return the network that was read, with its original names.
+
+        Raises
+        ------
+        ValueError
+            A variable has no probability block, a block no variable, or probabilities do not sum to one.
+        """
         label = {name: str(self.labels.get(name, {}).get("name", name)) for name in self.states}
         states = {
             label[name]: tuple(self.labels.get(name, {}).get("states", given)) for name, given in self.states.items()

@@ -132,6 +132,11 @@ def fit_model(
         Bins of histograms, for all columns or each.
     pseudocount : float
         Laplace smoothing of tables.
+
+    Raises
+    ------
+    SchemaError
+        `statistics` is none of the two.
     """
     if statistics not in ("histogram", "gaussian"):
         raise SchemaError('statistics must be "histogram" or "gaussian"')

@@ -81,7 +81,13 @@ def published(
 
 
 def quantile(values: npt.ArrayLike, bins: int = 5) -> Bins:
-    """Return bins of about equal frequency; fewer where values repeat."""
+    """Return bins of about equal frequency; fewer where values repeat.
+
+    Raises
+    ------
+    ValueError
+        Fewer than one bin.
+    """
     if bins < 1:
         raise ValueError("bins must be 1 or more")
     numbers = np.asarray(values, dtype=np.float64)
@@ -93,7 +99,13 @@ def quantile(values: npt.ArrayLike, bins: int = 5) -> Bins:
 
 
 def equal_width(low: float, high: float, bins: int) -> Bins:
-    """Return ``bins`` bins of equal width over public bounds; the outer two are open."""
+    """Return ``bins`` bins of equal width over public bounds; the outer two are open.
+
+    Raises
+    ------
+    ValueError
+        Bounds that do not increase, or fewer than one bin.
+    """
     if not low < high or bins < 1:
         raise ValueError("give bounds in increasing order and 1 bin or more")
     return Bins(tuple(float(cut) for cut in np.linspace(low, high, bins + 1)[1:-1]))
@@ -108,6 +120,11 @@ def minimum_description_length(counts: npt.ArrayLike, cuts: Sequence[float]) -> 
         Records of each fine bin and class.
     cuts : sequence of float
         Cut points of the fine bins.
+
+    Raises
+    ------
+    ValueError
+        The counts do not have a row per fine bin.
 
     References
     ----------

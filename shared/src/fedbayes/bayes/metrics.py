@@ -142,7 +142,13 @@ class Tallies:
 
     @classmethod
     def from_flat(cls, counts: NDArray[Any], loss: float, classes: int, bins: int = SCORE_BINS) -> Tallies:
-        """Read what :meth:`flat` wrote."""
+        """Read what :meth:`flat` wrote.
+
+        Raises
+        ------
+        ValueError
+            The counts are not as many as those of this number of classes and bins.
+        """
         shapes = ((scored_classes(classes), 2, bins), (classes, classes), (CALIBRATION_BINS, 2))
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         if counts.shape != (int(cuts[-1]),):

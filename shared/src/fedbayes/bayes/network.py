@@ -138,6 +138,11 @@ class BayesianNetwork:
     def row_log_likelihood(self, codes: Codes) -> Array:
         """Return log P(row) of complete rows, shape (rows,); rows with missing values need a junction
         tree.
+
+        Raises
+        ------
+        ValueError
+            A row has a missing value.
         """
         if (codes < 0).any():
             raise ValueError("rows with missing values: use JunctionTree.log_likelihood")
@@ -206,6 +211,11 @@ class BayesianNetwork:
         floor : float
             No probability below ``floor`` and so none of 1: tables become (1 - cardinality * floor) p +
             floor.
+
+        Raises
+        ------
+        ValueError
+            `minimum_count` without counts, or a floor that leaves no room for the states.
         """
         tables: dict[str, Array] = {}
         for node, table in self.tables.items():
@@ -231,7 +241,13 @@ class BayesianNetwork:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> BayesianNetwork:
-        """Return the network of a JSON value made by :meth:`to_dict`; further entries are ignored."""
+        """Return the network of a JSON value made by :meth:`to_dict`; further entries are ignored.
+
+        Raises
+        ------
+        ValueError
+            A part is missing, or edges and tables do not agree.
+        """
         try:
             states = {node: tuple(str(s) for s in entry["states"]) for node, entry in value["nodes"].items()}
             parents = {node: tuple(value["tables"][node]["parents"]) for node in states}

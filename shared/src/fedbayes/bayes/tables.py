@@ -26,6 +26,11 @@ def count(codes: Sequence[npt.NDArray[np.int64]], shape: Sequence[int]) -> Count
         One array per axis.
     shape : sequence of int
         Number of states per axis.
+
+    Raises
+    ------
+    ValueError
+        A code lies outside the states of its column.
     """
     flat = np.zeros(len(codes[0]), dtype=np.int64)
     present = np.ones(len(codes[0]), dtype=bool)

@@ -18,6 +18,8 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     ------
     UsageProblem
         If there is no ledger at the path.
+    TaskFailed
+        If the file cannot be read as a ledger.
     """
     import sqlite3
 

@@ -67,6 +67,8 @@ def connect(access: Access) -> Any:
     ------
     UsageProblem
         If the address, user or key is wrong; the organization's public key at the server is never replaced.
+    TaskFailed
+        If the server does not answer, or not as a vantage6 server does.
     """
     import requests
     from vantage6.client import UserClient

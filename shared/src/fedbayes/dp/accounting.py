@@ -172,6 +172,11 @@ def split(total: float, weights: Sequence[float]) -> tuple[float, ...]:
         Epsilon (or rho) to divide.
     weights : sequence of float
         Positive; equal weights give the papers' equal split.
+
+    Raises
+    ------
+    ValueError
+        If there is no weight, or the total or a weight is not positive.
     """
     total = positive("total", total)
     if not weights:

@@ -62,6 +62,11 @@ def polya(shape: int | tuple[int, ...], scale: float, parties: int, honest_fract
     ndarray of int64
         The sum over the honest parties is distributed as (at least) one discrete Laplace variable of that scale: epsilon-differentially private, no delta.
 
+    Raises
+    ------
+    ValueError
+        If the scale is not positive or above 2^32, or as `honest_parties` says.
+
     References
     ----------
     Goryczka, Xiong, A comprehensive comparison of multiparty secure additions with differential privacy, IEEE TDSC 2017.
@@ -93,6 +98,11 @@ def diluted_geometric(
 
     With probability at least 1 - delta some honest party adds a full noise term: (epsilon, delta)-differentially private **a cell**.
     In the mean ln(1/delta) terms are added, so `polya` gives the same epsilon with far less noise and without delta.
+
+    Raises
+    ------
+    ValueError
+        If the scale is not positive or above 2^52, delta is not in (0, 1), or as `honest_parties` says.
     """
     scale = positive("scale", scale)
     if scale > _LARGEST_DEVIATION:
@@ -112,6 +122,11 @@ def discrete_gaussian(
 
     The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`.
     A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
+
+    Raises
+    ------
+    ValueError
+        If sigma is not positive or above 2^52, or as `honest_parties` says.
 
     References
     ----------

@@ -100,7 +100,13 @@ def _within(number: float, low: float | None, high: float | None, above: float |
 
 
 def check_name(name: str, value: Any, optional: bool = False) -> Any:
-    """Return `value` if it is a non-empty text of at most 200 characters without control characters."""
+    """Return `value` if it is a non-empty text of at most 200 characters without control characters.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not.
+    """
     if optional and value is None:
         return None
     if isinstance(value, str) and 0 < len(value) <= LONGEST_NAME and value.isprintable():
@@ -127,7 +133,13 @@ def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -
 
 
 def check_mapping(name: str, value: Any, optional: bool = False) -> Any:
-    """Return `value` if it is a JSON object with names as keys."""
+    """Return `value` if it is a JSON object with names as keys.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not.
+    """
     if optional and value is None:
         return None
     if not isinstance(value, dict) or len(value) > MOST_NAMES:

@@ -1,4 +1,4 @@
-"""The remote functions that every image has: opening the channel, and telling the node's limits."""
+"""Request and reply of the round that opens the channel."""
 
 from __future__ import annotations
 

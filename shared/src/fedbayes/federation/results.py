@@ -68,7 +68,13 @@ def not_private(reason: str, reveals: Mapping[str, str] | None = None) -> dict[s
 
 
 def strict_json(value: Any) -> Any:
-    """Return plain JSON: numpy values become Python's, NaN and infinity null, tuples lists, keys text."""
+    """Return plain JSON: numpy values become Python's, NaN and infinity null, tuples lists, keys text.
+
+    Raises
+    ------
+    TypeError
+        If the value holds something that has no JSON form.
+    """
     if isinstance(value, np.ndarray):
         return strict_json(value.tolist())
     if isinstance(value, np.generic):

@@ -187,6 +187,11 @@ def share(encoded: Encoded, parties: int) -> Shares:
     -------
     Shares
 
+    Raises
+    ------
+    ValueError
+        When there are fewer than two parties.
+
     Notes
     -----
     **Reveals** nothing to any strict subset of the parties: their shares are uniform over the ring.

@@ -155,6 +155,11 @@ def deal_keys(participants: Iterable[int], modulus: Modulus, products: bool = Fa
     -------
     dict of int to int
 
+    Raises
+    ------
+    ValueError
+        When there are fewer than two participants.
+
     Notes
     -----
     **Reveals** every key to the dealer, who can open whatever ciphertext it gets.
@@ -187,6 +192,11 @@ def encrypt(modulus: Modulus, key: int, value: int, label: str) -> int:
     -------
     int
         In [0, N^2).
+
+    Raises
+    ------
+    ValueError
+        When the number does not fit in the modulus.
 
     Notes
     -----

@@ -33,7 +33,13 @@ def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
-    """Return the table of counts, shaded if it has two axes."""
+    """Return the table of counts, shaded if it has two axes.
+
+    Raises
+    ------
+    ValueError
+        If axes and counts do not agree.
+    """
     axes = axes_of(model)
     counts = np.asarray(model["counts"], dtype=np.float64)
     if counts.shape != tuple(len(values) for _, values in axes):

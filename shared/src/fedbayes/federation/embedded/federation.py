@@ -162,6 +162,8 @@ class EmbeddedFederation:
         ------
         AlgorithmError
             What the function raised, by its class; `RunFailed` if the log does not tell.
+        ArgumentError
+            If the algorithm is not installed or the organization is not here.
         """
         self._module = module_name(algorithm)
         self._progress = on_progress

@@ -34,6 +34,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
+from ...dp.sensitivity import NEIGHBORS
 from .columns import Columns, SchemaReply, SchemaRequest, partial_schema, resolve_columns, schema_errors
 from .counts import (
     TablesRequest,
@@ -49,7 +50,7 @@ from .counts import (
     table_queries,
 )
 from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
-from .noise import HONEST_FRACTION, NEIGHBORS, PLACEMENTS, CountNoise, Query, check_noise, release
+from .noise import HONEST_FRACTION, PLACEMENTS, CountNoise, Query, check_noise, release
 
 __all__ = [
     "HONEST_FRACTION",

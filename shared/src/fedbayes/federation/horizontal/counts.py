@@ -17,7 +17,7 @@ from fedbayes.bayes.schema import MAXIMUM_BINS, Schema
 from .. import arguments
 from ..codec import Message
 from ..decorators import partial
-from ..errors import ArgumentError
+from ..errors import ArgumentError, MessageError
 from ..rounds import Federation
 from ..station import Station
 from .columns import Columns, schema_errors
@@ -136,9 +136,15 @@ def sum_tables(
 
 
 def signed(summed: NDArray[Any], length: int) -> NDArray[np.int64]:
-    """Return a sum modulo 2^64 as signed numbers; ArgumentError-free check of its length."""
+    """Return a sum modulo 2^64 as signed numbers, int64 of shape (length,).
+
+    Raises
+    ------
+    MessageError
+        If the stations' answers have another length.
+    """
     if summed.shape != (length,):
-        raise ArgumentError(
+        raise MessageError(
             "the stations' answers do not have the length that was asked for; use one version everywhere"
         )
     return summed.astype(np.uint64).astype(np.int64)

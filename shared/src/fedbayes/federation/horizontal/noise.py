@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dp.sensitivity import NEIGHBORS
 from .. import arguments
 from ..codec import Message
 from ..errors import ArgumentError
 from ..station import Station
 
 PLACEMENTS = ("distributed", "local", "none")
-NEIGHBORS = ("add_remove", "replace_one")
 HONEST_FRACTION = 0.8
 
 
