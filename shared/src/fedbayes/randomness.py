@@ -18,6 +18,7 @@ __all__ = [
     "bernoulli_dyadic",
     "bernoulli_exp",
     "fill",
+    "floating_uniforms",
     "secret_bytes",
     "standard_cauchy",
     "standard_normal",
@@ -127,9 +128,29 @@ def uniform_floats(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
     return np.asarray(odd * _SMALLEST_UNIFORM, dtype=np.float64)
 
 
+def floating_uniforms(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
+    """Return uniforms on (0, 1) with 53 significant bits at every magnitude: near 0 as finely spaced as floats are."""
+    heads = np.atleast_1d(uniform_bits(shape) >> np.uint64(11))
+    zeros = np.zeros(heads.shape, dtype=np.int64)
+    late = heads == 0
+    while late.any():
+        zeros[late] += 53
+        heads[late] = uniform_bits(int(late.sum())) >> np.uint64(11)
+        late = heads == 0
+    exponents = np.frexp(heads.astype(np.float64))[1] - zeros - 54
+    mantissas = 1.0 + (uniform_bits(heads.shape) >> np.uint64(12)) * 2.0**-52
+    return np.asarray(np.ldexp(mantissas, exponents).reshape(shape), dtype=np.float64)
+
+
 def standard_cauchy(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
-    """Return standard Cauchy variables (density 1 / (pi (1 + z^2))) by inversion, from the operating system's entropy."""
-    return np.tan(np.pi * (uniform_floats(shape) - 0.5))
+    """Return standard Cauchy variables (density 1 / (pi (1 + z^2))) by inversion, from the operating system's entropy.
+
+    |z| is below 1 as often as above, and 1 / z has the law of z: so z is tan(pi/4 v) or its inverse, and has 53 significant bits near 0 and far out.
+    """
+    inner = np.tan(np.pi / 4.0 * floating_uniforms(shape))
+    coins = uniform_bits(shape)
+    sizes = np.where(coins & np.uint64(1) == 0, inner, 1.0 / inner)
+    return np.where(coins & np.uint64(2) == 0, sizes, -sizes)
 
 
 def standard_normal(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
@@ -145,7 +166,7 @@ def student_t(degrees_of_freedom: float, shape: int | tuple[int, ...]) -> NDArra
     ----------
     Bailey, Polar generation of random variates with the t-distribution, Math. Comp. 62, 1994.
     """
-    power = np.expm1(-2.0 / degrees_of_freedom * np.log(uniform_floats(shape)))
+    power = np.expm1(-2.0 / degrees_of_freedom * np.log(floating_uniforms(shape)))
     radius = np.sqrt(degrees_of_freedom * power)
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform_floats(shape)), dtype=np.float64)
 

@@ -1,12 +1,15 @@
 """Every bad argument and file gives an error that names it and the remedy, and never a data value."""
 
+import ast
+import copy
+import inspect
 import math
 
 import pytest
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
-from v6_smooth_naive_bayes import options
+from v6_smooth_naive_bayes import options, partial
 
 NAME = "smooth_naive_bayes"
 
@@ -25,10 +28,10 @@ def fit(federation, public, **changes):
 @pytest.mark.parametrize(
     ("argument", "values"),
     [
-        ("epsilon", [0, -1.0, math.nan, math.inf, True, "1", None, 1e-9]),
+        ("epsilon", [0, -1.0, math.nan, math.inf, True, "1", None]),
         ("sensitivity", ["local", None, 3]),
         ("noise", ["laplace", None]),
-        ("degrees_of_freedom", [0.5, "3", math.nan]),
+        ("degrees_of_freedom", [0, 0.5, "3", math.nan, True, 1e9, None]),
         ("neighbors", ["swap", ["add_remove"]]),
     ],
 )
@@ -66,6 +69,19 @@ def test_wrong_columns_and_domains_are_named(federation, domain):
         ({"domain": {**domain, "age": {"bounds": [0, 1e80]}}}, "'age': bounds .* change its unit"),
         ({"domain": None}, "domain"),
         ({"label": "age"}, "age"),
+        ({"features": ["age", "age"]}, "features"),
+        (
+            {
+                "domain": {
+                    **domain,
+                    "class": {"categories": list(range(90_000))},
+                    "smoker": {"categories": list(range(90_000))},
+                }
+            },
+            "domain.*fewer",
+        ),
+        ({"epsilon": 1e-8}, "epsilon .* give at least 5e-06"),
+        ({"epsilon": 1e-4, "noise": "student_t", "degrees_of_freedom": 1000}, "degrees_of_freedom .* give fewer"),
         ({"organizations": ["nowhere"]}, "organizations"),
         ({"epsilons": 3}, "epsilons"),
     ]
@@ -93,8 +109,24 @@ def test_too_few_rows_or_organizations_are_refused(parties, tables, domain):
             fit(federation, domain, organizations=["east", "south"])
 
 
-def test_a_model_that_is_none_is_refused(federation):
-    for model in ({}, {"format": "other"}, "model"):
+def test_a_station_checks_the_release_itself(parties, domain):
+    """Central is not believed: bounds whose squares are no floats are refused before the ledger is charged."""
+    from fedbayes.federation.horizontal import Columns
+
+    wrong = {"age": {"bounds": [0, 1e-200]}, "class": domain["class"]}
+    with pytest.raises(errors.ArgumentError, match="'age'"):
+        options.check_release(Columns("class", ["age"], wrong), options.Settings(1.0))
+    called = {name.id for name in ast.walk(ast.parse(inspect.getsource(partial))) if isinstance(name, ast.Name)}
+    assert "check_release" in called
+
+
+def test_a_model_that_is_none_is_refused(federation, domain):
+    broken = fit(federation, domain)["model"]
+    holed = copy.deepcopy(broken)
+    holed["class_counts"][0] = None
+    far = copy.deepcopy(broken)
+    far["features"]["age"]["total"][1] = math.nan
+    for model in ({}, {"format": "other"}, "model", None, holed, far):
         with pytest.raises(errors.ArgumentError, match="model"):
             federation.run(NAME, "evaluate", {"model": model})
 
@@ -109,6 +141,10 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     told = fit(federation, domain, sensitivity="global", noise="student_t", degrees_of_freedom=5, epsilon=1000.0)
     assert [text.split()[0] for text in told["warnings"]] == ["noise", "degrees_of_freedom"]
     assert max(told["diagnostics"]["noise_of_means"].values()) < 0.01
+    printed = fit(federation, domain, sensitivity="as_published", neighbors="replace_one")["warnings"]
+    assert [text.split()[0] for text in printed] == ["neighbors"]
+    tables = fit(federation, domain, features=["smoker"], sensitivity="global", noise="student_t")["warnings"]
+    assert [text.split()[0] for text in tables if "effect" in text] == ["sensitivity", "noise"]
     loud = fit(federation, domain, epsilon=0.001)
     assert set(loud["diagnostics"]["noise_of_means"]) == {"healthy", "ill", "severe"}
     assert any("of class 'ill' is about" in text and "raise it" in text for text in loud["warnings"])

@@ -120,6 +120,42 @@ def test_student_calibration_holds_on_a_grid(nu):
         heavy_tails.multiplier(epsilon, epsilon / nu, "student_t", nu)
 
 
+@pytest.mark.parametrize("nu", [1.0, 1.7, 3.0, 12.0])
+@pytest.mark.parametrize("epsilon", [0.01, 0.8, 6.0, 60.0])
+def test_student_calibration_is_tight(nu, epsilon):
+    """The closed form of the loss is the largest that a search over places, shifts and dilations finds, and the factor uses all of epsilon."""
+    beta = heavy_tails.default_beta(epsilon, "student_t", nu)
+    k = heavy_tails.multiplier(epsilon, beta, "student_t", nu)
+    loss = heavy_tails.student_loss(beta, k, nu)
+    assert epsilon * (1 - 1e-4) < loss < epsilon
+    assert heavy_tails.student_loss(beta, 0.98 * k, nu) > epsilon * (1 - 1e-4)
+    assert k < (nu + 1) / (2 * math.sqrt(nu)) / (epsilon - nu * beta)
+    found = 0.0
+    for b in np.linspace(-beta, beta, 21):
+        wide = max(1.0, math.exp(b)) * k
+        for shift in np.linspace(0.0, min(1.0, math.exp(b)), 6):
+            z = np.concatenate(
+                [np.linspace(-9 * wide, 9 * wide + 1, 2001), -np.logspace(-9, 12, 400), np.logspace(-9, 12, 400)]
+            )
+            one, two = z / k, (z - shift) / (k * math.exp(b))
+            ratio = (nu + 1) / 2 * (np.log1p(two**2 / nu) - np.log1p(one**2 / nu)) + b
+            found = max(found, float(np.abs(ratio).max()))
+    assert 0.98 * loss <= found <= loss * (1 + 1e-9)
+
+
+def test_student_with_one_degree_is_cauchy():
+    for epsilon, part in itertools.product((1e-3, 0.5, 2.0, 30.0), (0.1, 0.5, 0.9)):
+        student = heavy_tails.multiplier(epsilon, part * epsilon, "student_t", 1.0)
+        assert student == pytest.approx(heavy_tails.multiplier(epsilon, part * epsilon), rel=1e-3)
+
+
+def test_any_budget_has_a_finite_factor():
+    for epsilon in (1e-6, 1e-3, 1.0, 1e3, 1e6, 1e300):
+        for noise, nu in (("cauchy", 3.0), ("student_t", 1.0), ("student_t", 3.0), ("student_t", 20.0)):
+            k = heavy_tails.multiplier(epsilon, heavy_tails.default_beta(epsilon, noise, nu), noise, nu)
+            assert 0.0 <= k < math.inf
+
+
 def test_smooth_mean_release_enumerated_over_all_neighbours():
     """Density ratios of the Cauchy release over every pair of neighbouring data sets of up to five rows on a grid."""
     epsilon = 0.9

@@ -153,6 +153,32 @@ def test_release_is_on_the_public_grid():
     assert np.array_equal(released, np.round(released / grid) * grid)
 
 
+def test_a_release_stays_in_its_limits_and_never_is_exact():
+    wild = heavy_tails.perturb(np.full(1000, 0.3), np.full(1000, 1e9), 1.0, limits=(0.0, 1.0))
+    assert set(wild) == {0.0, 1.0}
+    still = heavy_tails.perturb(np.full(1000, 0.3), np.zeros(1000), 1.0, limits=(0.0, 1.0))
+    assert len(set(still)) > 1
+    assert np.abs(np.median(still) - 0.3) < 2.0**-20
+
+
+def test_uniforms_keep_their_bits_near_zero():
+    """Half of all draws are in [1/2, 1), a quarter in [1/4, 1/2), ..., and the last bits are random everywhere."""
+    draws = randomness.floating_uniforms(DRAWS)
+    assert draws.min() > 0.0
+    assert draws.max() < 1.0
+    assert_scale(stats.norm.ppf(draws), lambda scale: stats.norm(scale=scale).cdf, 1.0)
+    mantissas, exponents = np.frexp(draws)
+    for exponent in (0, -1, -5, -9):
+        last = (mantissas[exponents == exponent] * 2.0**53).astype(np.int64) & 1
+        assert abs(last.mean() - 0.5) < 6.5 / np.sqrt(4 * last.size)
+
+
+def test_uniforms_reach_far_below_one_word(monkeypatch):
+    words = iter([0, 0, 1 << 63, 7 << 12])
+    monkeypatch.setattr(randomness, "uniform_bits", lambda shape: np.full(shape, next(words), dtype=np.uint64))
+    assert randomness.floating_uniforms(1)[0] == (1 + 7 * 2.0**-52) * 2.0 ** (-1 - 2 * 53)
+
+
 @pytest.mark.parametrize(("numerator", "bits"), [(1, 3), (12, 3), (3 << 50, 52), (5, 0)])
 def test_bernoulli_exp(numerator, bits):
     flips = randomness.bernoulli_exp(np.full(DRAWS, numerator), bits)

@@ -7,11 +7,11 @@ from typing import Any
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import evaluate_model, resolve_columns
+from fedbayes.federation.horizontal import Columns, evaluate_model, resolve_columns
 
 from .messages import ReleaseReply, ReleaseRequest, Settings
 from .model import combine, noise_of_means, query_epsilon
-from .options import check_ranges, check_settings, without_effect
+from .options import check_release, check_settings, without_effect
 from .statement import privacy_statement
 
 MUCH_NOISE = 0.1
@@ -69,12 +69,12 @@ def fit(
     arguments.check_name("label", label)
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
-    check_ranges(columns.schema)
+    check_release(columns, settings)
     request = ReleaseRequest(columns, settings)
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
     model = _combined(request, list(replies.values()))
     noise_left = noise_of_means(columns.schema, columns.label, settings, list(replies.values()))
-    _warn(federation, settings, noise_left)
+    _warn(federation, columns, settings, noise_left)
     share = query_epsilon(columns.schema, columns.label, settings)
     diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left}
     return federation.result(
@@ -82,8 +82,8 @@ def fit(
     )
 
 
-def _warn(federation: Federation, settings: Settings, noise: dict[str, float]) -> None:
-    for text in without_effect(settings):
+def _warn(federation: Federation, columns: Columns, settings: Settings, noise: dict[str, float]) -> None:
+    for text in without_effect(columns, settings):
         federation.warn(text)
     for name, part in noise.items():
         if part > MUCH_NOISE:

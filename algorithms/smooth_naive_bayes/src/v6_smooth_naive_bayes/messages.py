@@ -72,7 +72,7 @@ class ReleaseReply(Message):
         int64, shape (cells,): the tables of `model.table_names` by class, then the class counts where they are a query.
     first, second : ndarray
         float64, shape (numeric features, classes): mean and variance of every numeric feature in every class (``smooth``), mean and standard deviation
-        (``as_published``), or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
+        (``as_published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
     """
 
     counts: NDArray[np.int64]

@@ -3,6 +3,9 @@
 A station releases, each with an equal part of its budget: one table by class for every categorical feature, the class counts
 if there is no such feature (else they are margins of the tables), and per class the mean and the variance of every numeric
 feature. One row is in one class, so the classes of one query cost its epsilon once. Stations hold different rows, so each may spend the whole budget.
+
+Numeric values are measured from their lower bound in units of their range, at the stations and until the model is made: so neither the size of the numbers
+nor their distance from 0 costs bits of the statistics or of the noise.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.counting import class_counts, feature_table, gaussian_moments, table_feature, table_width
+from fedbayes.bayes.counting import class_counts, feature_table, table_feature, table_width
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
@@ -28,6 +31,9 @@ from .messages import ReleaseReply, Settings
 Floats = NDArray[np.float64]
 
 ONE_BIN = 1  # a numeric feature's table under global sensitivity: rows with and without a value
+UNIT = (0.0, 1.0)
+LARGEST_VARIANCE, LARGEST_DEVIATION = 0.25, 0.5
+_STEP = 2.0**-24  # of the terms of a sum: sums of multiples of it are exact up to 2^29 rows, in any order
 
 
 @dataclass(frozen=True)
@@ -96,18 +102,31 @@ def _moments(
     schema: Schema, label: str, name: str, encoded: dict[str, NDArray[Any]], settings: Settings
 ) -> list[Floats]:
     """Return [first, second, scale of first, scale of second] of one numeric feature by class."""
-    epsilon = query_epsilon(schema, label, settings)
+    epsilon, classes = query_epsilon(schema, label, settings), schema[label].cardinality
+    present = ~np.isnan(encoded[name]) & (encoded[label] >= 0)
+    values, labels = _unit(encoded[name][present], schema[name].bounds or UNIT), encoded[label][present]
     if settings.sensitivity == "global":
-        _, total, squares = gaussian_moments(schema, label, name, encoded)
+        total, squares = _exact_sums(2.0 * values - 1.0, labels, classes)
         return [total, squares, np.full_like(total, 1.0 / epsilon), np.full_like(squares, 0.5 / epsilon)]
-    bounds = schema[name].bounds or (0.0, 1.0)
     release = published.moments if settings.sensitivity == "as_published" else smooth_moments
-    present = ~np.isnan(encoded[name])
-    rows = [
-        release(encoded[name][present & (encoded[label] == code)], bounds, epsilon, settings)
-        for code in range(schema[label].cardinality)
-    ]
+    rows = [release(values[labels == code], UNIT, epsilon, settings) for code in range(classes)]
     return list(np.array(rows).T)
+
+
+def _unit(values: Floats, bounds: tuple[float, float]) -> Floats:
+    """Return values measured from the lower bound in units of the range, in [0, 1]."""
+    low, high = bounds
+    return np.asarray(np.clip((values - low) / (high - low), *UNIT))
+
+
+def _exact_sums(unit: Floats, labels: NDArray[Any], classes: int) -> tuple[Floats, Floats]:
+    """Return the sums of u and of u^2 - 1/2 by class, of u in [-1, 1]; no rounding, so one row changes them by at most 1 and 1/2.
+
+    The terms are rounded to multiples of 2^-24, hence floats hold their sums exactly.
+    """
+    terms = (np.rint(part / _STEP) * _STEP for part in (unit, unit**2 - 0.5))
+    total, squares = (np.bincount(labels, weights=term, minlength=classes).astype(np.float64) for term in terms)
+    return total, squares
 
 
 def smooth_moments(
@@ -115,7 +134,7 @@ def smooth_moments(
 ) -> tuple[float, float, float, float]:
     """Return (mean, variance, scale of the mean's noise, scale of the variance's noise), each noise worth `epsilon` under add_remove."""
     beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
-    factor = heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
+    factor = noise_factor(epsilon, settings)
     of_mean, of_variance = smooth.mean_and_variance(values, bounds, beta, "add_remove")
     mean = float(values.mean()) if values.size else (bounds[0] + bounds[1]) / 2.0
     variance = float(values.var()) if values.size else 0.0
@@ -125,7 +144,8 @@ def smooth_moments(
 def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) -> ReleaseReply:
     """Return the statistics with noise: this alone may leave the station.
 
-    Whole numbers get discrete Laplace noise, the moments Laplace (``global``) or heavy-tailed noise rounded to a public grid.
+    Whole numbers get discrete Laplace noise, the moments Laplace (``global``) or heavy-tailed noise, clipped to what a mean or a variance of values in [0, 1]
+    can be (central would do it anyway) and rounded to a public grid.
     """
     epsilon = query_epsilon(schema, label, settings)
     counts = mechanisms.discrete_laplace(summary.counts, 1.0 / epsilon)
@@ -135,14 +155,13 @@ def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) ->
     if settings.sensitivity == "global":
         first = mechanisms.laplace(summary.first, 1.0 / epsilon)
         return ReleaseReply(counts, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
-    width = np.array([[np.ptp(schema[name].bounds or (0.0, 1.0))] for name in numeric_names(schema, label)])
-    width = width.reshape(-1, 1) * np.ones_like(summary.first)
-    noise = "cauchy" if settings.sensitivity == "as_published" else settings.noise
-    freedom = settings.degrees_of_freedom
-    first = heavy_tails.perturb(summary.first, summary.first_scale, width, noise, freedom)
-    power = 1 if settings.sensitivity == "as_published" else 2
-    second = heavy_tails.perturb(summary.second, summary.second_scale, width**power, noise, freedom)
-    return ReleaseReply(counts, first, second)
+    printed = settings.sensitivity == "as_published"
+    noise, freedom = "cauchy" if printed else settings.noise, settings.degrees_of_freedom
+    limits = (0.0, LARGEST_DEVIATION if printed else LARGEST_VARIANCE)
+    first = heavy_tails.perturb(summary.first, summary.first_scale, 1.0, noise, freedom, UNIT)
+    return ReleaseReply(
+        counts, first, heavy_tails.perturb(summary.second, summary.second_scale, 1.0, noise, freedom, limits)
+    )
 
 
 def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[ReleaseReply]) -> NaiveBayes:
@@ -169,8 +188,11 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Re
         second = np.stack([reply.second[position] for reply in replies])
         if settings.sensitivity == "global":
             present = total[names.index(name)][:, 0].astype(np.float64)
-            limits = np.array(schema[name].bounds)
-            features[name] = Gaussian(present, first.sum(axis=0), second.sum(axis=0), limits, noise)
+            limits, spread = (
+                np.array(schema[name].bounds),
+                math.sqrt(2.0 * len(replies)) / query_epsilon(schema, label, settings),
+            )
+            features[name] = Gaussian(present, first.sum(axis=0), second.sum(axis=0), limits, spread)
         else:
             features[name] = _gaussian(schema, label, name, settings, first, second, rows)
     ordered = {name: features[name] for name in schema.names if name != label}
@@ -179,21 +201,28 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Re
 
 
 def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[ReleaseReply]) -> dict[str, float]:
-    """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone."""
+    """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone.
+
+    Counts are believed after taking twice their own noise off, so that a count that is noise only does not look like many rows. In units of the squared
+    range, the variances' noise is as large under smooth sensitivity.
+    """
     if not numeric_names(schema, label) or settings.sensitivity == "as_published":
         return {}
     epsilon, classes = query_epsilon(schema, label, settings), schema[label].cardinality
-    rows = np.stack([_class_counts(_split(reply, schema, label, settings), classes) for reply in replies])
+    tables = [_split(reply, schema, label, settings) for reply in replies]
+    rows = np.stack([_class_counts(station, classes) for station in tables])
+    doubt = 2.0 * _laplace_deviation(epsilon) / math.sqrt(_weights(tables[0]).sum())
     if settings.sensitivity == "global":
-        noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(rows.sum(axis=0), 1.0)
+        sure = rows.sum(axis=0) - doubt * math.sqrt(len(replies))
+        noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(sure, 1.0)
     else:
-        noise = _factor(epsilon, settings) / np.sqrt((np.maximum(rows, 1.0) ** 2).sum(axis=0))
+        noise = noise_factor(epsilon, settings) / np.sqrt((np.maximum(rows - doubt, 1.0) ** 2).sum(axis=0))
     names = schema[label].categories or ()
     return {str(name): min(1.0, float(part)) for name, part in zip(names, noise, strict=True)}
 
 
-def _factor(epsilon: float, settings: Settings) -> float:
-    """Return the multiplier of smooth sensitivity in the scale of the noise."""
+def noise_factor(epsilon: float, settings: Settings) -> float:
+    """Return the multiplier of smooth sensitivity in the scale of the noise, for one query's epsilon."""
     beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)
     return heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
 
@@ -201,15 +230,14 @@ def _factor(epsilon: float, settings: Settings) -> float:
 def _gaussian(
     schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, rows: Floats
 ) -> Gaussian:
-    bounds = schema[name].bounds or (0.0, 1.0)
     epsilon = query_epsilon(schema, label, settings)
     if settings.sensitivity == "as_published":
-        second, factor = np.maximum(second, 0.0) ** 2, 0.0  # as printed: no weight for the noise
+        second, factor = second**2, 0.0  # as printed: no weight for the noise
     else:
-        factor = _factor(epsilon, settings)
-    count, mean, variance = combine_moments(first, second, rows, bounds, factor)
-    fitted = Gaussian.from_parameters(count, mean, variance, bounds)
-    return replace(fitted, noise=2.0 * factor * math.sqrt(len(first)))
+        factor = noise_factor(epsilon, settings)
+    count, mean, variance = combine_moments(first, second, rows, UNIT, factor)
+    fitted = Gaussian.from_parameters(count, mean, variance, UNIT)
+    return replace(fitted, bounds=np.array(schema[name].bounds), noise=2.0 * factor * math.sqrt(len(first)))
 
 
 def _split(reply: ReleaseReply, schema: Schema, label: str, settings: Settings) -> list[NDArray[np.int64]]:

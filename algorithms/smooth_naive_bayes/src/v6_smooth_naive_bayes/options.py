@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.bayes.schema import Schema
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.federation import arguments
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import Columns, cells
+from fedbayes.federation.horizontal.counts import MOST_CELLS
 
 from .messages import SENSITIVITIES, Settings
+from .model import ONE_BIN, noise_factor, numeric_names, query_epsilon
 
-SMALLEST_EPSILON = 1e-6
-LARGEST_DEGREES = 1e6
+SMALLEST_EPSILON = 1e-6  # of one query
+LARGEST_DEGREES = 1000.0
 SMALLEST_RANGE, LARGEST_RANGE = 1e-60, 1e60  # squares and their noise must be floats too
 DEFAULTS = Settings(1.0)
 
@@ -27,7 +29,7 @@ def check_settings(epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedo
         Naming the argument and the remedy.
     """
     return Settings(
-        epsilon=arguments.check_number("epsilon", epsilon, low=SMALLEST_EPSILON),
+        epsilon=arguments.check_number("epsilon", epsilon, above=0),
         sensitivity=arguments.check_choice("sensitivity", sensitivity, SENSITIVITIES),
         noise=arguments.check_choice("noise", noise, NOISES),
         degrees_of_freedom=arguments.check_number(
@@ -37,29 +39,54 @@ def check_settings(epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedo
     )
 
 
-def check_ranges(schema: Schema) -> None:
-    """Check that the variance of every numeric column and its noise can be computed.
+def check_release(columns: Columns, settings: Settings) -> None:
+    """Check that the release can be computed and its noise drawn: at central, and again at every station, before data are read.
 
     Raises
     ------
     ArgumentError
-        Naming the column and the remedy.
+        Naming the argument or the column and the remedy.
     """
-    for name in schema.names:
+    schema, label = columns.schema, columns.label
+    for name in numeric_names(schema, label):
         low, high = schema[name].bounds or (0.0, 1.0)
         if not SMALLEST_RANGE <= high - low <= LARGEST_RANGE:
             raise ArgumentError(
                 f"domain: column {name!r}: bounds must be between {SMALLEST_RANGE:g} and {LARGEST_RANGE:g} apart; "
                 "change its unit"
             )
+    if cells(columns, dict.fromkeys(numeric_names(schema, label), ONE_BIN)) > MOST_CELLS:
+        raise ArgumentError(f"domain: the categories make more than {MOST_CELLS} cells; give fewer")
+    share = query_epsilon(schema, label, settings)
+    if share < SMALLEST_EPSILON:
+        least = SMALLEST_EPSILON / share * settings.epsilon
+        raise ArgumentError(
+            f"epsilon is too small to be split over this many queries; give at least {least:.2g}, or fewer features"
+        )
+    try:
+        noise_factor(share, settings)
+    except ValueError:
+        raise ArgumentError(
+            "degrees_of_freedom is too large for this epsilon; give fewer (3 is usual) or a larger epsilon"
+        ) from None
 
 
-def without_effect(settings: Settings) -> list[str]:
+def without_effect(columns: Columns, settings: Settings) -> list[str]:
     """Return a warning for every argument that was given but is not used."""
     found = []
+    printed = settings.sensitivity == "as_published"
+    if settings.neighbors != DEFAULTS.neighbors and printed:
+        found.append("neighbors has no effect with sensitivity='as_published', which keeps no promise for either")
+    if not numeric_names(columns.schema, columns.label) and not printed:
+        given = [name for name in ("sensitivity", "noise", "degrees_of_freedom") if _given(settings, name)]
+        return [*found, *(f"{name} has no effect without a numeric feature" for name in given)]
     smooth = settings.sensitivity == "smooth"
-    if settings.noise != DEFAULTS.noise and not smooth:
+    if _given(settings, "noise") and not smooth:
         found.append(f"noise has no effect with sensitivity={settings.sensitivity!r}; only 'smooth' uses it")
-    if settings.degrees_of_freedom != DEFAULTS.degrees_of_freedom and not (smooth and settings.noise == "student_t"):
+    if _given(settings, "degrees_of_freedom") and not (smooth and settings.noise == "student_t"):
         found.append("degrees_of_freedom has no effect without sensitivity='smooth' and noise='student_t'")
     return found
+
+
+def _given(settings: Settings, name: str) -> bool:
+    return bool(getattr(settings, name) != getattr(DEFAULTS, name))

@@ -8,6 +8,7 @@ from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, tally_s
 
 from .messages import ReleaseReply, ReleaseRequest
 from .model import perturb, summarise
+from .options import check_release
 
 
 @partial
@@ -19,6 +20,7 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     """
     columns, settings = request.columns, request.settings
     station.require_private(settings.private)
+    check_release(columns, settings)
     encoded = columns.read(station)
     summary = summarise(columns.schema, columns.label, encoded, settings)
     if settings.private:

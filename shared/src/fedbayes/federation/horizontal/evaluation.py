@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.bayes.schema import Schema
+from fedbayes.bayes.schema import Schema, SchemaError
 
 from .. import arguments, results
 from ..codec import Message
@@ -191,7 +191,11 @@ def load_model(load: Loader[C], model: Any) -> C:
     """Return the classifier of a ``model`` argument; ArgumentError on a malformed one."""
     if not isinstance(model, dict):
         raise ArgumentError("model must be the `model` object of a result")
-    return _load(load, model, ArgumentError)
+    try:
+        return load(model)
+    except SchemaError as problem:
+        text = str(problem)
+    raise ArgumentError(text if text.startswith("model") else f"model: {text}")
 
 
 def evaluation_privacy(noise: CountNoise) -> dict[str, Any]:
