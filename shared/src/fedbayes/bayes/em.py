@@ -110,6 +110,8 @@ def expectation_maximisation(
 
     Raises
     ------
+    ValueError
+        No record is left to learn from.
     ArithmeticError
         The objective fell: a defect, never expected.
     """

@@ -14,7 +14,7 @@ def suppress(counts: npt.NDArray[np.int64], minimum: int) -> npt.NDArray[np.bool
     counts : int64 array
         One axis a column.
     minimum : int
-        Cells below it are hidden; 0 or 1 hides nothing but keeps zeros.
+        Cells below it are hidden; 0 or 1 hides nothing.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def _complement(counts: npt.NDArray[np.int64], hidden: npt.NDArray[np.bool_], ax
 
 
 def _hide_more(counts: npt.NDArray[np.int64], hidden: npt.NDArray[np.bool_], minimum: int) -> None:
-    """Hide whole lines of the first axis, smallest first, until the hidden cells hold enough records."""
+    """Hide further cells with their complements, the smallest first, until the hidden ones hold enough records."""
     while int(counts[hidden].sum()) < minimum and not hidden.all():
         visible = np.where(hidden, np.iinfo(np.int64).max, counts)
         place = np.unravel_index(int(np.argmin(visible)), counts.shape)
