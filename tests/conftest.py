@@ -17,7 +17,9 @@ def paper_data() -> Callable[..., pd.DataFrame]:
     def load(name: str, **arguments: object) -> pd.DataFrame:
         path = DATA / f"{name}.csv.gz"
         if not path.exists():
-            pytest.skip(f"the papers' data are absent ({name}.csv.gz); set FEDBAYES_DATA to their folder")
+            pytest.skip(
+                f"the papers' data are absent ({name}.csv.gz); set FEDBAYES_DATA to their folder, see docs/data.md"
+            )
         return pd.read_csv(path, **arguments)
 
     return load

@@ -32,8 +32,8 @@ def remote(name):
     return importlib.import_module(f"v6_{name}")
 
 
-def test_there_are_eight_methods():
-    assert len(NAMES) == 8
+def test_all_methods_are_found():
+    assert len(NAMES) >= 8
 
 
 @pytest.mark.parametrize("name", NAMES)
