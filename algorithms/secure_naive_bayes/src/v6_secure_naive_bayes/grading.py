@@ -116,7 +116,7 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
     for feature in model.features:
         holders = [member for member, reply in held.items() if feature in reply.names]
         if len(holders) != 1:
-            what = "at no station" if not holders else "at more than one station"
+            what = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(
                 f"organizations: the model's column '{feature[:100]}' is {what}; include exactly one with it"
             )

@@ -87,7 +87,7 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     for feature in columns.features:
         holders = [member for member, reply in replies.items() if feature in reply.names]
         if len(holders) != 1:
-            what = "at no station" if not holders else "at more than one station"
+            what = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(f"features: column '{feature}' is {what}; every feature must be at exactly one")
         owners.setdefault(holders[0], []).append(feature)
     for member in owners:
