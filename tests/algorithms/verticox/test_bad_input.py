@@ -7,6 +7,7 @@ import pytest
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.columns import design
+from v6_verticox.located import checked_model, curves_of
 
 ROWS = 120
 TASK = {"time": "time", "event": "event", "features": ["age", "dose"]}
@@ -37,6 +38,8 @@ def federation(records, tmp_path_factory):
             "words": [f"word{i}" for i in range(ROWS)],
             "rare": np.where(one, "r", "s"),
             "same": "x",
+            "spared": ((np.arange(ROWS) % 5 == 0) & (event == 0)).astype(int),
+            "serial": 2.0**60 + 1024.0 * np.arange(ROWS),
             "separates": -time,
         }
     )
@@ -89,6 +92,8 @@ CASES = [
     ({"features": ["words", "dose"]}, DataProblem, "a: feature 'words' is text with too many categories"),
     ({"features": ["rare", "dose"]}, DataProblem, "a: feature 'rare' has a category with fewer records"),
     ({"features": ["same", "dose"]}, DataProblem, "a: feature 'same' is constant; leave it out"),
+    ({"features": ["serial", "dose"]}, DataProblem, "a: feature 'serial' is constant, or varies too little"),
+    ({"features": ["spared", "dose"]}, ConvergenceError, "coefficients of spared grow without limit"),
     ({"features": ["age", "twin", "dose"]}, ArgumentError, "features: age, twin are collinear; leave out 1"),
     ({"features": ["age", "dose", "mixed"]}, ArgumentError, "features: age, dose, mixed are collinear"),
     ({"strata": "sites"}, ThresholdError, "c: strata column 'sites' has a stratum with fewer"),
@@ -103,6 +108,52 @@ def test_the_message_names_what_is_wrong(federation, change, kind, text):
     with pytest.raises(kind, match=text) as refusal:
         federation.run("verticox", "fit", {**TASK, **change})
     assert str(SECRET_TIME) not in str(refusal.value)
+
+
+MODEL = {
+    "kind": "cox",
+    "time": "t",
+    "event": "e",
+    "strata": None,
+    "features": ["age", "group"],
+    "coefficients": [{"feature": name, "coefficient": 0.5} for name in ("age", "group=y", "group=z")],
+    "offset": 0.1,
+    "baseline": {"time": [1.0, 2.0], "cumulative_hazard": [0.1, 0.2]},
+}
+COEFFICIENTS = MODEL["coefficients"]
+MODELS = [
+    ({"kind": "naive_bayes"}, "not one of verticox.fit"),
+    ({"time": True}, "model: time must be a name"),
+    ({"event": 7}, "model: event must be a name"),
+    ({"strata": 5}, "model: strata must be a name"),
+    ({"features": "age"}, "model: features must be a list"),
+    ({"features": ["age", "age"]}, "model: features must not name anything twice"),
+    ({"features": ["age"]}, "features and coefficients do not agree, see 'group"),
+    ({"features": ["age", "group", "dose"]}, "do not agree, see 'dose'"),
+    ({"coefficients": []}, "features and coefficients do not agree"),
+    ({"coefficients": COEFFICIENTS[1:]}, "do not agree, see 'age'"),
+    ({"coefficients": [*COEFFICIENTS, COEFFICIENTS[0]]}, "a feature has two coefficients"),
+    ({"coefficients": [{"feature": "age"}]}, "model: coefficient must be a number"),
+    ({"offset": float("nan")}, "model: offset must be a number"),
+    ({"baseline": None}, "model must be the `model` of a result"),
+    ({"baseline": {"time": [1.0, float("nan")], "cumulative_hazard": [0.1, 0.2]}}, "needs increasing times"),
+    ({"baseline": {"time": [1.0, 2.0], "cumulative_hazard": [0.2, 0.1]}}, "hazard for each, which does not fall"),
+    ({"baseline": {"time": [1.0, 2.0], "cumulative_hazard": [0.2, float("inf")]}}, "needs increasing times"),
+    ({"baseline": {"time": [2.0, 1.0], "cumulative_hazard": [0.1, 0.2]}}, "needs increasing times"),
+    ({"baseline": {"time": [1.0]}}, "needs increasing times"),
+]
+
+
+@pytest.mark.parametrize(("change", "text"), MODELS, ids=[text for _, text in MODELS])
+def test_a_model_that_was_changed_is_refused_before_any_round(change, text):
+    with pytest.raises(ArgumentError, match=text):
+        curves_of(checked_model({**MODEL, **change}))
+
+
+def test_a_model_is_taken_as_it_was_returned():
+    assert curves_of(checked_model(MODEL))[0].times == [1.0, 2.0]
+    named = {"features": ["a=b"], "coefficients": [{"feature": "a=b=c", "coefficient": 1.0}]}
+    assert checked_model({**MODEL, **named})["features"] == ["a=b"]
 
 
 def test_separation_is_named_after_steps_that_were_given_up(federation):

@@ -60,8 +60,9 @@ def predict(
     curves = {curve.stratum: curve for curve in curves_of(checked_model(model))}
     if stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
+    check_flag("identifiers", identifiers)
     located = Located(federation, model, id_column, helper, organizations)
-    replies = located.score(0, check_flag("identifiers", identifiers))
+    replies = located.score(0, identifiers)
     total = reconstruct([np.asarray(reply.masked, dtype=np.uint64) for reply in replies.values()])
     predictor = total.astype(np.int64) / 2.0**SCORE_BITS - float(located.model["offset"])
     curve = curves[stratum]

@@ -21,6 +21,7 @@ from .surface import FederatedSurface
 
 MOST_STEPS = 40
 ACCURATE = 1e-6
+LARGEST_ACCURATE = 11.0
 
 
 @central
@@ -121,9 +122,9 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
     surface = FederatedSurface(federation, prepared, options.max_rounds)
     scales = np.array(prepared.scales)
     solution = solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True)
-    if solution.residual > ACCURATE:
+    if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
         federation.warn(
-            "risks of records differ by many orders of magnitude, so the coefficients are less accurate than asked for; "
+            "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
             "transform features with outliers"
         )
     offset = mean_predictor(federation, prepared, solution.coefficients)

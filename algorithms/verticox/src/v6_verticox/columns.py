@@ -58,7 +58,9 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
     flat = [label for labels in names.values() for label in labels]
     for label, deviation, mean in zip(flat, spread, means, strict=True):
         if deviation <= 1e-12 * abs(mean) or deviation == 0.0:
-            raise DataProblem(f"feature '{label}' is constant; leave it out")
+            raise DataProblem(
+                f"feature '{label}' is constant, or varies too little beside its mean; leave it out, or subtract a constant"
+            )
         if not SMALLEST_SPREAD < deviation < LARGEST_SPREAD:
             raise DataProblem(f"feature '{label}' has values of an extreme size; give it in other units")
     scales = 2.0 ** np.round(np.log2(spread)) if raw.shape[1] else spread

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from fedbayes.federation import Federation
-from fedbayes.federation.arguments import check_mapping, check_name, check_number
+from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
 
 from .messages import Question
@@ -84,12 +86,34 @@ def checked_model(model: Any) -> dict[str, Any]:
     missing = [key for key in needed if key not in found]
     if missing or not isinstance(found["coefficients"], list) or not isinstance(found["baseline"], dict):
         raise ArgumentError("model must be the `model` of a result of verticox.fit")
+    if found.get("kind", "cox") != "cox":
+        raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
+    for key in ("time", "event"):
+        check_name(f"model: {key}", found[key])
+    check_name("model: strata", found.get("strata"), optional=True)
+    check_names("model: features", found["features"])
+    check_number("model: offset", found["offset"])
     for entry in found["coefficients"]:
         if not isinstance(entry, dict) or not isinstance(entry.get("feature"), str):
             raise ArgumentError("model: every coefficient needs a feature and a coefficient")
         check_number("model: coefficient", entry.get("coefficient"))
-    check_number("model: offset", found["offset"])
+    _check_together(found)
     return found
+
+
+def _check_together(model: dict[str, Any]) -> None:
+    """Raise `ArgumentError` where features and coefficients contradict each other."""
+    named = [entry["feature"] for entry in model["coefficients"]]
+    if len(set(named)) != len(named):
+        raise ArgumentError(
+            "model: a feature has two coefficients; give the `model` of a result of verticox.fit as it is"
+        )
+    meant = {_split(model, entry)[0] for entry in model["coefficients"]}
+    other = sorted(meant ^ set(model["features"]))
+    if other:
+        raise ArgumentError(
+            f"model: features and coefficients do not agree, see '{other[0][:60]}'; give the `model` of a result of verticox.fit as it is"
+        )
 
 
 def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
@@ -97,21 +121,27 @@ def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | Non
     name = str(entry["feature"])
     if name in model["features"]:
         return name, None
-    feature, _, category = name.partition("=")
-    return feature, category
+    fitting = [feature for feature in model["features"] if name.startswith(f"{feature}=")]
+    feature = max(fitting, key=len, default=name)
+    return feature, name[len(feature) + 1 :]
 
 
 def curves_of(model: dict[str, Any]) -> list[Curve]:
     """Return the model's baseline by stratum."""
     baseline = model["baseline"]
     parts = baseline.get("strata") or [{"stratum": "all", **baseline}]
+    refusal = "model: the baseline needs increasing times with a cumulative hazard for each, which does not fall"
     try:
-        return [
+        curves = [
             Curve(str(p["stratum"]), [float(t) for t in p["time"]], [float(h) for h in p["cumulative_hazard"]])
             for p in parts
         ]
     except (KeyError, TypeError, ValueError):
-        raise ArgumentError("model: the baseline needs increasing times with a cumulative hazard for each") from None
+        raise ArgumentError(refusal) from None
+    for curve in curves:
+        if not np.all(np.isfinite([*curve.times, *curve.hazard])) or np.any(np.diff([0.0, *curve.hazard]) < 0.0):
+            raise ArgumentError(refusal)
+    return curves
 
 
 def checked_times(times: Any, least: int) -> list[float] | None:

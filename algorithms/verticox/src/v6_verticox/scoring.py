@@ -178,6 +178,8 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
 def times_of(outcome: Survival, wanted: list[float] | None) -> Vector:
     """Return the times asked for, or the quantiles 10 % to 90 % of the event times."""
     if wanted is not None:
+        if max(wanted) > np.max(outcome.time):
+            raise DataProblem("times: one is later than any record was followed; give earlier times to evaluate")
         return np.array(wanted, dtype=np.float64)
     events = outcome.time[outcome.event == 1]
     times = np.unique(np.quantile(events, np.linspace(0.1, 0.9, 9)))

@@ -65,6 +65,12 @@ class Tails:
         ends = np.where(move > 0.0, self.up, self.down)
         return float(np.max(np.abs(move) * np.where(ends > ORDINARY, ends, 0.0), initial=0.0))
 
+    def largest(self, coefficients: Vector) -> float:
+        """Return about the largest linear predictor of a record in a heavy tail, rather too large than too small."""
+        parts = coefficients * np.where(coefficients > 0.0, self.up, -self.down)
+        heavy = np.where(coefficients > 0.0, self.up, self.down) > ORDINARY
+        return float(np.max(np.where(heavy, parts, 0.0), initial=0.0))
+
     def growth(self, here: Vector, move: Vector, ordinary: float, crowd: float) -> float:
         """Return the logarithm of what a risk-set sum may be multiplied by.
 
