@@ -44,7 +44,58 @@ def fit(
 ) -> dict[str, Any]:
     """Learn one Bayesian network a party, or a group of parties, that vote on the target.
 
-    The README tells what every argument means and what each role learns.
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    target : str
+        The column that is predicted.
+    id_column : str, optional
+        The identifier at every station; not needed for ``split="horizontal"``.
+    features : list of str, optional
+        Columns that members may use; all by default.
+    split : {"vertical", "horizontal", "hybrid"}
+        How the records are split.
+    structure : str or list of [parent, child]
+        "k2", "naive", "augmented", or edges within members.
+    max_parents, score, order
+        Of the search: largest number of parents, "k2", "bic" or "bdeu", and "information", "columns" or every feature once.
+    bins, domain
+        How values become states; what is not in `domain` is found by the column's owner and revealed.
+    missing : {"drop", "category"}
+        What becomes of missing values.
+    pseudocount, minimum_count : float
+        Smoothing of the tables, and from how many records on a parent configuration is published.
+    members : str, list or dict
+        "party", or groups of organizations.
+    hybrid : {"local", "shared"}
+        Whose records a party of a hybrid split learns from.
+    vote : {"log_pool", "mean", "majority"}
+        How posteriors are combined.
+    weights : {"uniform", "rows", "score", "dynamic"}
+        What a member's vote weighs; "score": how well it does on records that it has not learned from.
+    bound : float
+        Share of the uniform distribution in every vote, 0 to 0.5.
+    folds : int
+        Of the cross-validation behind ``weights="score"`` of vertical members.
+    secret : bool
+        Whether members that a station learns alone stay there.
+    helper : int or str, optional
+        The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
+    organizations : list of int or str, optional
+        Who takes part; all by default.
+
+    Returns
+    -------
+    dict
+        The result; ``model.members`` lists name, columns, weight and network of each.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If too few records or organizations take part.
     """
     options = Options.check(locals())
     trained = train(federation, options, helper, organizations)
@@ -60,7 +111,24 @@ def evaluate(
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Score an ensemble on records of the stations; only sums over records leave the holders of the target."""
+    """Score an ensemble on records of the stations; only sums over records leave the holders of the target.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    model : dict
+        ``model`` of a result of `fit`.
+    id_column, helper, organizations
+        As for `fit`.
+    scoring : {"labelled", "as_published"}
+        Which of the two areas under the curve is ``auc``; both are in ``auc_by_scoring``.
+
+    Returns
+    -------
+    dict
+        The result with ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n`` and ``unlabelled``.
+    """
     arguments.check_choice("scoring", scoring, SCORINGS)
     ensemble = Ensemble.read(model)
     if ensemble.split == "horizontal":
@@ -89,6 +157,24 @@ def classify(
     """Return class probabilities of the stations' records, or of records that the researcher gives.
 
     Every node that votes must allow predictions.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    model : dict
+        ``model`` of a result of `fit`.
+    id_column, helper, organizations
+        As for `fit`.
+    records : dict of str to list, optional
+        Records by column that the researcher gives; the stations see them.
+    identify : int or str, optional
+        The station whose identifiers name the records.
+
+    Returns
+    -------
+    dict
+        The result; its ``model`` has ``identifiers``, ``states``, ``predicted`` and ``probabilities``, shape (records, states).
     """
     ensemble = Ensemble.read(model)
     if records is not None:

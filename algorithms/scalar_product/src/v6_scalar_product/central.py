@@ -25,7 +25,39 @@ def count(
     honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Return how many records satisfy all conditions, whichever stations hold their columns."""
+    """Return how many records satisfy all conditions, whichever stations hold their columns.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    conditions : list of dict
+        ``{"column", "op", "value"}`` each; `op` is ==, !=, in, <, <=, >, >=, between or missing.
+    id_column : str
+        The identifier at every station, by which records are matched.
+    epsilon : float, optional
+        One discrete Laplace noise term for the federation; without it the count is exact.
+    protocol : {"masked_tables", "thesis"}
+        Ours, or the published one in task rounds.
+    helper : int or str, optional
+        The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
+    honest_fraction : float
+        Part of the stations whose noise alone must suffice.
+    organizations : list of int or str, optional
+        Who takes part, by id or name; all by default.
+
+    Returns
+    -------
+    dict
+        The result with ``count`` and ``records`` (those in common).
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If the answer or its complement is below what a node reveals, or too few records are common.
+    """
     tests = checked_conditions(conditions, id_column)
     arguments.check_choice("protocol", protocol, PROTOCOLS)
     privacy = ask_privacy(epsilon, honest_fraction)
@@ -62,7 +94,43 @@ def contingency(
     honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Return the table of counts over columns of any stations: its axes and its cells, small ones hidden or all of them noisy."""
+    """Return the table of counts over columns of any stations: its axes and its cells, small ones hidden or all of them noisy.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    columns : list of str
+        One axis each.
+    id_column : str
+        The identifier at every station.
+    bins : str, int or dict
+        Numeric columns: "quantile", "width", "published", a number of bins, or ``{column: [cut points]}``.
+    domain : dict, optional
+        Public states, ``{column: {"categories": [...]} | {"bounds": [low, high]}}``; what is not in it is found by its owner and revealed.
+    missing_state : bool
+        Whether "missing" is a state of every column.
+    epsilon : float, optional
+        Noise in every cell; without it the cells are exact and small ones hidden.
+    helper : int or str, optional
+        The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
+    honest_fraction : float
+        Part of the stations whose noise alone must suffice.
+    organizations : list of int or str, optional
+        Who takes part, by id or name; all by default.
+
+    Returns
+    -------
+    dict
+        The result with ``axes``, ``counts`` (nested lists, null where hidden) and ``records``.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If too few records are common.
+    """
     names = arguments.check_names("columns", columns)
     privacy = ask_privacy(epsilon, honest_fraction)
     tables = _tables(federation, names, id_column, bins, domain, missing_state, helper, organizations, epsilon)
@@ -93,7 +161,31 @@ def information_gain(
     honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Return how many bits each column tells about the target; all tables in one round."""
+    """Return how many bits each column tells about the target; all tables in one round.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    target : str
+        The column to know about.
+    columns : list of str
+        What might tell.
+    id_column, bins, domain, missing_state, epsilon, helper, honest_fraction, organizations
+        As in `contingency`; the budget is that of all tables together.
+
+    Returns
+    -------
+    dict
+        The result with ``information_gain`` (column -> bits) and ``records``.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If too few records are common.
+    """
     names = arguments.check_names("columns", columns)
     if arguments.check_name("target", target) in names:
         raise ArgumentError("columns must not hold the target")
@@ -128,7 +220,33 @@ def scalar_product(
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Return the sum over the records of the product of numeric columns, in fixed point, with the largest possible rounding error."""
+    """Return the sum over the records of the product of numeric columns, in fixed point, with the largest possible rounding error.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    columns : list of str
+        Numeric columns of any stations; several of one station are multiplied there.
+    id_column : str
+        The identifier at every station.
+    helper : int or str, optional
+        The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
+    organizations : list of int or str, optional
+        Who takes part, by id or name; all by default.
+
+    Returns
+    -------
+    dict
+        The result with ``scalar_product`` and ``records``; ``diagnostics.largest_error`` bounds the rounding.
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If too few records are common.
+    """
     names = arguments.check_names("columns", columns)
     privacy = ask_privacy(None, 1.0)
     engine = open_question(federation, "values", names, id_column, helper, organizations)

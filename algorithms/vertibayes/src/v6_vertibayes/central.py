@@ -49,7 +49,62 @@ def fit(
 ) -> dict[str, Any]:
     """Learn a Bayesian network from records whose columns (or rows) lie at several stations.
 
-    The README tells what every argument means and what each role learns.
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    columns : list of str
+        The nodes, in declared order.
+    id_column : str, optional
+        The identifier at every station; not needed for ``split="horizontal"``.
+    structure : str or list of [parent, child], optional
+        "k2" (default), "hill_climb", "naive" (needs `label`), or the edges.
+    label : str, optional
+        The node to predict.
+    score : {"k2", "bic", "bdeu"}
+        Of the search.
+    max_parents, required_edges, forbidden_edges
+        The search space.
+    order : str or list of str, optional
+        For K2: "columns" (default), "information", or all columns.
+    bins : str, int or dict
+        Numeric columns: "published", "quantile", "width", "mdl", a number, or ``{column: rule, number or cut points}``.
+    domain : dict, optional
+        Public states, ``{column: {"categories": [...]} | {"bounds": [low, high]}}``; what is not in it is found by its owner and revealed.
+    missing : {"em", "em_on_counts", "drop", "category"}
+        What becomes of missing values.
+    synthetic_rows, restarts : int
+        Of expectation maximisation.
+    pseudocount, minimum_count, smallest_probability : float
+        Smoothing of the tables, and what of them is published.
+    epsilon : float, optional
+        Budget of all tables together; without it they are exact.
+    validation : {"none", "scv", "svdg", "public"}
+        How the network is validated.
+    folds : int
+        Of "scv" and "svdg".
+    public_records : dict of str to list, optional
+        Column -> values, for "public".
+    equivalent_sample_size : float
+        Of the score "bdeu".
+    split : {"vertical", "horizontal", "hybrid"}
+        How the records are split.
+    helper : int or str, optional
+        The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
+    organizations : list of int or str, optional
+        Who takes part; all by default.
+
+    Returns
+    -------
+    dict
+        The result; its ``model`` has ``nodes``, ``edges`` and ``tables`` (the child on the last axis).
+
+    Raises
+    ------
+    ArgumentError, PlacementError
+        Naming the argument and the remedy.
+    ThresholdError
+        If too few records or organizations take part.
     """
     options = Options.check(locals())
     rules = fine_rules(bins)
@@ -79,6 +134,26 @@ def evaluate(
 
     ``method="counts"`` (the default where the label's Markov blanket allows) asks one table over the blanket and the
     label, and the families; ``"records"`` scores every record in shares and shows the scores to the label's station.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    model : dict
+        ``model`` of a result of `fit`.
+    id_column, split, helper, organizations
+        As for `fit`.
+    label : str, optional
+        The node to predict; the model's by default.
+    method : {"counts", "records"}, optional
+        See above.
+    epsilon : float, optional
+        Noise in the tables of "counts"; without it the scores are exact.
+
+    Returns
+    -------
+    dict
+        The result with area under the curve, accuracy, confusion, calibration and log-loss; "counts" also log-likelihood, AIC and BIC.
     """
     read = Model.read(model)
     target = read.target(label)
@@ -108,6 +183,24 @@ def classify(
     """Return class probabilities of records whose columns lie at several stations; every node must allow predictions.
 
     Records with missing values are scored approximately: see the README.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    model : dict
+        ``model`` of a result of `fit`.
+    id_column, helper, organizations
+        As for `fit`.
+    label : str, optional
+        The node to predict; the model's by default.
+    identify : int or str, optional
+        The station whose identifiers name the records; by default central's own, else the first.
+
+    Returns
+    -------
+    dict
+        The result; its ``model`` has ``identifiers``, ``states``, ``predicted`` and ``probabilities``, shape (records, states).
     """
     read = Model.read(model)
     target = read.target(label)
@@ -124,7 +217,22 @@ def classify(
 
 @central
 def sample(federation: Federation, model: dict[str, Any], rows: int = 1000) -> dict[str, Any]:
-    """Return synthetic records drawn from a network; no station is asked."""
+    """Return synthetic records drawn from a network; no station is asked.
+
+    Parameters
+    ----------
+    federation : Federation
+        Given by the platform.
+    model : dict
+        ``model`` of a result of `fit`.
+    rows : int
+        How many, 1 to 1,000,000.
+
+    Returns
+    -------
+    dict
+        The result; its ``model`` has ``records``, column -> states.
+    """
     read = Model.read(model)
     rows = arguments.check_number("rows", rows, 1, 1_000_000, integer=True)
     drawn = read.network.decode(read.network.sample(rows))
