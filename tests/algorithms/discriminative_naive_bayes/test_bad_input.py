@@ -40,6 +40,12 @@ def federation(parties):
         ({"honest_fraction": 0, "tables": "dp", "epsilon": 1.0}, "honest_fraction"),
         ({"neighbors": "all"}, "neighbors"),
         ({"bins": 0}, "bins"),
+        ({"bins": {"z": [float("nan")]}}, "bins"),
+        ({"delta": float("nan")}, "delta"),
+        ({"delta": "small"}, "delta"),
+        ({"clip": 1e7}, "clip"),
+        ({"tables": "dp", "epsilon": 1e-9, "delta": 1e-300, "clip": 1e6}, "epsilon"),
+        ({"structure": "a1de", "domain": {**DOMAIN, "a": {"categories": list(range(3000))}}}, "structure"),
         ({"label": "klass"}, "klass"),
         ({"features": ["a", "nothing"]}, "nothing"),
         ({"features": "a"}, "features"),
@@ -59,3 +65,31 @@ def test_a_wrong_argument_of_fit_is_named(federation, change, message):
 def test_a_wrong_model_is_refused(federation, model):
     with pytest.raises(ArgumentError, match="model"):
         federation.run(ALGORITHM, "evaluate", {"model": model})
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({}, []),
+        ({"local_iterations": 2, "aggregation": "by_rows"}, ["local_iterations", "aggregation"]),
+        ({"optimizer": "fedavg", "local_iterations": 2, "aggregation": "by_rows"}, []),
+        ({"delta": 0.1, "clip": 2, "honest_fraction": 0.5}, ["delta", "clip", "honest_fraction"]),
+        ({"neighbors": "replace_one"}, ["neighbors"]),
+        ({"features": ["a", "b"], "bins": 3, "continuous": "gaussian"}, ["bins", "continuous"]),
+        ({"bins": 3, "continuous": "gaussian"}, ["bins"]),
+        ({"tables": "dp", "epsilon": 1.0, "delta": 1e-3, "clip": 2, "tolerance": 0}, ["tolerance"]),
+        ({"tables": "dp", "epsilon": 1.0, "optimizer": "fedavg", "aggregation": "by_rows"}, ["aggregation"]),
+    ],
+)
+def test_an_argument_without_effect_is_told(federation, change, named):
+    warnings = federation.run(ALGORITHM, "fit", {**BASE, **change})["warnings"]
+    told = sorted(text.split()[0] for text in warnings if "no effect" in text)
+    assert told == sorted(named)
+
+
+def test_an_argument_of_evaluate_without_effect_is_told(federation):
+    model = federation.run(ALGORITHM, "fit", BASE)["model"]
+    change = {"delta": 0.1, "neighbors": "replace_one", "honest_fraction": 0.5}
+    told = federation.run(ALGORITHM, "evaluate", {"model": model, **change})["warnings"]
+    assert sorted(text.split()[0] for text in told) == sorted(change)
+    assert federation.run(ALGORITHM, "evaluate", {"model": model})["warnings"] == []

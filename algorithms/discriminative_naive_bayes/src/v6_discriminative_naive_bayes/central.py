@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.federation import Federation, central
-from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns, schema_errors
 
 from .classifier import loader
 from .messages import Shape
@@ -54,7 +55,8 @@ def fit(
     chosen = check_settings(locals())
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
-    shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables, continuous)
+    with schema_errors(ArgumentError):
+        shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables, continuous)
     for warning in without_effect(chosen, shape, bins, delta):
         federation.warn(warning)
     training = Training(federation, parties.stations, shape, chosen)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.bayes.counting import column_edges, table_width
-from fedbayes.bayes.encoding import bin_codes
+from fedbayes.bayes.encoding import SchemaError, bin_codes
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import Columns, CountNoise
 
@@ -21,7 +21,7 @@ WEIGHTS = ("value", "attribute")
 PRIORS = ("log", "as_published")
 TABLES = ("secure_sum", "local", "dp")
 CONTINUOUS = ("binned", "gaussian")
-MOST_COUNTS = 20_000_000
+MOST_COUNTS = 5_000_000
 MOST_POINTS = 8
 MOST_ITERATIONS = 1000
 LARGEST_CLIP = 1e6
@@ -62,7 +62,10 @@ class Shape(Message):
         if self.gaussians and (self.structure != "naive" or self.tables == "dp"):
             raise ValueError("gaussian features belong to structure naive without noise")
         if self.layout.counts > MOST_COUNTS:
-            raise ValueError("the tables have too many cells; give fewer bins or categories, or structure naive")
+            raise SchemaError(
+                f"structure and domain make tables of more than {MOST_COUNTS:,} cells; "
+                'give fewer features, bins or categories, or structure="naive"'
+            )
 
     @property
     def gaussians(self) -> list[str]:

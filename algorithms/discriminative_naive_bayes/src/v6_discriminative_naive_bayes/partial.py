@@ -111,11 +111,15 @@ def _share(request: StepRequest, size: int, parties: int) -> NDArray[np.int64]:
     from fedbayes.dp.shares import discrete_gaussian
 
     try:
-        sigma = request.noise.gaussian_sigma(request.steps, sensitivity(request), size, parties)
-        return discrete_gaussian(size, sigma, parties, request.noise.honest_fraction)
+        return discrete_gaussian(size, honest_deviation(request, parties), parties, request.noise.honest_fraction)
     except (ValueError, OverflowError):
         pass
     raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a smaller clip")
+
+
+def honest_deviation(request: StepRequest, parties: int) -> float:
+    """Return the standard deviation of the honest stations' noise on one entry of a step's sum, in units of 2^-16."""
+    return request.noise.gaussian_sigma(request.steps, sensitivity(request), request.shape.layout.parameters, parties)
 
 
 def sensitivity(request: StepRequest) -> float:

@@ -158,7 +158,7 @@ def check_evaluation(personalize: Any, epsilon: Any, delta: Any, neighbors: Any,
             "epsilon does not protect personalised scores, where one row changes the scores of others; "
             "give personalize=false, or leave epsilon out"
         )
-    checks = [("delta", noise.delta > 0 and not noise.private, "epsilon")]
+    checks = [("delta", delta > 0 and not noise.private, "epsilon")]
     checks += _noise_checks(noise.private, noise.neighbors, noise.honest_fraction)
     return [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]
 

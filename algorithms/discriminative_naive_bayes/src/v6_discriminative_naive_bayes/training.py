@@ -16,11 +16,12 @@ from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts
-from .partial import FRACTION_BITS, NOISY_FRACTION_BITS
+from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation
 from .settings import PERSONAL_ITERATIONS, Settings
 
 LEARNING_RATE = 0.3
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
+CAUTION = 3.0
 
 
 class Rounds(Protocol):
@@ -102,10 +103,8 @@ class Training:
             return None
         return expected_curvature(self.layout, tables, self.counts) + self.settings.regularization
 
-    def _ask(self, points: Floats) -> NDArray[np.int64]:
-        """Return the sums over the stations at some points (points, parameters): one round."""
-        self._step += 1
-        request = StepRequest(
+    def _request(self, points: Floats) -> StepRequest:
+        return StepRequest(
             shape=self.shape,
             weights=points,
             counts=self.counts,
@@ -114,9 +113,14 @@ class Training:
             by_rows=self.settings.aggregation == "by_rows",
             noise=self.settings.step_noise,
             clip=self.settings.clip,
-            step=self._step,
+            step=max(self._step, 1),
             steps=self.settings.rounds,
         )
+
+    def _ask(self, points: Floats) -> NDArray[np.int64]:
+        """Return the sums over the stations at some points (points, parameters): one round."""
+        self._step += 1
+        request = self._request(points)
         noisy = self.settings.step_noise.private
         summed = self.federation.secure_sum("partial_step", request, self.stations, VectorReply, field="vector")
         parameters = self.layout.parameters
@@ -152,20 +156,32 @@ class Training:
     def _descend(self, weights: Floats) -> Fit:
         """Descend along noisy, clipped gradients with Adam's steps; the average of the second half is returned.
 
+        A step is shortened, entry by entry, by the square of the mean gradient over that square and `CAUTION` times the known variance of its
+        noise, so that weights of which the data say little stay those of plain naive Bayes.
+
         References
         ----------
         Kingma and Ba, Adam, ICLR 2015; the noise is of the gradients, so everything here is post-processing.
         """
         first, second = np.zeros_like(weights), np.zeros_like(weights)
         kept: list[Floats] = []
+        variance, spread = self._noise_variance(weights), 0.0
         for step in range(1, self.settings.rounds + 1):
             gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
+            spread = MOMENTUM**2 * spread + (1 - MOMENTUM) ** 2 * variance
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
+            move *= first**2 / (first**2 + CAUTION * spread)
             weights = 1.0 + (weights - LEARNING_RATE * move - 1.0) / (1.0 + self.settings.regularization)
             kept.append(weights)
         return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)), [], False)
+
+    def _noise_variance(self, weights: Floats) -> float:
+        """Return the variance of the noise of one entry of a step's gradient, the shares of all stations together."""
+        request, parties = self._request(weights[None]), len(self.stations)
+        sigma = honest_deviation(request, parties) / 2.0**NOISY_FRACTION_BITS
+        return sigma**2 * parties / request.noise.honest(parties)
 
     def tables(self) -> Tables | None:
         """Return the shared tables, or None."""

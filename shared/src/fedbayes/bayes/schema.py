@@ -170,9 +170,10 @@ class Column:
 
 def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:
     if not isinstance(bins, (list, tuple, np.ndarray)) or any(
-        isinstance(edge, bool) or not isinstance(edge, (int, float, np.number)) for edge in bins
+        isinstance(edge, bool) or not isinstance(edge, (int, float, np.number)) or not abs(edge) < np.inf
+        for edge in bins
     ):
-        raise SchemaError(f"column {name!r}: bins must be a whole number or a list of edges")
+        raise SchemaError(f"column {name!r}: bins must be a whole number or a list of finite edges")
     inner = np.asarray(bins, dtype=np.float64)
     inner = inner[(inner > bounds[0]) & (inner < bounds[1])]
     edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
