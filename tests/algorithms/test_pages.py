@@ -82,7 +82,7 @@ def test_the_quick_start_of_the_readme_runs(check_runs, tmp_path):
     hospitals.mkdir(parents=True)
     demo.split(demo.load(), hospitals, 0)
     check_runs(blocks(ROOT / "README.md", "Quick start: the command line"))
-    assert len(pd.read_csv(tmp_path / "scored.csv")) > 50
+    assert len(pd.read_csv(tmp_path / "out" / "scored.csv")) > 50
 
 
 HORIZONTAL = {

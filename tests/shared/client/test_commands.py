@@ -69,6 +69,16 @@ def test_algorithms_as_json(command):
     }
 
 
+def test_one_algorithm_with_what_its_arguments_mean(command):
+    code, out, _ = command("algorithms", "scalar_product")
+    assert code == 0
+    assert "client_toy" not in out
+    assert "conditions : list of dict" in out
+    code, _, err = command("algorithms", "nothing")
+    assert code == 2
+    assert "client_toy" in err
+
+
 def test_algorithm_that_cannot_be_imported_is_told(command, algorithm_folder):
     package = algorithm_folder / "v6_client_broken"
     package.mkdir()

@@ -15,11 +15,12 @@ PREFIX = "v6_"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One remote function: its name, its arguments as text, the first line of its documentation."""
+    """One remote function: its name, its arguments as text, the first line of its documentation, and all of it."""
 
     name: str
     arguments: tuple[str, ...]
     summary: str
+    documentation: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,16 @@ def installed() -> list[Algorithm]:
     return [_describe(name) for name in names]
 
 
+def algorithm_named(name: str) -> Algorithm:
+    """Return one installed algorithm; `UsageProblem` naming those that are installed if there is none of the name."""
+    found = installed()
+    chosen = [algorithm for algorithm in found if algorithm.name == name.removeprefix(PREFIX)]
+    if not chosen:
+        known = ", ".join(algorithm.name for algorithm in found) or "none"
+        raise UsageProblem(f"algorithm '{name[:60]}' is not installed; installed are: {known}")
+    return chosen[0]
+
+
 def check_function(algorithm: str, function: str) -> None:
     """Raise `UsageProblem` if an installed algorithm has no such function for researchers, naming those that it has."""
     known = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
@@ -66,7 +77,8 @@ def _describe(module_name: str) -> Algorithm:
         if getattr(function, "fedbayes_remote", None) == "central" or entry == "disclosure_settings"
     ]
     functions = tuple(
-        Function(entry, _arguments(function), _first_line(function)) for entry, function in callable_by_researcher
+        Function(entry, _arguments(function), _first_line(function), inspect.getdoc(function) or "")
+        for entry, function in callable_by_researcher
     )
     return Algorithm(name, _first_line(module), functions)
 

@@ -74,11 +74,16 @@ def run(
 
 
 @app.command()
-def algorithms(as_json: Annotated[bool, _option("As JSON.", "--json")] = False) -> None:
+def algorithms(
+    algorithm: Annotated[
+        str | None, typer.Argument(help="Tell all about this one, what each argument means too.")
+    ] = None,
+    as_json: Annotated[bool, _option("As JSON.", "--json")] = False,
+) -> None:
     """List the installed algorithms, their functions and arguments."""
     from . import command_show
 
-    command_show.list_algorithms(as_json)
+    command_show.list_algorithms(as_json, algorithm)
 
 
 @app.command()

@@ -11,13 +11,19 @@ from .files import check_output, write_text
 from .kinds import NETWORK, kind_of, read_result
 
 
-def list_algorithms(as_json: bool) -> None:
-    """Print the installed algorithms with their functions and arguments."""
+def list_algorithms(as_json: bool, name: str | None = None) -> None:
+    """Print the installed algorithms with their functions and arguments; of one that is named, their whole documentation.
+
+    Raises
+    ------
+    UsageProblem
+        If no algorithm of that name is installed.
+    """
     from rich.console import Console
 
-    from .catalogue import installed
+    from .catalogue import algorithm_named, installed
 
-    found = installed()
+    found = installed() if name is None else [algorithm_named(name)]
     if as_json:
         print(json.dumps([algorithm.to_dict() for algorithm in found], indent=1))
         return
@@ -29,9 +35,9 @@ def list_algorithms(as_json: bool) -> None:
         console.print(algorithm.problem or algorithm.summary, markup=False, highlight=False)
         for function in algorithm.functions:
             call = f"  {function.name}({', '.join(function.arguments)})"
-            console.print(call, markup=False, highlight=False)
-            if function.summary:
-                console.print(f"      {function.summary}", style="dim", markup=False, highlight=False)
+            console.print(call, markup=False, highlight=False, soft_wrap=True)
+            for line in (function.summary if name is None else function.documentation).splitlines():
+                console.print(f"      {line}".rstrip(), style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def show_result(path: Path, report: Path | None, export: Path | None) -> None:

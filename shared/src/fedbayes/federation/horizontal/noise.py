@@ -89,7 +89,9 @@ class CountNoise(Message):
         """Return the number of stations whose noise alone suffices: 1 for local noise."""
         if self.placement == "local":
             return 1
-        return max(1, math.floor(self.honest_fraction * stations + 1e-9))
+        from ...dp.shares import honest_parties
+
+        return honest_parties(stations, self.honest_fraction)
 
     def laplace_scale(self, queries: int, l1: float) -> float:
         """Return the scale of the discrete Laplace noise of one query of so many."""
