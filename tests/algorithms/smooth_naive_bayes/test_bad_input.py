@@ -145,6 +145,16 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     assert [text.split()[0] for text in printed] == ["neighbors"]
     tables = fit(federation, domain, features=["smoker"], sensitivity="global", noise="student_t")["warnings"]
     assert [text.split()[0] for text in tables if "effect" in text] == ["sensitivity", "noise"]
+    nobody = {**domain, "class": {"categories": ["healthy", "ill", "severe", "nobody"]}}
+    for sensitivity in ("smooth", "global"):
+        rare = fit(federation, nobody, epsilon=1000.0, sensitivity=sensitivity)["warnings"]
+        assert any("rows of class 'nobody' do not" in text for text in rare)
+        assert not any("'ill'" in text for text in rare)
+        wide = {**domain, "age": {"bounds": [-1e6, 1e6]}}
+        flat = fit(federation, wide, epsilon=1e5, sensitivity=sensitivity)["warnings"]
+        assert [text[:26] for text in flat] == ["the spread of 'age' cannot"]
+    tables = fit(federation, nobody, features=["smoker"], epsilon=1000.0)["warnings"]
+    assert any("rows of class 'nobody' do not" in text for text in tables)
     loud = fit(federation, domain, epsilon=0.001)
     assert set(loud["diagnostics"]["noise_of_means"]) == {"healthy", "ill", "severe"}
     assert any("of class 'ill' is about" in text and "raise it" in text for text in loud["warnings"])

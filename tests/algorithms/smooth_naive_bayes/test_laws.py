@@ -33,6 +33,33 @@ def test_moments_are_those_of_numpy(tables, domain):
     assert summary.counts.sum() == tables["east"]["class"].notna().sum()
 
 
+@pytest.mark.parametrize("sensitivity", ["smooth", "global"])
+def test_neither_the_size_of_numbers_nor_their_distance_from_zero_matters(tables, domain, sensitivity):
+    """Statistics and scales are those of the same column in another unit; the printed release alone depends on the unit."""
+    settings, table = Settings(1.0, sensitivity), tables["east"]
+    plain = Schema.from_domain({"age": domain["age"], "class": domain["class"]})
+    expected = model.summarise(plain, "class", plain.encode(table), settings)
+    for scale, shift in ((2.0**40, 0.0), (2.0**-40, 0.0), (1.0, 2.0**30)):
+        other = Schema.from_domain({"age": {"bounds": [shift, shift + 100 * scale]}, "class": domain["class"]})
+        found = model.summarise(other, "class", other.encode(table.assign(age=table["age"] * scale + shift)), settings)
+        for name in ("first", "second", "first_scale", "second_scale"):
+            assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-6)
+
+
+def test_global_sums_are_exact_whatever_the_order(tables, domain):
+    """Rounding of a long sum would let one row change it by more than its sensitivity."""
+    schema, settings = Schema.from_domain({"age": domain["age"], "class": domain["class"]}), Settings(1.0, "global")
+    table = tables["east"].sample(frac=50, replace=True, random_state=1)
+    sums = [
+        model.summarise(schema, "class", schema.encode(part), settings)
+        for part in (table, table[::-1], table.sort_values("age"))
+    ]
+    for other in sums[1:]:
+        assert np.array_equal(other.first, sums[0].first)
+        assert np.array_equal(other.second, sums[0].second)
+    assert (sums[0].first * 2**24 == np.rint(sums[0].first * 2**24)).all()
+
+
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES)
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 def test_queries_spend_exactly_the_budget(domain, sensitivity, neighbors):

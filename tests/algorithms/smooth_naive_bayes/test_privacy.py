@@ -82,11 +82,10 @@ def test_exact_loss_of_everything_released_for_neighbours(choice, epsilon):
 
 def test_positive_control_the_printed_release_exceeds_its_epsilon():
     """The same exact loss, for the printed scales: one row more is told apart with far more than epsilon."""
-    settings = Settings(1.0, "as_published")
     losses = []
     for bounds, rows, new in (((0.0, 1.0), [0.0, 0.0], 1.0), ((0.0, 0.01), [0.0] * 20, 0.01)):
-        one = published.moments(np.array(rows), bounds, 1.0, settings)
-        two = published.moments(np.array([*rows, new]), bounds, 1.0, settings)
+        one = published.moments(np.array(rows), bounds, 1.0)
+        two = published.moments(np.array([*rows, new]), bounds, 1.0)
         losses += [cauchy_loss(one[::2], two[::2]), cauchy_loss(one[1::2], two[1::2])]
     assert losses[0] > 1.3
     assert losses[3] > 5.0
@@ -97,7 +96,7 @@ def test_positive_control_by_samples():
     from fedbayes.dp import heavy_tails
 
     def draws(rows: list[float]) -> np.ndarray:
-        _, deviation, _, scale = published.moments(np.array(rows), (0.0, 0.01), 1.0, Settings(1.0, "as_published"))
+        _, deviation, _, scale = published.moments(np.array(rows), (0.0, 0.01), 1.0)
         return heavy_tails.perturb(np.full(20_000, deviation), np.full(20_000, scale), 0.01)
 
     cut = 0.001

@@ -7,14 +7,13 @@ from typing import Any
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import Columns, evaluate_model, resolve_columns
+from fedbayes.federation.horizontal import evaluate_model, resolve_columns
 
-from .messages import ReleaseReply, ReleaseRequest, Settings
+from .messages import ReleaseReply, ReleaseRequest
 from .model import combine, noise_of_means, query_epsilon
-from .options import check_release, check_settings, without_effect
+from .options import check_release, check_settings
 from .statement import privacy_statement
-
-MUCH_NOISE = 0.1
+from .warnings import lost_in_noise, without_effect
 
 
 @central
@@ -74,23 +73,13 @@ def fit(
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
     model = _combined(request, list(replies.values()))
     noise_left = noise_of_means(columns.schema, columns.label, settings, list(replies.values()))
-    _warn(federation, columns, settings, noise_left)
+    for text in (*without_effect(columns, settings), *lost_in_noise(model, settings, noise_left)):
+        federation.warn(text)
     share = query_epsilon(columns.schema, columns.label, settings)
     diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left}
     return federation.result(
         model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics
     )
-
-
-def _warn(federation: Federation, columns: Columns, settings: Settings, noise: dict[str, float]) -> None:
-    for text in without_effect(columns, settings):
-        federation.warn(text)
-    for name, part in noise.items():
-        if part > MUCH_NOISE:
-            federation.warn(
-                f"the noise in the means of class {name!r} is about {part:.0%} of a feature's range: too few rows for "
-                "this epsilon; raise it, use fewer features, or take dp_naive_bayes"
-            )
 
 
 def _combined(request: ReleaseRequest, replies: list[ReleaseReply]) -> NaiveBayes:

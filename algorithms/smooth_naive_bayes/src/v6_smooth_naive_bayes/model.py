@@ -108,9 +108,19 @@ def _moments(
     if settings.sensitivity == "global":
         total, squares = _exact_sums(2.0 * values - 1.0, labels, classes)
         return [total, squares, np.full_like(total, 1.0 / epsilon), np.full_like(squares, 0.5 / epsilon)]
-    release = published.moments if settings.sensitivity == "as_published" else smooth_moments
-    rows = [release(values[labels == code], UNIT, epsilon, settings) for code in range(classes)]
+    if settings.sensitivity == "as_published":
+        return _printed_moments(encoded[name][present], labels, classes, schema[name].bounds or UNIT, epsilon)
+    rows = [smooth_moments(values[labels == code], UNIT, epsilon, settings) for code in range(classes)]
     return list(np.array(rows).T)
+
+
+def _printed_moments(
+    values: Floats, labels: NDArray[Any], classes: int, bounds: tuple[float, float], epsilon: float
+) -> list[Floats]:
+    """Return the printed moments and scales in units of the range; computed in the column's own unit, on which they depend (see `published`)."""
+    low, width = bounds[0], bounds[1] - bounds[0]
+    rows = np.array([published.moments(values[labels == code], bounds, epsilon) for code in range(classes)])
+    return list((rows - np.array([low, 0.0, 0.0, 0.0])).T / width)
 
 
 def _unit(values: Floats, bounds: tuple[float, float]) -> Floats:

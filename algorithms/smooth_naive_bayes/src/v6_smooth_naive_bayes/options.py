@@ -17,7 +17,6 @@ from .model import ONE_BIN, noise_factor, numeric_names, query_epsilon
 SMALLEST_EPSILON = 1e-6  # of one query
 LARGEST_DEGREES = 1000.0
 SMALLEST_RANGE, LARGEST_RANGE = 1e-60, 1e60  # squares and their noise must be floats too
-DEFAULTS = Settings(1.0)
 
 
 def check_settings(epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedom: Any, neighbors: Any) -> Settings:
@@ -69,24 +68,3 @@ def check_release(columns: Columns, settings: Settings) -> None:
         raise ArgumentError(
             "degrees_of_freedom is too large for this epsilon; give fewer (3 is usual) or a larger epsilon"
         ) from None
-
-
-def without_effect(columns: Columns, settings: Settings) -> list[str]:
-    """Return a warning for every argument that was given but is not used."""
-    found = []
-    printed = settings.sensitivity == "as_published"
-    if settings.neighbors != DEFAULTS.neighbors and printed:
-        found.append("neighbors has no effect with sensitivity='as_published', which keeps no promise for either")
-    if not numeric_names(columns.schema, columns.label) and not printed:
-        given = [name for name in ("sensitivity", "noise", "degrees_of_freedom") if _given(settings, name)]
-        return [*found, *(f"{name} has no effect without a numeric feature" for name in given)]
-    smooth = settings.sensitivity == "smooth"
-    if _given(settings, "noise") and not smooth:
-        found.append(f"noise has no effect with sensitivity={settings.sensitivity!r}; only 'smooth' uses it")
-    if _given(settings, "degrees_of_freedom") and not (smooth and settings.noise == "student_t"):
-        found.append("degrees_of_freedom has no effect without sensitivity='smooth' and noise='student_t'")
-    return found
-
-
-def _given(settings: Settings, name: str) -> bool:
-    return bool(getattr(settings, name) != getattr(DEFAULTS, name))

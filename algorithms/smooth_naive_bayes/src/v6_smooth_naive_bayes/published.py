@@ -1,15 +1,15 @@
 """The release as printed, for reproducing the paper only: it is **not** differentially private.
 
 Theorems 4 and 7 of the paper bound the largest *total* change over k replacements instead of the largest *local* sensitivity at
-distance k; the number of rows of a class is treated as public; the variance's bound is put on the standard deviation; the scale
-sqrt(2) S / epsilon with weights exp(-k epsilon) has a larger loss than epsilon; class counts are drawn anew inside the loop over attributes but
-charged once (here they are drawn once). The published search over windows, O(n^2), is cut to the window around the mean.
+distance k; the number of rows of a class is treated as public; the variance's bound is put on the standard deviation, so that its noise
+depends on the unit of the column; the scale sqrt(2) S / epsilon with weights exp(-k epsilon) has a larger loss than epsilon; class counts
+are drawn anew inside the loop over attributes but charged once (here they are drawn once). The published search over windows, O(n^2), is
+cut to the window around the mean.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,7 @@ Floats = NDArray[np.float64]
 _LARGEST = 2.0**53
 
 
-def moments(
-    values: Floats, bounds: tuple[float, float], epsilon: float, settings: Any
-) -> tuple[float, float, float, float]:
+def moments(values: Floats, bounds: tuple[float, float], epsilon: float) -> tuple[float, float, float, float]:
     """Return (mean, standard deviation, and the published scales sqrt(2) S / epsilon of their Cauchy noise)."""
     low, width = bounds[0], bounds[1] - bounds[0]
     ordered = np.sort(np.clip(values, *bounds)) - low

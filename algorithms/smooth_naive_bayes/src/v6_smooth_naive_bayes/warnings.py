@@ -1,0 +1,82 @@
+"""What a result warns of: arguments that change nothing, and what drowns in noise; from arguments and released statistics alone."""
+
+from __future__ import annotations
+
+from fedbayes.bayes.features import Gaussian
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.federation.horizontal import Columns
+
+from .combination import DEVIATION_FLOOR
+from .messages import Settings
+from .model import numeric_names
+
+DEFAULTS = Settings(1.0)
+MUCH_NOISE = 0.1  # of a feature's range
+RARE = 2.0  # deviations of the noise in a class count
+
+
+def without_effect(columns: Columns, settings: Settings) -> list[str]:
+    """Return a warning for every argument that was given but is not used."""
+    found = []
+    printed = settings.sensitivity == "as_published"
+    if settings.neighbors != DEFAULTS.neighbors and printed:
+        found.append("neighbors has no effect with sensitivity='as_published', which keeps no promise for either")
+    if not numeric_names(columns.schema, columns.label) and not printed:
+        given = [name for name in ("sensitivity", "noise", "degrees_of_freedom") if _given(settings, name)]
+        return [*found, *(f"{name} has no effect without a numeric feature" for name in given)]
+    smooth = settings.sensitivity == "smooth"
+    if _given(settings, "noise") and not smooth:
+        found.append(f"noise has no effect with sensitivity={settings.sensitivity!r}; only 'smooth' uses it")
+    if _given(settings, "degrees_of_freedom") and not (smooth and settings.noise == "student_t"):
+        found.append("degrees_of_freedom has no effect without sensitivity='smooth' and noise='student_t'")
+    return found
+
+
+def _given(settings: Settings, name: str) -> bool:
+    return bool(getattr(settings, name) != getattr(DEFAULTS, name))
+
+
+def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]) -> list[str]:
+    """Return a warning for every class whose means or whose rows drown in noise, and one for the features that do.
+
+    Parameters
+    ----------
+    model : NaiveBayes
+        What was fitted.
+    settings : Settings
+        How it was released.
+    noise : dict
+        Class -> noise in its means as a part of a feature's range, of `model.noise_of_means`.
+    """
+    if not settings.private:
+        return []
+    found = [
+        f"the noise in the means of class {name!r} is about {part:.0%} of a feature's range: too few rows for "
+        "this epsilon; raise it, use fewer features, or take dp_naive_bayes"
+        for name, part in noise.items()
+        if part > MUCH_NOISE
+    ]
+    for name, count in zip(model.classes, model.class_counts, strict=True):
+        if count <= RARE * max(model.class_noise, 0.5):
+            found.append(
+                f"the rows of class {str(name)!r} do not stand out of the noise, or there are none; "
+                "raise epsilon, include more stations, or correct the label's categories"
+            )
+    flat = [name for name in model.features if noise and _is_flat(model, name, list(noise.values()))]
+    if flat:
+        found.append(
+            f"the spread of {', '.join(map(repr, flat))} cannot be told from the noise in any class; "
+            "narrow the bounds, raise epsilon, or leave such features out"
+        )
+    return found
+
+
+def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:
+    """Return whether no class's variance exceeds what noise or the least believed deviation makes it."""
+    feature = model.features[name]
+    if not isinstance(feature, Gaussian):
+        return False
+    low, high = feature.bounds
+    variances = feature.moments()[1] / (high - low) ** 2
+    least = 1.2 * DEVIATION_FLOOR**2
+    return all(variance <= max(least, 1.5 * part) for variance, part in zip(variances, noise, strict=True))
