@@ -1,11 +1,17 @@
 """Noisy tables that stations keep from one job to the next: paid for once, the same whatever happens to the data."""
 
 import sqlite3
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem
+from fedbayes.federation.horizontal import Columns
+from v6_secure_naive_bayes import lasting
+from v6_secure_naive_bayes.messages import TablesRequest
+from v6_secure_naive_bayes.partial import _drawn_tables
 
 from .conftest import DOMAIN
 
@@ -88,3 +94,45 @@ def test_without_a_ledger_every_job_has_its_own_tables(vertical):
     results = [vertical.run("secure_naive_bayes", "classify", task) for _ in range(2)]
     assert set(told(results[1]).values()) == {False}
     assert results[0]["probabilities"] != results[1]["probabilities"]
+
+
+def test_of_two_jobs_at_once_the_first_writer_wins_unless_tables_are_renewed(tmp_path):
+    path, ours, theirs = tmp_path / "tables", {"made": np.array(1)}, {"made": np.array(2)}
+    assert lasting.read(path) is None
+    assert lasting.write(None, ours, False) is ours
+    assert lasting.write(path, theirs, False)["made"] == 2
+    assert lasting.write(path, ours, False)["made"] == 2
+    assert lasting.write(path, ours, True)["made"] == 1
+    assert lasting.read(path)["made"] == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["tables"]
+
+
+def request(**changes):
+    columns = Columns("kind", ["shape"], {name: DOMAIN[name] for name in ("shape", "kind")})
+    fields = {"columns": columns, "bins": {}, "epsilon": 0.5, "classes": False, "release": False, "tables": "kept"}
+    return TablesRequest(**{**fields, **changes})
+
+
+def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
+    station = SimpleNamespace(policy=SimpleNamespace(ledger="ledger"))
+    monkeypatch.setenv("LEDGER_DATABASE_URI", str(tmp_path))
+    first = lasting.place(station, request())
+    assert first.parent == tmp_path
+    assert lasting.place(station, request(tables="renewed")) == first
+    for changes in ({"epsilon": 0.25}, {"classes": True}, {"bins": {"shape": 3}}):
+        assert lasting.place(station, request(**changes)) != first
+    assert lasting.place(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None
+
+
+def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):
+    memory, charges = {}, []
+    station = SimpleNamespace(
+        policy=SimpleNamespace(minimum_count=5),
+        arrays=lambda names: table[names],
+        charge=lambda epsilon, note: charges.append(epsilon),
+        keep=lambda name, **arrays: memory.setdefault(name, arrays),
+        kept=lambda name: memory[name],
+    )
+    first, again = (_drawn_tables(station, request(epsilon=1e-3)) for _ in range(2))
+    assert np.array_equal(first["released"], again["released"])
+    assert charges == [1e-3, 1e-3], "the ledger itself knows a repeat by its key"

@@ -4,6 +4,8 @@ import inspect
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import v6_secure_naive_bayes as package
@@ -77,3 +79,26 @@ def test_a_change_on_the_way_stops_the_job(files):
 
     with EmbeddedFederation(files, tamper=flip) as federation, pytest.raises(MessageError, match="changed"):
         federation.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0})
+
+
+def test_the_use_on_vertically_split_records_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
+    page = (STORE.parent / "README.md").read_text(encoding="utf-8").partition("## Vertically split records")[2]
+    generator = np.random.default_rng(5)
+    columns = {
+        "laboratory": ("glucose", generator.uniform(3, 12, 200).round(1)),
+        "clinic": ("smoker", generator.choice(["yes", "no"], 200)),
+        "registry": ("age", generator.integers(20, 90, 200)),
+    }
+    label = generator.choice(["x", "y"], 200)
+    monkeypatch.chdir(tmp_path)
+    for name, (column, values) in columns.items():
+        pd.DataFrame({column: values, "class": label}).to_csv(f"{name}.csv", index=False)
+    domain = {
+        "glucose": {"bounds": [3, 12]},
+        "smoker": {"categories": ["yes", "no"]},
+        "age": {"bounds": [20, 90]},
+        "class": {"categories": ["x", "y"]},
+    }
+    code = page.partition("```python")[2].partition("```")[0]
+    exec(compile(code, "page", "exec"), {"domain": domain, "EmbeddedFederation": EmbeddedFederation})
+    assert "[[" in capsys.readouterr().out
