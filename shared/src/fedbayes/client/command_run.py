@@ -14,6 +14,7 @@ from .exits import UsageProblem
 from .kinds import read_result
 from .local import Job, LocalPlace
 from .progress import Progress
+from .tables import read_table
 
 REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")
 LOCAL_ONLY = ("party", "helper", "policy", "aggregator", "latency")
@@ -129,10 +130,20 @@ def _embedded(given: Options, job: Job, progress: Progress) -> Any:
     )
     try:
         return local.run(job, place, progress)
-    except Exception:
-        # Looked up only now, as it imports the algorithm.
+    except Exception as failure:
+        # Looked up only now, as the first imports the algorithm and the other reads whole tables.
         check_function(job.algorithm, job.function)
+        if type(failure).__name__ == "DataProblem":
+            _check_tables(place)
         raise
+
+
+def _check_tables(place: LocalPlace) -> None:
+    """Raise `UsageProblem` for a CSV file that cannot be read: a station does not tell the line, its owner may know it."""
+    for files_of_party in place.parties.values():
+        path = Path(files_of_party.get(place.database, ""))
+        if path.suffix == ".csv":
+            read_table(path)
 
 
 def _on_server(given: Options, job: Job, progress: Progress) -> Any:

@@ -55,6 +55,8 @@ def _header(path: Path) -> list[str]:
 
 
 def _check_header(what: str, header: list[str]) -> None:
+    if any("\0" in name for name in header):
+        raise UsageProblem(f"{what} is no text; save it as CSV in UTF-8")
     if not header:
         raise UsageProblem(f"{what} is empty; it needs a line of column names, then one line a record")
     for mark, name in SEPARATORS.items():
