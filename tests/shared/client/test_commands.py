@@ -136,6 +136,16 @@ def test_files_without_a_result_are_refused(command, tmp_path, content):
     assert len(err.strip().splitlines()) == 1
 
 
+def test_show_summarises_a_weighted_naive_bayes_model(command, tmp_path):
+    model = {"format": "fedbayes-weighted-naive-bayes-1", "label": "y", "structure": "naive", "tables_at": "local"}
+    domain = {"x": {"bounds": [0, 1]}, "y": {"categories": ["a", "b"]}}
+    write(tmp_path / "r.json", {**model, "domain": domain, "weights": [0.5, 2.0]})
+    code, out, _ = command("show", "r.json")
+    assert code == 0
+    for part in ("Model: weighted naive Bayes", "a, b", "2, 0.5 to 2"):
+        assert part in out
+
+
 def test_show_lists_answers_that_are_mappings(command, tmp_path):
     write(tmp_path / "r.json", None, settings={"minimum_rows": 10, "ledger": None})
     code, out, _ = command("show", "r.json")

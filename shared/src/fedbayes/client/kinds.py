@@ -10,6 +10,7 @@ from .exits import UsageProblem
 from .files import read_json
 
 NAIVE_BAYES = "naive Bayes"
+WEIGHTED = "weighted naive Bayes"
 NETWORK = "Bayesian network"
 ENSEMBLE = "ensemble"
 COX = "Cox regression"
@@ -32,6 +33,8 @@ def kind_of(model: Any) -> str:
         return OTHER
     if str(model.get("format", "")).startswith("fedbayes.naive_bayes/"):
         return NAIVE_BAYES
+    if str(model.get("format", "")).startswith("fedbayes-weighted-naive-bayes-"):
+        return WEIGHTED
     if {"nodes", "edges", "tables"} <= set(model) and isinstance(model["nodes"], Mapping):
         return NETWORK
     if isinstance(model.get("members"), list | Mapping):

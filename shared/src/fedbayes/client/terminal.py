@@ -7,7 +7,7 @@ from typing import Any
 
 from .cox_text import coefficient_cells, facts_of, score_lines
 from .formats import is_plain, number, plain_items, promise, size, title
-from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, extras_of, kind_of, networks_of
+from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, WEIGHTED, extras_of, kind_of, networks_of
 
 MOST_LINES = 40
 
@@ -67,6 +67,7 @@ def model_lines(model: Any) -> list[tuple[str, ...]]:
     """Return rows of text that summarise a model, by its kind."""
     writers: dict[str, Callable[[Any], list[tuple[str, ...]]]] = {
         NAIVE_BAYES: _naive_bayes,
+        WEIGHTED: _weighted,
         NETWORK: _network,
         ENSEMBLE: _ensemble,
         COX: _cox,
@@ -83,6 +84,18 @@ def _naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     counts = [f"{name}: {number(float(count))}" for name, count in zip(classes, model["class_counts"], strict=False)]
     features = [(name, str(feature.get("kind"))) for name, feature in model["features"].items()]
     return [("label", str(model["label"])), ("rows by class", "; ".join(counts)), *features]
+
+
+def _weighted(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    domain, label, weights = model["domain"], str(model["label"]), model["weights"]
+    return [
+        ("label", label),
+        ("classes", ", ".join(str(name) for name in domain[label].get("categories", []))),
+        ("features", ", ".join(name for name in domain if name != label)),
+        ("structure", str(model["structure"])),
+        ("tables", str(model["tables_at"])),
+        ("weights", f"{len(weights)}, {number(float(min(weights)))} to {number(float(max(weights)))}"),
+    ]
 
 
 def _network(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
