@@ -140,3 +140,21 @@ def test_a_reply_that_was_changed_ends_the_job(files, domain):
     parties = {name: files[name]["default"] for name in ("h0", "h1", "h2")}
     with EmbeddedFederation(parties, tamper=flip) as running:
         check_refused(running, domain, {}, errors.MessageError, "")
+
+
+def test_arguments_without_effect_are_warned_of(federation, domain):
+    def told(function="fit", **changes):
+        arguments = {"label": "class", "domain": domain, **changes} if function == "fit" else changes
+        return [text.split()[0] for text in federation.run(NAME, function, arguments)["warnings"] if "effect" in text]
+
+    assert told(epsilon=1000.0, honest_fraction=0.5) == []
+    assert told(epsilon=1.0, noise="none", neighbors="replace_one") == ["epsilon", "neighbors"]
+    assert told(epsilon=1000.0, statistics="gaussian", bins=7) == ["bins"]
+    assert told(epsilon=1000.0, features=["smoker"], bins=7) == ["bins"]
+    assert told(epsilon=1000.0, features=["age"], statistics="gaussian", pseudocount=2.0) == ["pseudocount"]
+    costly = {"label": "class", "domain": domain, "epsilon": 1000.0, "features": ["smoker"], "statistics": "gaussian"}
+    assert any("costs a query" in text for text in federation.run(NAME, "fit", costly)["warnings"])
+    model = federation.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 10.0})["model"]
+    assert told("evaluate", model=model, delta=1e-6) == ["delta"]
+    assert told("evaluate", model=model, epsilon=1.0, noise="none") == ["epsilon"]
+    assert told("update", model=model, epsilon=1.0, noise="local", honest_fraction=0.5) == ["honest_fraction"]

@@ -18,6 +18,8 @@ from fedbayes.federation.horizontal import (
     class_counts_from_margins,
     load_model,
     model_from_tables,
+    noise_without_effect,
+    release,
     resolve_columns,
     signed,
     split_tables,
@@ -175,3 +177,36 @@ def test_a_malformed_model_is_an_argument_error():
     for wrong in (None, [], {}, {"format": "x"}):
         with pytest.raises(errors.ArgumentError, match="model"):
             load_model(NaiveBayes.from_dict, wrong)
+
+
+def test_noise_arguments_without_effect_are_named():
+    def names(placement, *given):
+        return [text.split()[0] for text in noise_without_effect(check_noise(placement, *given), *given)]
+
+    everything = (1.0, 1e-6, "replace_one", 0.5)
+    assert names("distributed", *everything) == []
+    assert names("local", *everything) == ["honest_fraction"]
+    assert names("none", *everything) == ["epsilon", "delta", "neighbors", "honest_fraction"]
+    assert names("none", None, 1e-6, "add_remove", None) == ["delta"]
+    assert names("none", None, 0.0, "add_remove", 0.8) == []
+
+
+def test_noise_that_cannot_be_sampled_is_not_charged():
+    class Charged:
+        participants = (1, 2, 3)
+        charges = 0
+
+        def require_private(self, private):
+            assert private
+
+        def charge(self, **cost):
+            self.charges += 1
+
+    for placement in ("distributed", "local"):
+        station = Charged()
+        queries = table_queries(COLUMNS, COLUMNS.schema.encode(make_table()), {"x": 4})
+        with pytest.raises(errors.ArgumentError, match="epsilon is too small"):
+            release(station, queries, check_noise(placement, 1e-12), "tables")
+        assert station.charges == 0
+        release(station, queries, check_noise(placement, 1.0), "tables")
+        assert station.charges == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import arguments
 from fedbayes.federation.errors import ArgumentError
@@ -36,6 +37,19 @@ def check_combination(noise: CountNoise, statistics: Any, sensitivity: Any, aggr
 def check_pseudocount(pseudocount: Any) -> float:
     """Return the smoothing, between 1e-9 and a million."""
     return float(arguments.check_number("pseudocount", pseudocount, low=1e-9, high=1e6))
+
+
+def unused_arguments(plan: Plan, bins: Any) -> list[str]:
+    """Return a warning for every argument on how features are modelled that was given but is not used."""
+    schema, found = plan.columns.schema, []
+    numeric = [name for name in plan.columns.features if not schema[name].is_categorical]
+    if bins != DEFAULT_BINS and (plan.statistics == "gaussian" or not numeric):
+        found.append("bins has no effect without a numeric feature that is modelled by a histogram")
+    if plan.statistics == "gaussian" and not numeric:
+        found.append("statistics='gaussian' only costs a query more without a numeric feature; take 'histogram'")
+    if plan.pseudocount != 1.0 and not plan.tabled:
+        found.append("pseudocount has no effect without a table; statistics='gaussian' has none of numeric features")
+    return found
 
 
 def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any) -> Plan:

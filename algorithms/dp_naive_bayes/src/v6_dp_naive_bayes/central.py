@@ -12,11 +12,12 @@ from fedbayes.federation.horizontal import (
     check_noise,
     evaluate_model,
     load_model,
+    noise_without_effect,
     resolve_columns,
 )
 
 from .aggregate import AGGREGATIONS, collect_sum
-from .arguments import check_combination, check_pseudocount, updating_plan
+from .arguments import check_combination, check_pseudocount, unused_arguments, updating_plan
 from .model import Plan, add
 from .reporting import fit_result, update_result
 
@@ -86,6 +87,11 @@ def fit(
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
     plan = Plan(columns, check_bins(columns, bins), statistics, sensitivity, added, smoothing)
+    for text in (
+        *noise_without_effect(added, epsilon, delta, neighbors, honest_fraction),
+        *unused_arguments(plan, bins),
+    ):
+        federation.warn(text)
     model = AGGREGATIONS[aggregation](federation, parties.stations, plan, aggregation)
     return fit_result(federation, model, plan, parties.stations, aggregation)
 
@@ -123,6 +129,8 @@ def update(
     added = check_noise(noise, epsilon, delta, neighbors, honest_fraction)
     before = load_model(NaiveBayes.from_dict, model)
     plan = updating_plan(before, added, outside)
+    for text in noise_without_effect(added, epsilon, delta, neighbors, honest_fraction):
+        federation.warn(text)
     joining = set(federation.resolve(organizations))
     channel = None if noise == "local" else organizations
     parties = federation.open_channel(channel)

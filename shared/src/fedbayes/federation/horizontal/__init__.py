@@ -50,7 +50,7 @@ from .counts import (
     table_queries,
 )
 from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
-from .noise import HONEST_FRACTION, PLACEMENTS, CountNoise, Query, check_noise, release
+from .noise import HONEST_FRACTION, PLACEMENTS, CountNoise, Query, check_noise, noise_without_effect, release
 
 __all__ = [
     "HONEST_FRACTION",
@@ -73,6 +73,7 @@ __all__ = [
     "evaluation_privacy",
     "load_model",
     "model_from_tables",
+    "noise_without_effect",
     "partial_schema",
     "partial_tables",
     "release",

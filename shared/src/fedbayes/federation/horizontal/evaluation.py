@@ -19,7 +19,7 @@ from ..rounds import Federation
 from ..station import Station
 from .columns import schema_errors
 from .counts import VectorReply, signed
-from .noise import CountNoise, Query, check_noise, release
+from .noise import CountNoise, Query, check_noise, noise_without_effect, release
 
 LOSS_UNITS = 2**16
 NOISY_SCORE_BINS = 64
@@ -172,6 +172,8 @@ def evaluate_model(
     placement = noise if noise is not None else ("none" if epsilon is None else "distributed")
     added = check_noise(placement, epsilon, delta, neighbors, honest_fraction)
     classes = classifier.schema[classifier.label].cardinality
+    for text in noise_without_effect(added, epsilon, delta, neighbors, honest_fraction):
+        federation.warn(text)
     bins, _ = _settings(added)
     parties = federation.open_channel(organizations)
     request = EvaluateRequest(model, column, added)

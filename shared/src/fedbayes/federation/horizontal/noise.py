@@ -165,6 +165,26 @@ def check_noise(
     return CountNoise(placement, arguments.check_number("epsilon", epsilon, above=0), small, relation, fraction)
 
 
+def noise_without_effect(
+    noise: CountNoise, epsilon: Any = None, delta: Any = 0.0, neighbors: Any = "add_remove", honest_fraction: Any = None
+) -> list[str]:
+    """Return a warning for every noise argument that was given (differs from its default) but is not used; `noise` is what came of them."""
+    given = {
+        "epsilon": epsilon is not None,
+        "delta": delta != 0.0,
+        "neighbors": neighbors != NEIGHBORS[0],
+        "honest_fraction": honest_fraction not in (None, HONEST_FRACTION),
+    }
+    if noise.placement == "distributed":
+        return []
+    if noise.placement == "local":
+        return ["honest_fraction has no effect with local noise, which is whole at every station"] * given[
+            "honest_fraction"
+        ]
+    why = "without epsilon" if epsilon is None else "with noise='none': the answer is exact and not private"
+    return [f"{name} has no effect {why}" for name, is_set in given.items() if is_set]
+
+
 def release(station: Station, queries: Sequence[Query], noise: CountNoise, note: str) -> NDArray[np.int64]:
     """Charge the ledger, add this station's noise, and return all queries as one int64 vector.
 
@@ -185,9 +205,11 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
     vector = np.concatenate(parts)
     if not noise.private:
         return vector
-    station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note)
     parties = 1 if noise.placement == "local" else len(station.participants)
     sizes = [len(part) for part in parts]
+    for query, size in zip(queries, sizes, strict=True):
+        _sample(0, noise, len(queries), (query.l1, query.l2), size, parties)  # what cannot be sampled is not charged
+    station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note)
     starts = np.cumsum([0, *sizes])
     alike: dict[tuple[float, float, int], list[int]] = {}
     for position, query in enumerate(queries):
