@@ -35,15 +35,22 @@ def table() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="session")
-def horizontal(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedFederation]:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the ledger of the first station of `horizontal`."""
+    return tmp_path_factory.mktemp("ledger")
+
+
+@pytest.fixture(scope="session")
+def horizontal(
+    table: pd.DataFrame, ledger: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EmbeddedFederation]:
     """Four stations with 225 rows each, and a helper; the first station has a ledger."""
     folder = tmp_path_factory.mktemp("horizontal")
     parties: dict[str, dict[str, Path]] = {}
     for number, name in enumerate("pqrs"):
         table.iloc[number::4].to_csv(folder / f"{name}.csv", index=False)
         parties[name] = {"default": folder / f"{name}.csv"}
-    (folder / "ledger").mkdir()
-    parties["p"]["ledger"] = folder / "ledger"
+    parties["p"]["ledger"] = ledger
     policies = {"p": {"ledger": "ledger", "budget_epsilon": 1e9}}
     with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
         yield federation
