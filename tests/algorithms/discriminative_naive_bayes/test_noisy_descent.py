@@ -11,7 +11,7 @@ from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare
 from v6_discriminative_naive_bayes.settings import check_settings
 from v6_discriminative_naive_bayes.simulation import DEFAULTS
-from v6_discriminative_naive_bayes.training import Training
+from v6_discriminative_naive_bayes.training import Training, trust
 
 SHAPE = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables="dp")
 ROWS = encode_rows(SHAPE, SHAPE.columns.schema.encode(table(3000, 1)))
@@ -25,8 +25,10 @@ class NoisySums:
         self.generator = np.random.default_rng(5)
         self.silent = silent
 
+        self.warnings = []
+
     def warn(self, text):
-        raise AssertionError(text)
+        self.warnings.append(text)
 
     def secure_sum(self, function, request, organizations, reply_type, *, field, last=False):
         if not isinstance(request, StepRequest):
@@ -39,11 +41,15 @@ class NoisySums:
         return np.rint(signal + noise).astype(np.int64).astype(np.uint64)
 
 
-def learned(epsilon, silent=False, **change):
+def fitted(epsilon, silent=False, **change):
     chosen = check_settings({**DEFAULTS, "prior": "log", "tables": "dp", "epsilon": epsilon, "rounds": 40, **change})
     training = Training(NoisySums(silent), range(PARTIES), SHAPE, chosen)
     training.count_tables()
-    return training.learn().weights
+    return training.learn().weights, training.federation.warnings
+
+
+def learned(epsilon, silent=False, **change):
+    return fitted(epsilon, silent, **change)[0]
 
 
 def loss(weights):
@@ -72,6 +78,26 @@ def test_the_variance_of_the_noise_is_that_of_all_shares():
     chosen = check_settings({**DEFAULTS, "prior": "log", "tables": "dp", "epsilon": 1.0, "rounds": 300})
     training = Training(NoisySums(), range(PARTIES), SHAPE, chosen)
     training.count_tables()
-    found = training._noise_variance(np.ones(SHAPE.layout.parameters))
+    found = training._noise_variance(np.ones(SHAPE.layout.parameters), 3000)
     sums = [training._ask(np.ones((1, SHAPE.layout.parameters))) for _ in range(300)]
     assert 0.9 < found * 2.0**32 / np.var(np.array(sums), axis=0).mean() < 1.1
+
+
+@pytest.mark.parametrize("optimizer", ["secure_gradient", "fedavg"])
+def test_a_budget_that_can_teach_nothing_is_told(optimizer):
+    weights, warnings = fitted(1e-3, optimizer=optimizer)
+    assert ["epsilon" in text for text in warnings] == [True]
+    assert np.all(np.isfinite(weights))
+
+
+def test_a_budget_that_teaches_is_not_told_of():
+    assert fitted(2.0)[1] == []
+
+
+def test_numbers_are_trusted_as_far_as_they_stand_out():
+    trusted = trust(np.array([0.0, 1.0, 100.0]), 1.0)
+    assert trusted[0] == 0.0
+    assert trusted[1] == pytest.approx(0.25)
+    assert trusted[2] > 0.99
+    assert trust(np.zeros(2), 0.0).tolist() == [0.0, 0.0]
+    assert trust(np.ones(2), 0.0).tolist() == [1.0, 1.0]

@@ -24,6 +24,15 @@ MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
 CAUTION = 3.0
 
 
+def trust(told: Floats, variance: float) -> Floats:
+    """Return how far numbers stand out of noise of a known variance: 0 (not at all) to 1, entry by entry.
+
+    The squares of the numbers over themselves and `CAUTION` times the variance, as in Wiener's filter.
+    """
+    squares = np.square(told)
+    return np.asarray(squares / np.maximum(squares + CAUTION * variance, SMALL**2))
+
+
 class Rounds(Protocol):
     """What a fit needs of a federation: sums over stations, and a place for warnings."""
 
@@ -135,9 +144,11 @@ class Training:
     def _average(self, weights: Floats) -> Fit:
         """Federated averaging of the stations' own improvements."""
         objective: list[float] = []
+        variance = self._noise_variance(weights, len(self.stations)) if self.settings.step_noise.private else 0.0
         for _ in range(self.settings.rounds):
             if self.settings.step_noise.private:
-                moved = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS / len(self.stations)
+                told = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
+                moved = told * trust(told, variance) / len(self.stations)
             else:
                 told = self._ask(weights[None]) / 2.0**FRACTION_BITS
                 share = told[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
@@ -156,8 +167,7 @@ class Training:
     def _descend(self, weights: Floats) -> Fit:
         """Descend along noisy, clipped gradients with Adam's steps; the average of the second half is returned.
 
-        A step is shortened, entry by entry, by the square of the mean gradient over that square and `CAUTION` times the known variance of its
-        noise, so that weights of which the data say little stay those of plain naive Bayes.
+        A step is shortened by `trust`, so that weights of which the data say little stay those of plain naive Bayes.
 
         References
         ----------
@@ -165,23 +175,36 @@ class Training:
         """
         first, second = np.zeros_like(weights), np.zeros_like(weights)
         kept: list[Floats] = []
-        variance, spread = self._noise_variance(weights), 0.0
+        rows = int(self.counts[: self.layout.classes].sum()) if self.counts is not None else 1
+        variance, spread = self._noise_variance(weights, rows), 0.0
         for step in range(1, self.settings.rounds + 1):
             gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
             spread = MOMENTUM**2 * spread + (1 - MOMENTUM) ** 2 * variance
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
-            move *= first**2 / (first**2 + CAUTION * spread)
-            weights = 1.0 + (weights - LEARNING_RATE * move - 1.0) / (1.0 + self.settings.regularization)
+            weights = 1.0 + (weights - LEARNING_RATE * move * trust(first, spread) - 1.0) / (
+                1.0 + self.settings.regularization
+            )
             kept.append(weights)
         return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)), [], False)
 
-    def _noise_variance(self, weights: Floats) -> float:
-        """Return the variance of the noise of one entry of a step's gradient, the shares of all stations together."""
+    def _noise_variance(self, weights: Floats, contributions: int) -> float:
+        """Return the variance of the noise of one entry of a step's sum, the shares of all stations together.
+
+        A warning says so where the noise is longer than the sum of so many contributions, cut at `clip`, can be.
+        """
         request, parties = self._request(weights[None]), len(self.stations)
         sigma = honest_deviation(request, parties) / 2.0**NOISY_FRACTION_BITS
-        return sigma**2 * parties / request.noise.honest(parties)
+        variance = sigma**2 * parties / request.noise.honest(parties)
+        longest = self.settings.clip * max(contributions, 1)
+        if variance * len(weights) > longest**2:
+            self.federation.warn(
+                "epsilon leaves more noise in every step than the data can say, so little is learned; "
+                "give a larger epsilon, fewer rounds or features, or more stations"
+                + ("" if self.settings.averaging else " or rows")
+            )
+        return variance
 
     def tables(self) -> Tables | None:
         """Return the shared tables, or None."""
