@@ -151,7 +151,38 @@ def test_show_lists_answers_that_are_mappings(command, tmp_path):
     code, out, _ = command("show", "r.json")
     assert code == 0
     assert "Settings" in out
-    assert "Minimum rows" in out
+    assert "minimum_rows" in out
+
+
+def test_show_lists_counts_and_predictions(command, tmp_path):
+    axes = [{"column": "smoke", "labels": ["no", "yes"]}, {"column": "ill", "labels": ["no", None]}]
+    write(tmp_path / "c.json", {"axes": axes, "counts": [[111, 70], [73, None]]})
+    out = command("show", "c.json")[1]
+    lines = [" ".join(line.replace("│", " ").split()) for line in out.splitlines()]
+    assert "smoke ill count" in lines
+    assert "no missing 70" in lines
+    assert "yes missing –" in lines
+    predictions = {"states": ["no", "yes"], "predicted": ["no"], "probabilities": [[0.75, 0.25]], "identifiers": ["p7"]}
+    write(tmp_path / "p.json", {"label": "ill", **predictions})
+    lines = [" ".join(line.replace("│", " ").split()) for line in command("show", "p.json")[1].splitlines()]
+    assert "p7 no 0.75 0.25" in lines
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"coefficients": [{"coefficient": "x"}]},
+        {"axes": [3], "counts": [1]},
+        {"format": "fedbayes.naive_bayes/1"},
+        {"nodes": {"a": 1}, "edges": [], "tables": {"a": 2}},
+        {"predicted": ["a"], "probabilities": 3, "states": []},
+    ],
+)
+def test_show_survives_a_malformed_model(command, tmp_path, model):
+    write(tmp_path / "r.json", model)
+    code, out, _ = command("show", "r.json")
+    assert code == 0
+    assert "malformed" in out
 
 
 def test_show_survives_a_model_it_does_not_know(command, tmp_path):

@@ -15,6 +15,7 @@ NETWORK = "Bayesian network"
 ENSEMBLE = "ensemble"
 COX = "Cox regression"
 COUNTS = "counts"
+PREDICTIONS = "predictions"
 OTHER = "other"
 
 SECTIONS: dict[str, type] = {
@@ -43,6 +44,8 @@ def kind_of(model: Any) -> str:
         return COX
     if "counts" in model and "axes" in model:
         return COUNTS
+    if {"predicted", "probabilities", "states"} <= set(model):
+        return PREDICTIONS
     return OTHER
 
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .count_text import axes_of, cells_of
 from .cox_text import coefficient_cells, facts_of, score_lines
 from .formats import is_plain, number, plain_items, promise, size, title
-from .kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, OTHER, WEIGHTED, extras_of, kind_of, networks_of
+from .kinds import (
+    COUNTS,
+    COX,
+    ENSEMBLE,
+    NAIVE_BAYES,
+    NETWORK,
+    OTHER,
+    PREDICTIONS,
+    WEIGHTED,
+    extras_of,
+    kind_of,
+    networks_of,
+)
 
 MOST_LINES = 40
 
@@ -41,7 +54,7 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
 def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return the answers that are mappings, such as a node's settings, under their own headings."""
     return [
-        (title(name), [*plain_items(value).items()])
+        (title(name), [(key, number(entry)) for key, entry in value.items() if is_plain(entry)])
         for name, value in extras_of(result).items()
         if isinstance(value, Mapping) and not (name == "metrics" and score_lines(value))
     ]
@@ -64,7 +77,7 @@ def _print_rows(console: Any, heading: str, rows: list[tuple[str, ...]]) -> None
 
 
 def model_lines(model: Any) -> list[tuple[str, ...]]:
-    """Return rows of text that summarise a model, by its kind."""
+    """Return rows of text that summarise a model, by its kind; its plain fields where it is malformed or of no known kind."""
     writers: dict[str, Callable[[Any], list[tuple[str, ...]]]] = {
         NAIVE_BAYES: _naive_bayes,
         WEIGHTED: _weighted,
@@ -72,10 +85,13 @@ def model_lines(model: Any) -> list[tuple[str, ...]]:
         ENSEMBLE: _ensemble,
         COX: _cox,
         COUNTS: _counts,
+        PREDICTIONS: _predictions,
     }
-    kind = kind_of(model)
-    if kind in writers:
-        return writers[kind](model)
+    try:
+        if kind_of(model) in writers:
+            return writers[kind_of(model)](model)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
+        return [("malformed", type(problem).__name__), *plain_items(model).items()]
     return list(plain_items(model).items()) if isinstance(model, Mapping) else []
 
 
@@ -121,8 +137,11 @@ def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    axes = model["axes"]
-    names = (
-        [str(axis) for axis in axes] if isinstance(axes, Mapping) else [str(axis.get("column", axis)) for axis in axes]
-    )
-    return [("axes", ", ".join(names))]
+    return [(*(name for name, _ in axes_of(model)), "count"), *cells_of(model)]
+
+
+def _predictions(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    heading = ("record", "predicted", *(f"P({state})" for state in model["states"]))
+    names = model.get("identifiers") or range(1, len(model["predicted"]) + 1)
+    rows = zip(names, model["predicted"], model["probabilities"], strict=False)
+    return [heading, *((str(name), str(best), *(number(p, 3) for p in shares)) for name, best, shares in rows)]
