@@ -1,6 +1,7 @@
 """Noisy tables that stations keep from one job to the next: paid for once, the same whatever happens to the data."""
 
 import sqlite3
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -77,6 +78,23 @@ def test_new_tables_are_paid_for(hospitals):
     assert again["probabilities"] == renewed["probabilities"]
     with pytest.raises(BudgetError, match="is left"):
         federation.run("secure_naive_bayes", "classify", {**TASK, "tables": "fresh"})
+
+
+def test_a_node_that_restarts_in_mid_round_pays_once_and_keeps_one_table(hospitals):
+    federation, folder = hospitals
+    restarted = []
+
+    def again(event):
+        if event["event"] == "start" and "partial_tables" in event["name"] and not restarted:
+            restarted.append(threading.Timer(0.2, federation.restart, args=["size"]))
+            restarted[0].start()
+
+    task = {**TASK, "epsilon": 0.44, "tables": "renewed"}
+    first = federation.run("secure_naive_bayes", "classify", task, on_progress=again)
+    restarted[0].join()
+    second = federation.run("secure_naive_bayes", "classify", {**task, "tables": "kept"})
+    assert second["probabilities"] == first["probabilities"]
+    assert [spent(folder, name) for name in FEATURES] == pytest.approx([0.22, 0.11, 0.11])
 
 
 def test_damaged_tables_are_refused(hospitals):
