@@ -80,6 +80,7 @@ def test_wrong_columns_and_domains_are_named(federation, domain):
             },
             "domain.*fewer",
         ),
+        ({"domain": {**domain, "class": {"categories": list(range(15_000))}}}, "domain.*fewer"),
         ({"epsilon": 1e-8}, "epsilon .* give at least 5e-06"),
         ({"epsilon": 1e-4, "noise": "student_t", "degrees_of_freedom": 1000}, "degrees_of_freedom .* give fewer"),
         ({"organizations": ["nowhere"]}, "organizations"),

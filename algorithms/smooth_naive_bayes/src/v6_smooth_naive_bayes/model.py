@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,7 @@ def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequ
     return {str(name): min(1.0, float(part)) for name, part in zip(names, noise, strict=True)}
 
 
+@lru_cache(maxsize=64)
 def noise_factor(epsilon: float, settings: Settings) -> float:
     """Return the multiplier of smooth sensitivity in the scale of the noise, for one query's epsilon."""
     beta = heavy_tails.default_beta(epsilon, settings.noise, settings.degrees_of_freedom)

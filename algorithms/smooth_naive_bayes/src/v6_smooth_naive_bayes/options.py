@@ -16,6 +16,7 @@ from .model import ONE_BIN, noise_factor, numeric_names, query_epsilon
 
 SMALLEST_EPSILON = 1e-6  # of one query
 LARGEST_DEGREES = 1000.0
+MOST_GROUPS = 20_000  # of rows of one class with a value of one feature: about 2 ms each
 SMALLEST_RANGE, LARGEST_RANGE = 1e-60, 1e60  # squares and their noise must be floats too
 
 
@@ -56,6 +57,8 @@ def check_release(columns: Columns, settings: Settings) -> None:
             )
     if cells(columns, dict.fromkeys(numeric_names(schema, label), ONE_BIN)) > MOST_CELLS:
         raise ArgumentError(f"domain: the categories make more than {MOST_CELLS} cells; give fewer")
+    if columns.classes * len(numeric_names(schema, label)) > MOST_GROUPS:
+        raise ArgumentError(f"domain: classes times numeric features are more than {MOST_GROUPS}; give fewer")
     share = query_epsilon(schema, label, settings)
     if share < SMALLEST_EPSILON:
         least = SMALLEST_EPSILON / share * settings.epsilon
