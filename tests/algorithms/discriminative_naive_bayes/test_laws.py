@@ -171,3 +171,10 @@ def test_missing_values_say_nothing():
     assert np.all(terms(layout, tables, empty) == 0)
     logs = log_posterior(layout, tables, np.ones(layout.parameters), empty)
     np.testing.assert_allclose(logs[0], tables.base)
+
+
+def test_a_frame_without_a_feature_is_refused_by_its_name():
+    import pandas as pd
+
+    with pytest.raises(SchemaError, match="'z'"):
+        model().predict(pd.DataFrame({"a": ["x"]}))

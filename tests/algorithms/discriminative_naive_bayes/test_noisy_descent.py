@@ -101,3 +101,10 @@ def test_numbers_are_trusted_as_far_as_they_stand_out():
     assert trusted[2] > 0.99
     assert trust(np.zeros(2), 0.0).tolist() == [0.0, 0.0]
     assert trust(np.ones(2), 0.0).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_improvements_that_drown_in_noise_leave_plain_naive_bayes(epsilon):
+    weights, warnings = fitted(epsilon, optimizer="fedavg")
+    assert np.abs(weights - 1.0).max() < 0.5
+    assert len(warnings) == 1

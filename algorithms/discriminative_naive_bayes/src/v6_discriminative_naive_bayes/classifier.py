@@ -70,6 +70,11 @@ class WeightedNaiveBayes:
 
     def codes(self, frame: Any) -> Codes:
         """Return the values of a frame's rows, int32 (n, m); -1 is missing."""
+        lacking = [name for name in self.features if name not in frame]
+        if lacking:
+            raise SchemaError(
+                f"column {lacking[0]!r} of the model is not in the table; add it, empty if nothing is known"
+            )
         return self.shape.codes({name: self.schema[name].encode(frame[name]) for name in self.features})
 
     def predict_log_proba(self, frame: Any) -> Floats:
@@ -82,7 +87,9 @@ class WeightedNaiveBayes:
         if self.tables is not None and not self.cross_fitted:
             return log_posterior(layout, self.tables, self.weights, codes)
         if self.label not in frame:
-            raise SchemaError(f"tables or weights of a station's own rows need the column {self.label!r} of these rows")
+            raise SchemaError(
+                f"tables or weights of a station's own rows need the column {self.label!r} of these rows; leave label out, or rename the column"
+            )
         labels = np.asarray(self.schema[self.label].encode(frame[self.label])).astype(np.int64)
         return self._cross_fitted(codes, labels)
 

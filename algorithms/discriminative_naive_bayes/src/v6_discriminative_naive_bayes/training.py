@@ -142,13 +142,19 @@ class Training:
         return regularised(sums[:, 0], sums[:, 1:], points, self.settings.regularization)
 
     def _average(self, weights: Floats) -> Fit:
-        """Federated averaging of the stations' own improvements."""
+        """Federated averaging of the stations' own improvements.
+
+        Noisy ones are shortened by `trust`, and all by the power that their sum can have at most over that and the power of the noise: where noise
+        drowns everything, plain naive Bayes stays.
+        """
         objective: list[float] = []
         variance = self._noise_variance(weights, len(self.stations)) if self.settings.step_noise.private else 0.0
+        longest = (self.settings.clip * len(self.stations)) ** 2
         for _ in range(self.settings.rounds):
             if self.settings.step_noise.private:
                 told = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
                 moved = told * trust(told, variance) / len(self.stations)
+                moved *= longest / (longest + len(weights) * variance)
             else:
                 told = self._ask(weights[None]) / 2.0**FRACTION_BITS
                 share = told[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
