@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -38,17 +39,15 @@ def universe(grid: np.ndarray, sizes: range) -> list[tuple[float, ...]]:
     return [data for size in sizes for data in itertools.combinations_with_replacement([float(v) for v in grid], size)]
 
 
-def brute_force(name: str, graph: dict, beta: float, middle: bool = False) -> dict:
+def brute_force(name: str, graph: dict, beta: float, more: Callable[[tuple], float] | None = None) -> dict:
     """S*(x) for every x: relax S(x) >= exp(-beta) S(neighbour) from the local sensitivities until nothing changes.
 
-    `middle`: a row that comes at the mean, which may not be on the grid, counts among the neighbours.
+    `more`: change of a table by neighbours that are not on the grid.
     """
     values = {data: statistic(name, data) for data in graph}
     best = {data: max((abs(values[data] - values[other]) for other in graph[data]), default=0.0) for data in graph}
-    if middle:
-        for data in graph:
-            again = statistic(name, (*data, statistic("mean", data)))
-            best[data] = max(best[data], abs(values[data] - again))
+    if more is not None:
+        best = {data: max(value, more(data)) for data, value in best.items()}
     factor, changed = math.exp(-beta), True
     while changed:
         changed = False
@@ -123,7 +122,11 @@ def test_mean_add_remove_is_exact(points, beta):
 def test_add_remove_is_exact(name, points, largest, beta):
     """Equality for every table of at most three rows less than the universe, where a row at the mean needs no grid."""
     grid = np.linspace(LOW, HIGH, points)
-    best = brute_force(name, free_graph(grid, largest), beta, middle=True)
+
+    def one_more_at_the_mean(data):
+        return abs(statistic(name, data) - statistic(name, (*data, statistic("mean", data))))
+
+    best = brute_force(name, free_graph(grid, largest), beta, one_more_at_the_mean)
     for data in universe(grid, range(largest - 2)):
         result = ours(name, data, beta, "add_remove")
         assert result.exact
@@ -162,15 +165,36 @@ def test_variance_replace_one_is_exact(rows, beta):
         assert result.value <= value + (rows - 1) / rows**2 * (0.5 / (points - 1)) ** 2 + MARGIN
 
 
-def test_upper_bound_of_the_deviation_is_near_brute_force_and_exact_when_it_says_so():
-    grid = np.linspace(LOW, HIGH, 4)
-    for beta in (0.05, 0.3, 0.7, 3.0):
-        best = brute_force("standard_deviation", replace_graph(grid, 5), beta)
-        for data, value in best.items():
-            result = ours("standard_deviation", data, beta, "replace_one")
-            assert value - MARGIN <= result.value <= 2.5 * value + MARGIN
-            if result.exact:
-                assert result.value <= max(value, result.local) + MARGIN
+@pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
+@pytest.mark.parametrize(("rows", "points"), [(2, 49), (3, 25), (4, 13)])
+def test_deviation_replace_one_is_exact(rows, points, beta):
+    """The continuous maximum is at least that of a grid, and near it."""
+    best = brute_force(
+        "standard_deviation", replace_graph(np.linspace(LOW, HIGH, points), rows), beta, middle_of_others
+    )
+    for data, value in itertools.islice(best.items(), 0, None, len(best) // 40):
+        result = ours("standard_deviation", data, beta, "replace_one")
+        assert result.exact
+        assert value - MARGIN <= result.value <= 1.006 * value
+
+
+def middle_of_others(data):
+    """Change when one row is replaced by the mean of the others, which may not be on the grid."""
+    others = [(*data[:i], *data[i + 1 :]) for i in range(len(data))]
+    return max(abs(np.std(data) - np.std([*rest, np.mean(rest)])) for rest in others)
+
+
+@pytest.mark.parametrize("beta", [0.001, 0.05, 0.4])
+def test_deviation_replace_one_of_many_rows_is_bounded(monkeypatch, beta):
+    """Above a number of rows an upper bound stands in; it says so unless it meets the local sensitivity."""
+    for rows in (4, 40):
+        values = np.random.default_rng(rows).beta(0.6, 2, rows)
+        searched = smooth.standard_deviation(values, (LOW, HIGH), beta, "replace_one")
+        with monkeypatch.context() as limit:
+            limit.setattr(smooth, "MOST_ROWS_SEARCHED", 1)
+            bound = smooth.standard_deviation(values, (LOW, HIGH), beta, "replace_one")
+        assert searched.value - MARGIN <= bound.value <= 2.5 * searched.value
+        assert bound.exact == (bound.value == bound.local)
 
 
 @pytest.mark.parametrize("name", ["mean", "variance", "standard_deviation"])

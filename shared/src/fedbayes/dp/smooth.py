@@ -7,13 +7,14 @@ and closed forms for all k at once up to the k where exp(-beta k) times the glob
 |---|---|---|
 | mean | exact | exact |
 | variance | exact | exact |
-| standard deviation | smooth upper bound | exact; with beta * rows below about ten O(n) for each k that a bound does not rule out |
+| standard deviation | exact up to 200 rows, then a bound | exact; with beta * rows below about ten O(n) for each k that a bound does not rule out |
 
 `exact` of the result is found for each table, not asserted: it says that a table was found that attains the value, so no smaller bound is smooth.
 Under add_remove removals alone make the worst tables (`smooth_removals`). Where a kept middle row leaves after k removals, the bound counts a row at the
 mean instead, which is beta-smooth by itself and at most exp(beta) times the exact value; on all tables that were tried something else was worse,
-so the flag was set. The upper bound under replace_one combines extremes of mean and spread although no one data set need have both; each such combination is
-contained in that of every neighbour at k + 1. It meets the local sensitivity, so the exact value, as soon as beta * rows exceeds about ten.
+so the flag was set. Under replace_one the standard deviation needs a search over windows of rows (`smooth_replacements`). Above 200 rows a smooth upper
+bound stands in: it combines extremes of mean and spread although no one data set need have both, and each such combination is contained in that of every
+neighbour at k + 1. It meets the local sensitivity, so the exact value, as soon as beta * rows exceeds about ten.
 
 The population variance (divided by n) is meant; variance and standard deviation of fewer than two values are 0, the mean of none is the midpoint.
 Values outside the bounds are clipped.
@@ -27,7 +28,6 @@ Zafarani, Clifton, Differentially private naive Bayes classifier using smooth se
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,9 +58,12 @@ from .smooth_removals import (
     variance_fall_of_a_row,
     variance_rise,
 )
+from .smooth_replacements import largest_change
 
 __all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation", "variance"]
 
+MOST_ROWS_SEARCHED = 200
+"""Number of rows (public under replace_one) up to which the standard deviation's worst tables are searched."""
 _EQUAL = 1e-12
 
 
@@ -181,7 +184,7 @@ def _known_fall(ordered: Ordered, removed: Distances) -> Floats:
 def standard_deviation(
     values: ArrayLike, bounds: tuple[float, float], beta: float, neighbors: str
 ) -> SmoothSensitivity:
-    """Return the smooth sensitivity of the population standard deviation (under replace_one an upper bound of it).
+    """Return the smooth sensitivity of the population standard deviation.
 
     Parameters
     ----------
@@ -193,15 +196,33 @@ def standard_deviation(
         Smoothing parameter, positive; must not depend on the data.
     neighbors : str
         "add_remove" or "replace_one".
+
+    Notes
+    -----
+    See `smooth_removals` and `smooth_replacements`. No method here releases it: variances are cheaper to bound and to combine.
     """
     ordered = _prepare(values, bounds, beta)
-    n, width = ordered.n, ordered.width
     if check_neighbors(neighbors) == "replace_one":
-        if n < 2:
-            return SmoothSensitivity(0.0, 0.0, True)
-        largest = math.sqrt(n - 1) / n * width
-        return _relaxed(ordered, beta, deviation_replace_local(ordered), largest, deviation_replace)
+        return _deviation_replace(ordered, beta) if ordered.n > 1 else SmoothSensitivity(0.0, 0.0, True)
     return _deviation_add_remove(ordered, beta)
+
+
+def _deviation_replace(ordered: Ordered, beta: float) -> SmoothSensitivity:
+    """Few rows: tables are searched for each k where an upper bound of the change could win, the likeliest first. Many rows: the bounds themselves."""
+    n, local = ordered.n, deviation_replace_local(ordered)
+    largest = math.sqrt(n - 1) / n * ordered.width
+    distances = _distances(largest, local, beta, n)[1:]
+    weights, best = np.exp(-beta * distances), local
+    bounds = weights * np.minimum(largest, deviation_replace(ordered, distances))
+    if n > MOST_ROWS_SEARCHED:
+        best = float(bounds.max(initial=local))
+        return SmoothSensitivity(best, local, best == local)
+    for at in np.argsort(-bounds):
+        if bounds[at] <= best:
+            break
+        weight = float(weights[at])
+        best = max(best, weight * largest_change(ordered, int(distances[at]), best / weight))
+    return SmoothSensitivity(best, local, True)
 
 
 def _deviation_add_remove(ordered: Ordered, beta: float) -> SmoothSensitivity:
@@ -250,13 +271,3 @@ def _mean_replace(ordered: Ordered, width: float, beta: float) -> SmoothSensitiv
         return SmoothSensitivity(0.0, 0.0, True)
     local = max(width - float(ordered.values[0]), ordered.top) / ordered.n
     return SmoothSensitivity(max(local, math.exp(-beta) * width / ordered.n), local, True)
-
-
-def _relaxed(
-    ordered: Ordered, beta: float, local: float, largest: float, edges: Callable[[Ordered, Distances], Floats]
-) -> SmoothSensitivity:
-    """Return max(local, max over k >= 1 of exp(-beta k) edges(k)), edges cut at the global sensitivity `largest`."""
-    distances = _distances(largest, local, beta, ordered.n + 1)[1:]
-    bound = np.minimum(largest, edges(ordered, distances))
-    value = max(local, float((np.exp(-beta * distances) * bound).max(initial=0.0)))
-    return SmoothSensitivity(value, local, value == local)
