@@ -74,7 +74,8 @@ def test_equal_records_are_asked_for_once():
 
 
 def test_more_ciphertexts_than_a_round_has_time_for_are_refused():
-    assert keying.check_work("records", 20_000, 20_000, 3072) is None
+    assert keying.check_work("records", 20_000, 20_000, 3072) == 2400
+    assert keying.check_work("records", 0, 20_000, 8192) == 600
     with pytest.raises(ArgumentError, match="records make 20001"):
         keying.check_work("records", 20_001, 20_000, 2048)
     with pytest.raises(ArgumentError, match="more than the 8437"):

@@ -86,12 +86,13 @@ def classify(
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     cells = check_bins(columns, bins)
     codes = check_records(records, columns, cells)
-    check_work("distinct records and classes", len(vertical.distinct(codes)[0]) * columns.classes, MOST_PRODUCTS, bits)
+    products = len(vertical.distinct(codes)[0]) * columns.classes
+    patience = check_work("distinct records and classes", products, MOST_PRODUCTS, bits)
     split = vertical.assign(federation, parties.stations, columns, cells)
     vertical.check_split(federation, split)
     keyring = open_keyring(federation, Parties(split.stations, parties.helpers), chosen, bits, products=True)
     counts, made = vertical.keep_tables(federation, split, budget, tables)
-    posterior, report = vertical.posteriors(federation, keyring, split, codes, counts)
+    posterior, report = vertical.posteriors(federation, keyring, split, codes, counts, patience)
     return federation.result(
         predictions=[columns.domain[label]["categories"][best] for best in posterior.argmax(axis=1)],
         probabilities=posterior,

@@ -96,13 +96,13 @@ def encrypted_sums(
     """
     stations = keyring.stations
     packing = packing_of(noise, columns, bins, len(stations), keyring.modulus)
-    check_work("bins and categories", packing.blocks, MOST_SUMS, keyring.modulus.bits)
+    patience = check_work("bins and categories", packing.blocks, MOST_SUMS, keyring.modulus.bits)
     uses = state.uses if relaxed else dict.fromkeys(stations, len(stations))
     requests = {
         member: CountsRequest(columns, bins, noise, keyring.keying(member), uses[member]) for member in stations
     }
     place = label(f"{federation.rounds + 1}:partial_counts", columns, bins, noise)
-    replies = federation.round("partial_counts", requests, stations, CipherReply, last=True)
+    replies = federation.round("partial_counts", requests, stations, CipherReply, patience, last=True)
     began = time.monotonic()
     counts = decrypt(federation, keyring, packing, replies, place)
     report = {

@@ -16,6 +16,7 @@ from fedbayes.federation import Federation, Parties, Station, arguments
 from fedbayes.federation.channel import own_keys
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
+from fedbayes.federation.rounds import TIMEOUT_SECONDS
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys, secret_key
 from fedbayes.mpc.moduli import Modulus, generate_modulus, import_modulus, published_modulus
 from fedbayes.mpc.relay import KeyPair, pairwise_key
@@ -26,6 +27,7 @@ KEYS = ("dealerless", "dealer")
 REFERENCE_BITS = 3072
 MOST_SUMS = 2_000
 MOST_PRODUCTS = 20_000
+MOST_SECONDS = 1800.0
 DEALT = "exponent"
 
 
@@ -46,8 +48,8 @@ def check_keys(keys: Any, modulus_bits: Any) -> tuple[str, int]:
     return chosen, bits
 
 
-def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> None:
-    """Refuse more ciphertexts of a station than a round has time for: about three minutes of one core.
+def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> float:
+    """Return how long to wait for a round; refuse more ciphertexts of a station than about three minutes of one core.
 
     Parameters
     ----------
@@ -60,6 +62,11 @@ def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> None:
     bits : int
         Length of the modulus.
 
+    Returns
+    -------
+    float
+        Seconds, with room for a station that is ten times as slow.
+
     Raises
     ------
     ArgumentError
@@ -70,6 +77,7 @@ def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> None:
         raise ArgumentError(
             f"{argument} make {ciphertexts} ciphertexts a station, more than the {limit} that a round has time for; give fewer"
         )
+    return TIMEOUT_SECONDS + MOST_SECONDS * ciphertexts / limit
 
 
 def _context(session: str, organization: int, epoch: int) -> bytes:

@@ -220,6 +220,7 @@ def posteriors(
     split: Split,
     codes: npt.NDArray[np.int32],
     counts: npt.NDArray[np.float64],
+    patience: float,
 ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
     """Ask for the encrypted factors of all records, one round, and return their posteriors (records,
     classes).
@@ -243,7 +244,7 @@ def posteriors(
         for member in stations
     }
     round_name = f"{federation.rounds + 1}:partial_factors"
-    replies = federation.round("partial_factors", requests, stations, CipherReply, last=True)
+    replies = federation.round("partial_factors", requests, stations, CipherReply, patience, last=True)
     began = time.monotonic()
     exponent = keyring.exponent(federation.session, {member: reply.public_key for member, reply in replies.items()})
     width = (keyring.modulus.bits + 7) // 8
