@@ -74,6 +74,12 @@ def test_policies_reach_the_parties(command, parties):
     assert_refused(answer, 3, "beta", "fewer rows")
 
 
+@pytest.mark.parametrize("setting", ["minimum_rows=few", "beta:allow_non_private=perhaps", "maximum_epsilon=-1"])
+def test_a_limit_that_cannot_be_read_is_wrong_usage(command, parties, setting):
+    answer = command("run", "client_toy", "fit", *parties, "--policy", setting, "--arg", "column=x", "--out", "r.json")
+    assert_refused(answer, 2, "--policy", setting.partition("=")[0].rpartition(":")[2])
+
+
 def test_denied_column_is_refused_for_privacy(command, parties):
     answer = command(
         "run", "client_toy", "fit", *parties, "--policy", 'denied_columns=["x"]', "--arg", "column=x", "--out", "r.json"

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .exits import UsageProblem
+
 
 @dataclass(frozen=True)
 class Job:
@@ -36,11 +38,14 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
     ------
     AlgorithmError
         What the function raised, by its class.
+    UsageProblem
+        If the value of a limit cannot be read.
     KeyboardInterrupt
         After everything was killed.
     """
     from ..federation.embedded import EmbeddedFederation
 
+    _check_limits(place.policies)
     with EmbeddedFederation(
         place.parties,
         helpers=place.helpers,
@@ -52,3 +57,20 @@ def run(job: Job, place: LocalPlace, on_progress: Callable[[dict[str, Any]], Non
         return federation.run(
             job.algorithm, job.function, job.arguments, on_progress=on_progress, timeout=place.timeout
         )
+
+
+def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise `UsageProblem` naming a limit whose value a node could not read; names are checked by the federation."""
+    from ..federation.errors import PolicyError
+    from ..federation.policy import PREFIX, Policy
+
+    for limits in policies.values():
+        for limit in limits.keys() & set(Policy.__slots__):
+            value = limits[limit]
+            text = ",".join(str(entry) for entry in value) if isinstance(value, list) else str(value)
+            try:
+                Policy.from_environment({f"{PREFIX}LEDGER": "ledger", f"{PREFIX}{limit.upper()}": text})
+            except PolicyError:
+                raise UsageProblem(
+                    f"--policy: the value of '{limit}' cannot be read; the README tells what it may be"
+                ) from None
