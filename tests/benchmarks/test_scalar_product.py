@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.mpc import alignment, factors, thesis
+from fedbayes.mpc import alignment, factors
 from fedbayes.mpc import shared_products as products
 from fedbayes.mpc.prg import expand
+from v6_scalar_product import thesis
 
 pytestmark = pytest.mark.benchmark
 PUBLISHED_SECONDS = {

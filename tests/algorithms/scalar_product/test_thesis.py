@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fedbayes.mpc import thesis
 from fedbayes.mpc.prg import expand
+from v6_scalar_product import thesis
 
 
 def drawing(dtype=np.uint32):

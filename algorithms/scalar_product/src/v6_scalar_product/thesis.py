@@ -1,4 +1,4 @@
-"""The n-party scalar product protocol as it was published, in the ring: the oracle and the yardstick.
+"""The n-party scalar product protocol as it was published, in one process: the oracle of `chain` and the yardstick of the benchmark.
 
 Party 1 .. n own vectors D_i; a commodity server makes masks R_i and splits phi(R_1 ... R_n) into r_1 + ... + r_n. Everybody
 publishes D_i + R_i to the other parties. What remains after a pass over the parties are products of some data vectors with the masks of
