@@ -158,3 +158,14 @@ def test_arguments_without_effect_are_warned_of(federation, domain):
     assert told("evaluate", model=model, delta=1e-6) == ["delta"]
     assert told("evaluate", model=model, epsilon=1.0, noise="none") == ["epsilon"]
     assert told("update", model=model, epsilon=1.0, noise="local", honest_fraction=0.5) == ["honest_fraction"]
+
+
+def test_a_refusal_is_no_private_answer(files, domain):
+    """Bounds moved between two fits would find the largest value: a private node does not refuse, and a result says what epsilon leaves out."""
+    parties = {name: files[name]["default"] for name in ("h0", "h1", "h2")}
+    with EmbeddedFederation(parties, policies={"h1": {"allow_non_private": False}}) as running:
+        check_refused(running, domain, {"outside": "refuse"}, errors.PolicyError, "outside='refuse'")
+    with EmbeddedFederation(parties) as running:
+        wide = {name: {"bounds": [-1e6, 1e6]} if "bounds" in entry else entry for name, entry in domain.items()}
+        arguments = {"label": "class", "domain": wide, "epsilon": 1000.0, "features": ["age"], "outside": "refuse"}
+        assert any("not covered by epsilon" in text for text in running.run(NAME, "fit", arguments)["warnings"])

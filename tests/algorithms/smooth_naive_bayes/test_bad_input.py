@@ -117,6 +117,10 @@ def test_a_station_checks_the_release_itself(parties, domain):
     wrong = {"age": {"bounds": [0, 1e-200]}, "class": domain["class"]}
     with pytest.raises(errors.ArgumentError, match="'age'"):
         options.check_release(Columns("class", ["age"], wrong), options.Settings(1.0))
+    with pytest.raises(errors.ArgumentError, match="outside"):
+        options.check_release(
+            Columns("class", ["age"], {**wrong, "age": domain["age"]}, "refuse"), options.Settings(1.0)
+        )
     called = {name.id for name in ast.walk(ast.parse(inspect.getsource(partial))) if isinstance(name, ast.Name)}
     assert "check_release" in called
 

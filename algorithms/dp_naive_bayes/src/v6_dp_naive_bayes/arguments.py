@@ -52,6 +52,15 @@ def unused_arguments(plan: Plan, bins: Any) -> list[str]:
     return found
 
 
+def outside_promise(plan: Plan) -> list[str]:
+    """Return a warning if the promise leaves something out: a refusal of values outside the domain is an answer without noise."""
+    if plan.private and plan.columns.outside == "refuse":
+        return [
+            "outside='refuse' is not covered by epsilon: whether a station refuses tells if a value is outside the domain"
+        ]
+    return []
+
+
 def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any) -> Plan:
     """Return the plan by which stations join a model; ArgumentError if it cannot be added to."""
     arguments.check_choice("outside", outside, ("clip", "refuse"))

@@ -17,7 +17,7 @@ from fedbayes.federation.horizontal import (
 )
 
 from .aggregate import AGGREGATIONS, collect_sum
-from .arguments import check_combination, check_pseudocount, unused_arguments, updating_plan
+from .arguments import check_combination, check_pseudocount, outside_promise, unused_arguments, updating_plan
 from .model import Plan, add
 from .reporting import fit_result, update_result
 
@@ -90,6 +90,7 @@ def fit(
     for text in (
         *noise_without_effect(added, epsilon, delta, neighbors, honest_fraction),
         *unused_arguments(plan, bins),
+        *outside_promise(plan),
     ):
         federation.warn(text)
     model = AGGREGATIONS[aggregation](federation, parties.stations, plan, aggregation)
@@ -129,7 +130,10 @@ def update(
     added = check_noise(noise, epsilon, delta, neighbors, honest_fraction)
     before = load_model(NaiveBayes.from_dict, model)
     plan = updating_plan(before, added, outside)
-    for text in noise_without_effect(added, epsilon, delta, neighbors, honest_fraction):
+    for text in (
+        *noise_without_effect(added, epsilon, delta, neighbors, honest_fraction),
+        *outside_promise(plan),
+    ):
         federation.warn(text)
     joining = set(federation.resolve(organizations))
     channel = None if noise == "local" else organizations

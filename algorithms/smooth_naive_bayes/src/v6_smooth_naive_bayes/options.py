@@ -48,6 +48,8 @@ def check_release(columns: Columns, settings: Settings) -> None:
         Naming the argument or the column and the remedy.
     """
     schema, label = columns.schema, columns.label
+    if columns.outside != "clip":
+        raise ArgumentError("outside must be 'clip' here: a refusal would tell about the data")
     for name in numeric_names(schema, label):
         low, high = schema[name].bounds or (0.0, 1.0)
         if not SMALLEST_RANGE <= high - low <= LARGEST_RANGE:

@@ -62,7 +62,10 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
                 f"the rows of class {str(name)!r} do not stand out of the noise, or there are none; "
                 "raise epsilon, include more stations, or correct the label's categories"
             )
-    flat = [name for name in model.features if noise and _is_flat(model, name, list(noise.values()))]
+    lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
+    flat = [
+        name for name in model.features if noise and _is_flat(model, name, [lost * part for part in noise.values()])
+    ]
     if flat:
         found.append(
             f"the spread of {', '.join(map(repr, flat))} cannot be told from the noise in any class; "
@@ -79,4 +82,4 @@ def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:
     low, high = feature.bounds
     variances = feature.moments()[1] / (high - low) ** 2
     least = 1.2 * DEVIATION_FLOOR**2
-    return all(variance <= max(least, 1.5 * part) for variance, part in zip(variances, noise, strict=True))
+    return all(variance <= max(least, part) for variance, part in zip(variances, noise, strict=True))

@@ -12,7 +12,7 @@ from fedbayes.bayes.schema import Schema, SchemaError
 from .. import arguments
 from ..codec import Message
 from ..decorators import partial
-from ..errors import ArgumentError, DataProblem
+from ..errors import ArgumentError, DataProblem, PolicyError
 from ..rounds import Federation
 from ..station import Station
 
@@ -78,8 +78,12 @@ class Columns(Message):
         Raises
         ------
         DataProblem, PolicyError, ThresholdError
-            Naming the column.
+            Naming the column; PolicyError also for ``refuse`` at a node of private answers only, since a refusal tells about the data.
         """
+        if self.outside == "refuse" and not station.policy.allow_non_private:
+            raise PolicyError(
+                "outside='refuse' tells whether a value is outside the domain, which this node does not allow; give 'clip'"
+            )
         table = station.arrays([*self.features, self.label])
         with schema_errors(DataProblem):
             return self.schema.encode(table, "refuse" if self.outside == "refuse" else "clip")
