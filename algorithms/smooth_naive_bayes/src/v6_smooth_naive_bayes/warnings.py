@@ -12,6 +12,7 @@ from .model import numeric_names
 
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
+SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame
 RARE = 2.0  # deviations of the noise in a class count
 
 
@@ -63,23 +64,22 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
                 "raise epsilon, include more stations, or correct the label's categories"
             )
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
-    flat = [
-        name for name in model.features if noise and _is_flat(model, name, [lost * part for part in noise.values()])
-    ]
+    least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
+    flat = [name for name in model.features if noise and _is_flat(model, name, least)]
     if flat:
         found.append(
             f"the spread of {', '.join(map(repr, flat))} cannot be told from the noise in any class; "
-            "narrow the bounds, raise epsilon, or leave such features out"
+            "narrow the bounds, or leave such features out"
         )
     return found
 
 
 def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:
-    """Return whether no class's variance exceeds what noise or the least believed deviation makes it."""
+    """Return whether no class's variance, in units of the squared range, exceeds this noise or the least that is believed."""
     feature = model.features[name]
     if not isinstance(feature, Gaussian):
         return False
     low, high = feature.bounds
     variances = feature.moments()[1] / (high - low) ** 2
-    least = 1.2 * DEVIATION_FLOOR**2
-    return all(variance <= max(least, part) for variance, part in zip(variances, noise, strict=True))
+    floor = 1.2 * DEVIATION_FLOOR**2
+    return all(variance <= max(floor, part) for variance, part in zip(variances, noise, strict=True))
