@@ -100,7 +100,7 @@ def test_results_say_that_they_are_not_private_and_who_learns_what(runs) -> None
         assert result["privacy"]["reason"]
         assert "central" in result["privacy"]["reveals"]
     assert "helper" in results[0]["privacy"]["reveals"]
-    assert "holders of the target" in results[1]["privacy"]["reveals"]
+    assert "label_holder" in results[1]["privacy"]["reveals"]
 
 
 def test_secret_members_stay_and_vote(table, kit, tmp_path) -> None:

@@ -87,7 +87,7 @@ def test_the_folds_share_their_rounds(federation, records):
     assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
     assert found["concordance"] == found["metrics"]["concordance"]
     assert sum(group["records"] for group in found["metrics"]["calibration"]["groups"]) == ROWS
-    assert "not which record" in found["privacy"]["reveals"]["aggregator"]
+    assert "not which record" in found["privacy"]["reveals"]["central"]
     assert found["diagnostics"]["folds"] == 3
     text = str(federation.transcript)
     assert all(str(value) not in text for value in records["age"].head(20))

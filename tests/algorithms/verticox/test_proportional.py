@@ -84,7 +84,7 @@ def test_over_the_federation_with_strata(tmp_path):
         seen = federation.run("verticox", "fit", {**task, "solver": "bfgs", "time_transform": "km"}, organization="a")
     own, expected = found["model"]["proportional_hazards"], pooled(frame, ["age", "dose"], "km", strata="site")
     np.testing.assert_allclose(statistics(own), statistics(expected), atol=1e-4, rtol=1e-4)
-    assert "interaction with time" in found["privacy"]["reveals"]["aggregator"]
+    assert "interaction with time" in found["privacy"]["reveals"]["central"]
     assert check(["age"], np.ones(1), np.eye(1), None) is None
     np.testing.assert_allclose(
         statistics(seen["model"]["proportional_hazards"]), statistics(expected), atol=1e-4, rtol=1e-4

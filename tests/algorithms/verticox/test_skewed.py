@@ -87,7 +87,7 @@ def test_a_hospital_over_the_federation(tmp_path):
     errors = np.array([found[name] for name in features]) - expected.coefficients
     assert np.max(np.abs(errors) * frame[features].to_numpy().std(axis=0)) <= 1e-6
     assert result["federation"]["rounds"] <= 70
-    assert "tails" in result["privacy"]["reveals"]["aggregator"]
+    assert "tails" in result["privacy"]["reveals"]["central"]
 
 
 def test_an_indicator_without_events_is_named(rehearse):

@@ -55,7 +55,7 @@ def evaluated(
     both = {"labelled": scores["auc"], "as_published": scores["auc_as_published"]}
     told = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
     if aligned:
-        told["holders of the target"] = "the combined class probabilities of the records"
+        told["label_holder"] = "the combined class probabilities of the records"
         told["stations"] = "their own members, the number of records"
         told["helper"] = "the number of records of each station and in common"
         told |= _of_groups(model)
@@ -98,6 +98,6 @@ def _of_groups(model: Ensemble) -> dict[str, str]:
     if all(len(member.stations) == 1 for member in model.members):
         return {}
     return {
-        "leaders of groups": "their group's class probabilities of the records",
+        "group_leaders": "their group's class probabilities of the records",
         "everyone": "the tables of the groups' networks that hold the target",
     }

@@ -153,8 +153,8 @@ def _graded(
     reveals = {
         "researcher": "the exact scores and the confusion table",
         "central": "the same",
-        federation.name(grader): "every row's sum of the other stations' scores",
-        "other stations": "the model",
+        "label_holder": f"every row's sum of the other stations' scores, at {federation.name(grader)}",
+        "stations": "the model",
     }
     return federation.result(
         model=None,

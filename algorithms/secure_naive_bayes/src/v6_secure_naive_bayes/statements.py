@@ -14,7 +14,6 @@ UNITS = {"record": "row", "party": "party"}
 KEPT_TABLES = (
     "; spent once for every job that is answered from these tables, when a station makes them (diagnostics.tables)"
 )
-NO_DEALER = "nobody; the exponents come from pairwise keys"
 
 
 def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
@@ -24,9 +23,11 @@ def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
         "stations": "the request; nothing about other stations' data",
     }
     if keyring is not None:
-        dealt = keyring.dealer is not None
-        roles["dealer"] = "every secret exponent, but no ciphertext" if dealt else NO_DEALER
-        roles["who factors the modulus"] = f"what it intercepts ({keyring.modulus.source})"
+        if keyring.dealer is not None:
+            roles["helper"] = "as the dealer every secret exponent, but no ciphertext"
+        roles["assumption"] = (
+            f"nobody factors the modulus ({keyring.modulus.source}): who does reads what it intercepts"
+        )
     return roles
 
 

@@ -21,8 +21,7 @@ PREDICTIONS = "probabilities of single records are released"
 SYNTHETIC = "the records are synthetic, but drawn from a network whose own promise decides; see its privacy statement"
 TALLIED = {
     "central": "sums over records: confusion, histograms of scores, log-loss; the number of records",
-    "the label's "
-    "station": "the class probabilities of the common records, from which values of other stations may be inferred",
+    "label_holder": "the class probabilities of the common records, from which values of other stations may be inferred",
 }
 PREDICTED = {
     "central": "the class probabilities of the common records, from which values may be inferred, and their identifiers",

@@ -76,7 +76,7 @@ def predict(
             "times": wanted,
             "survival": survival_at(steps, np.exp(predictor), wanted),
         },
-        privacy=common.privacy(False, reason=REASON, reveals={"aggregator and researcher": SEES}),
+        privacy=common.privacy(False, reason=REASON, reveals={"central": SEES, "researcher": SEES}),
     )
 
 
@@ -129,7 +129,7 @@ def evaluate(
     if folds is not None:
         return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
     values = _assessed(federation, model, "evaluate", points, groups, id_column, helper, organizations)
-    reveals = {"outcome holder": SEES, "aggregator and researcher": "the metrics"}
+    reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics"}
     return federation.result(
         metrics=values,
         concordance=values["concordance"],
@@ -157,7 +157,8 @@ def baseline(
         As for `fit`.
     """
     values = _assessed(federation, model, "baseline", None, 2, id_column, helper, organizations)
-    reveals = {"outcome holder": SEES, "aggregator and researcher": "the baseline hazard at a few times"}
+    hazard = "the baseline hazard at a few times"
+    reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard}
     return federation.result(
         baseline={**values, "survival": [float(np.exp(-hazard)) for hazard in values["cumulative_hazard"]]},
         privacy=common.privacy(False, reason=REASON, reveals=reveals),

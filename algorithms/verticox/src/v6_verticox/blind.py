@@ -35,7 +35,7 @@ EXACT = 1e-7
 REFINEMENTS = 4
 REASON = "computed from the records without noise"
 REVEALS = {
-    "aggregator": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
+    "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
     "at times with several events between them, linear predictor at the mean, numbers of records and events",
     "researcher": "the metrics",
     "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome",

@@ -39,10 +39,10 @@ TOLERANCE = 1e-5
 MOST_STEPS = 40
 MOST_NUMBERS = 1_500_000
 REVEALS = {
-    "aggregator": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
+    "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
     "with several events between them; measures; not which record is in which fold",
     "researcher": "measures of every fold with enough events, and of groups of records",
-    "outcome holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
+    "label_holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
     "not know; otherwise uniform vectors",
     "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors",
     "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps",

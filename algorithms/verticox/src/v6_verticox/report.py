@@ -96,7 +96,7 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
     }
     if solver == "private_newton":
-        base["aggregator"] = (
+        base["central"] = (
             "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
             "slopes of the likelihood at four points of the line from zero to the end; "
             "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
@@ -106,14 +106,14 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
         )
     elif solver == "admm":
-        base["aggregator"] = "norms of the residuals in every iteration; otherwise as with private_newton, at one point"
+        base["central"] = "norms of the residuals in every iteration; otherwise as with private_newton, at one point"
         base["stations"] = (
             f"{owner}, which has the outcome, learns the total linear predictor of every record in every iteration: with as many "
             "iterations as columns it knows the space that the columns span; the other stations learn a number for every "
             "record in every iteration that follows the outcome (the published exchange)"
         )
     else:
-        base["aggregator"] = (
+        base["central"] = (
             "coefficients and gradient of every step, products of the information matrix with earlier steps, the information matrix itself "
             "at zero, at the end and at one or two points between them, at the end the score of every feature's interaction with time; "
             "no record-level value"

@@ -14,6 +14,10 @@ from .. import __version__
 RESULT_FORMAT = 1
 
 
+ROLES = ("researcher", "central", "stations", "label_holder", "group_leaders", "helper", "everyone", "assumption")
+"""Keys of `reveals`: who learns something; `label_holder`: who holds the label, target or outcome; `assumption`: what the statement rests on."""
+
+
 def privacy(
     differentially_private: bool,
     reason: str | None = None,
@@ -39,15 +43,17 @@ def privacy(
     neighbors, epsilon, delta, mechanism, composition, sensitivity
         The promise in its parts; None where it does not apply.
     reveals : mapping of str to str
-        Role -> what it learns beyond its own input.
+        One of `ROLES` -> what it learns beyond its own input.
 
     Raises
     ------
     ValueError
-        If a result without a promise does not say why.
+        If a result without a promise does not say why, or a role is unknown.
     """
     if not differentially_private and not reason:
         raise ValueError("a result that is not differentially private must say why")
+    if not set(reveals or {}) <= set(ROLES):
+        raise ValueError(f"reveals takes the roles {', '.join(ROLES)}")
     return {
         "differentially_private": differentially_private,
         "reason": reason,
