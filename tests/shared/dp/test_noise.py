@@ -217,3 +217,19 @@ def test_shares_so_wide_that_the_sampler_would_saturate_are_refused(scale):
         shares.diluted_geometric(3, scale, 5, 0.8, 0.01)
     widest = shares.discrete_gaussian(64, 2.0**52, 1, 1.0)
     assert len(set(widest.tolist())) == 64
+
+
+def test_the_next_draw_is_always_far_nearer_than_a_cell(monkeypatch):
+    """Inside the limits every cell holds millions of possible outputs, so none betrays value or scale by being impossible."""
+    uniforms = np.concatenate([np.logspace(-15, -0.01, 200), np.linspace(0.01, 0.999, 200)])
+    sizes = []
+    for coin in (0, 1):  # the inner and the outer half
+        for draws in (uniforms, np.nextafter(uniforms, 1.0)):
+            monkeypatch.setattr(randomness, "floating_uniforms", lambda shape, draws=draws: draws)
+            monkeypatch.setattr(
+                randomness, "uniform_bits", lambda shape, coin=coin: np.full(shape, coin, dtype=np.uint64)
+            )
+            sizes.append(randomness.standard_cauchy(uniforms.shape))
+    for here, there in (sizes[:2], sizes[2:]):
+        scales = 1.0 / np.abs(here)  # those that bring the draw to the far limit, where the steps are largest
+        assert (np.abs(there - here) * scales < 2.0**-49).all()
