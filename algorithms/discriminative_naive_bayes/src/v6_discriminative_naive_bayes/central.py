@@ -43,6 +43,60 @@ def fit(
 ) -> dict[str, Any]:
     """Fit a weighted naive Bayes model; one round a step after the channel and the tables.
 
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    label : str
+        Column of the classes.
+    features : list of str, optional
+        Columns to learn from; every other column of the domain when left out.
+    domain : dict, optional
+        Public domains, ``{column: {"categories": [...]} or {"bounds": [low, high]}}``, the label's included; the nodes' schema files when left out.
+    rounds : int
+        Most steps of the optimiser, one round each.
+    local_iterations : int
+        Iterations of L-BFGS at a station in a step of ``fedavg``.
+    prior : {"log", "as_published"}
+        How the prior enters the score.
+    tables : {"secure_sum", "local", "dp"}
+        One table over all stations, one at each, or one with noise.
+    optimizer : {"secure_gradient", "fedavg"}
+        Loss and gradient by secure sum with L-BFGS at central, or averaged improvements of the stations.
+    weights : {"value", "attribute"}
+        One weight for each value and class, or for each attribute.
+    regularization : float
+        Strength of the pull of the weights to 1, a multiple of the mean log-loss.
+    aggregation : {"mean", "by_rows"}
+        How ``fedavg`` averages.
+    epsilon, delta : float
+        Budget of the whole fit; with ``tables="dp"``, or with ``tables="local"`` and ``fedavg``.
+    personalize : bool
+        Whether to report the loss after one more local improvement as well.
+    structure : {"naive", "a1de"}
+        Naive Bayes, or averaged one-dependence estimators.
+    bins : int or dict
+        Bins of numeric features: a number, or ``{column: number or edges}``.
+    continuous : {"binned", "gaussian"}
+        How numeric features enter.
+    neighbors : {"add_remove", "replace_one"}
+        What one neighbouring step changes.
+    honest_fraction : float
+        Part of the stations whose noise alone must suffice.
+    clip : float
+        Largest L2 norm of the contribution of a row, or of a station, with noise.
+    tolerance : float
+        Relative change of the objective at which the optimiser stops.
+    outside : {"clip", "refuse"}
+        What becomes of values outside their bounds.
+    organizations : list of int or str, optional
+        Stations, by id or name; all when left out.
+
+    Returns
+    -------
+    dict
+        ``model``, ``privacy``, ``diagnostics`` (objective by step), ``warnings`` (``MaxIterationsReached`` where the steps ran out).
+
     Raises
     ------
     ArgumentError
@@ -88,6 +142,30 @@ def evaluate(
 
     Where stations keep their own tables, and for the personalised scores, every station scores each fifth of its rows by
     tables and weights improved on its other rows. No noise can protect such scores, so `epsilon` is refused for them.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    model : dict
+        `model` of a result of `fit`.
+    label : str, optional
+        Column of the true classes; the model's when left out.
+    personalize : bool
+        Whether to score after one more local improvement as well.
+    epsilon, delta : float
+        Budget of noisy scores; exact ones without epsilon. A delta above 0 gives Gaussian noise.
+    neighbors : {"add_remove", "replace_one"}
+        What one neighbouring step changes.
+    honest_fraction : float, optional
+        Part of the stations whose noise alone must suffice.
+    organizations : list of int or str, optional
+        Stations, by id or name; all when left out.
+
+    Returns
+    -------
+    dict
+        ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n``; ``personalized``.
 
     Raises
     ------

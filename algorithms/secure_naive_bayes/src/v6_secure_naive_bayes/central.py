@@ -34,7 +34,55 @@ def fit(
     membership: dict[str, Any] | None = None,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Fit naive Bayes on horizontally split records (HDPNB), or on vertically split ones with released tables."""
+    """Fit naive Bayes on horizontally split records (HDPNB), or on vertically split ones with released tables.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    label : str
+        Column of the classes.
+    features : list of str, optional
+        Columns to learn from; every other column of the domain when left out.
+    domain : dict, optional
+        Public domains, ``{column: {"categories": [...]} or {"bounds": [low, high]}}``, the label's included; the nodes' schema files when left out.
+    epsilon, delta : float
+        Budget of all tables together; delta for ``diluted_geometric`` and ``as_published`` only.
+    noise : {"polya", "diluted_geometric", "as_published", "none"}
+        How the shares of the noise are drawn.
+    honest_fraction : float, optional
+        Part of the stations whose noise alone must suffice; 0.8 when left out.
+    unit : {"record", "party"}
+        What a neighbouring table has more or less.
+    maximum_records : int, optional
+        Public bound of one party's records, with ``unit="party"``.
+    partitioning : {"horizontal", "vertical"}
+        How the records are split.
+    bins : int or dict
+        Bins of numeric features: a number, or ``{column: number or edges}``.
+    keys : {"dealerless", "dealer"}
+        Whether exponents come from pairwise keys, or from one organization without data.
+    modulus_bits : int
+        2048 or 3072; other lengths with a dealer.
+    membership : dict, optional
+        `membership` of an earlier result, after joins and leaves.
+    organizations : list of int or str, optional
+        Stations and helpers, by id or name; all when left out.
+
+    Returns
+    -------
+    dict
+        ``model``, ``membership`` (horizontal), ``privacy``, ``diagnostics``.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+
+    References
+    ----------
+    Huai et al. 2015, sections 4 and 5.
+    """
     arguments.check_choice("partitioning", partitioning, ("horizontal", "vertical"))
     settings = check_noise(noise, epsilon, delta, honest_fraction, unit, maximum_records)
     chosen, bits = check_keys(keys, modulus_bits)
@@ -77,7 +125,47 @@ def classify(
     modulus_bits: int = 3072,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Classify records by vertically split tables that stay at their stations (VDPNB)."""
+    """Classify records by vertically split tables that stay at their stations (VDPNB).
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    label : str
+        Column of the classes, at one station or more.
+    records : list of dict
+        ``{feature: value}``; what is missing says nothing of the class.
+    domain : dict
+        Public domains, ``{column: {"categories": [...]} or {"bounds": [low, high]}}``, the label's included.
+    features : list of str, optional
+        Columns to classify by; every other column of the domain when left out.
+    epsilon : float, optional
+        Budget of all tables together; exact ones without.
+    bins : int or dict
+        Bins of numeric features: a number, or ``{column: number or edges}``.
+    tables : {"fresh", "kept", "renewed"}
+        Noisy tables of this job alone, those that the stations keep from an earlier one (made where there are none), or new ones that they keep.
+    keys : {"dealerless", "dealer"}
+        Whether exponents come from pairwise keys, or from one organization without data.
+    modulus_bits : int
+        2048 or 3072; other lengths with a dealer.
+    organizations : list of int or str, optional
+        Stations and helpers, by id or name; all when left out.
+
+    Returns
+    -------
+    dict
+        ``predictions``, ``probabilities`` (records x classes), ``classes``, ``privacy``, ``diagnostics``.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+
+    References
+    ----------
+    Huai et al. 2015, section 5.4.
+    """
     budget = check_budget(epsilon)
     arguments.check_choice("tables", tables, TABLES)
     chosen, bits = check_keys(keys, modulus_bits)
@@ -115,7 +203,39 @@ def evaluate(
     partitioning: str = "horizontal",
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Score a fitted model on the stations' tables, horizontally or vertically split."""
+    """Score a fitted model on the stations' tables, horizontally or vertically split.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    model : dict
+        `model` of a result of `fit`.
+    label : str, optional
+        Column of the true classes; the model's when left out.
+    epsilon, delta : float
+        Budget of noisy scores; exact ones without epsilon. A delta above 0 gives Gaussian noise.
+    noise : {"distributed", "local", "none"}, optional
+        Who draws it.
+    neighbors : {"add_remove", "replace_one"}
+        What one neighbouring step changes.
+    honest_fraction : float, optional
+        Part of the stations whose noise alone must suffice.
+    partitioning : {"horizontal", "vertical"}
+        How the records are split; vertical scores are exact.
+    organizations : list of int or str, optional
+        Stations and helpers, by id or name; all when left out.
+
+    Returns
+    -------
+    dict
+        ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n``, ``privacy``.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
     arguments.check_choice("partitioning", partitioning, ("horizontal", "vertical"))
     if partitioning == "vertical":
         refuse_given(
@@ -149,7 +269,35 @@ def join(
     keys: str = "dealerless",
     modulus_bits: int = 3072,
 ) -> dict[str, Any]:
-    """Let an organization join: Algorithm 1, then fresh keys at every member, confirmed by an encrypted zero."""
+    """Let an organization join: Algorithm 1, then fresh keys at every member, confirmed by an encrypted zero.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    membership : dict
+        `membership` of a result of `fit`, `join` or `leave`.
+    organization : int or str
+        Who joins, by id or name.
+    keys : {"dealerless", "dealer"}
+        Whether exponents come from pairwise keys, or from one organization without data.
+    modulus_bits : int
+        2048 or 3072; other lengths with a dealer.
+
+    Returns
+    -------
+    dict
+        The new ``membership``.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+
+    References
+    ----------
+    Huai et al. 2015, algorithm 1.
+    """
     chosen, bits = check_keys(keys, modulus_bits)
     before = check_membership(federation, membership)
     after = resolve_member(federation, before, organization, joins=True)
@@ -164,7 +312,35 @@ def leave(
     keys: str = "dealerless",
     modulus_bits: int = 3072,
 ) -> dict[str, Any]:
-    """Let an organization leave: Algorithm 1, then fresh keys at those that remain, confirmed by an encrypted zero."""
+    """Let an organization leave: Algorithm 1, then fresh keys at those that remain, confirmed by an encrypted zero.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    membership : dict
+        `membership` of a result of `fit`, `join` or `leave`.
+    organization : int or str
+        Who leaves, by id or name.
+    keys : {"dealerless", "dealer"}
+        Whether exponents come from pairwise keys, or from one organization without data.
+    modulus_bits : int
+        2048 or 3072; other lengths with a dealer.
+
+    Returns
+    -------
+    dict
+        The new ``membership``.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+
+    References
+    ----------
+    Huai et al. 2015, algorithm 1.
+    """
     chosen, bits = check_keys(keys, modulus_bits)
     before = check_membership(federation, membership)
     after = resolve_member(federation, before, organization, joins=False)
