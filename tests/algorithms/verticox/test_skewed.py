@@ -125,3 +125,12 @@ def test_steps_are_shorter_where_tails_are_long():
     assert far.share(here, move, 1.5, 5.0, 3.0) <= 4.0 / 16.0
     assert far.growth(here, move, 1.5, 5.0) > ordinary.growth(here, move, 1.5, 5.0) == pytest.approx(1.5)
     assert far.growth(here, -move, 1.5, 5.0) == pytest.approx(1.5)
+
+
+def test_steps_are_stretched_where_the_curvature_of_a_tail_vanishes():
+    tails = Tails.of([[32.0, ORDINARY], [ORDINARY, ORDINARY]])
+    move, taken, before, after = np.array([-0.05, -0.05]), np.array([-0.05, -0.05]), np.ones(2), np.array([0.5, 0.5])
+    expected = -np.log1p(-np.log(2.0)) / np.log(2.0) * -0.05
+    np.testing.assert_allclose(tails.stretched(move, taken, before, after), [expected, -0.05])
+    assert np.all(tails.stretched(-move, -taken, before, after) == -move)
+    assert tails.weighed(np.array([-0.05, 0.01])) == pytest.approx(0.1)

@@ -24,6 +24,7 @@ WIDEST_RETRY = 2.2
 WIDEST_FAR = 3.0
 MORE_CROWDED = 10.0
 FIRST_STEP = 0.5
+STRETCHED_FROM = 3
 FAR = 7.0
 ROUNDING = 2.0**-31
 ATTEMPTS = 4
@@ -136,7 +137,7 @@ def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, lik
     search.begin()
     while True:
         move = search.advance()
-        final = float(np.max(np.abs(move))) < math.sqrt(tolerance) / 10.0
+        final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
         search.measure(final)
         if final:
             move = search.newton_step(search.here)
@@ -185,7 +186,7 @@ class _Search:
 
     def advance(self) -> Vector:
         """Go to the next point; return the Newton step that remains there."""
-        move = self.newton_step(self.here) * (FIRST_STEP if self.step == 0 else 1.0)
+        move = self._wanted()
         whole = self._spread(move)
         for _ in range(ATTEMPTS):
             share = self._share(move, whole)
@@ -204,6 +205,15 @@ class _Search:
     def _spread(self, move: Vector) -> float:
         """Return the standard deviation of the change of the linear predictor over the records at risk."""
         return math.sqrt(max(float(move @ self.information @ move), 0.0) / self.surface.events)
+
+    def _wanted(self) -> Vector:
+        """Return the step to try: a short one from zero, Newton's, or longer where heavy tails make that too short."""
+        move = self.newton_step(self.here)
+        if len(self.path.points) < STRETCHED_FROM:
+            return (FIRST_STEP if self.step == 0 else 1.0) * move
+        before, after = (np.diag(information) for information in self.path.informations[-2:])
+        taken = self.path.points[-1] - self.path.points[-2]
+        return self.surface.tails.stretched(move, taken, before, after)
 
     def _share(self, move: Vector, spread: float) -> float:
         """Return the part of a step that the reciprocals can be expected to follow."""

@@ -24,8 +24,11 @@ CROWD = 5.0
 LARGEST_EXPONENT = 60.0
 SHORTER = 0.95
 SHORTENINGS = 400
-DECAY = float(np.exp(-1.0))
-AS_DECAY = 0.01
+ALIKE = 4
+SAME_STEP = 0.01
+NOTED = 0.7
+LONGEST_STRETCH = 3.0
+FASTEST = 0.95
 
 
 def reach(values: Vector) -> list[list[float]]:
@@ -60,10 +63,9 @@ class Tails:
         both = np.array(told, dtype=np.float64).reshape(-1, 2)
         return cls(both[:, 0], both[:, 1])
 
-    def farthest(self, move: Vector) -> float:
-        """Return the largest change of the linear predictor of a record in a heavy tail, by one column's move."""
-        ends = np.where(move > 0.0, self.up, self.down)
-        return float(np.max(np.abs(move) * np.where(ends > ORDINARY, ends, 0.0), initial=0.0))
+    def weighed(self, move: Vector) -> float:
+        """Return the largest change of a coefficient; up to twice that where the tail reaches further than an ordinary one."""
+        return float(np.max(np.abs(move) * np.minimum(np.maximum(self.up, self.down) / ORDINARY, 2.0)))
 
     def largest(self, coefficients: Vector) -> float:
         """Return about the largest linear predictor of a record in a heavy tail, rather too large than too small."""
@@ -88,13 +90,40 @@ class Tails:
         return float(np.log(np.exp(min(ordinary, LARGEST_EXPONENT)) + grown))
 
     def share(self, here: Vector, move: Vector, ordinary: float, crowd: float, widest: float) -> float:
-        """Return the part of a step, at most 1, that keeps `growth` below `widest` and `farthest` below `FARTHEST`."""
-        share = min(1.0, FARTHEST / max(self.farthest(move), 1e-300))
+        """Return the part of a step, at most 1, that keeps `growth` below `widest`.
+
+        Nor shall it raise the linear predictor of records far away by more than `FARTHEST`, unless their risk stays below that of
+        a record at the mean.
+        """
+        ends = np.where(move > 0.0, self.up, self.down)
+        allowed = np.maximum(FARTHEST, -np.sign(move) * here * ends)
+        rise = np.where(ends > ORDINARY, np.abs(move) * ends, 0.0)
+        share = float(np.min(allowed / np.maximum(rise, 1e-300), initial=1.0))
         for _ in range(SHORTENINGS):
             if self.growth(here, share * move, share * ordinary, crowd) <= widest:
                 break
             share *= SHORTER
         return share
+
+    def stretched(self, move: Vector, taken: Vector, before: Vector, after: Vector) -> Vector:
+        """Return a Newton step, longer in columns where the curvature falls because the risk of the records far away vanishes.
+
+        Parameters
+        ----------
+        move, taken : ndarray of float, (columns,)
+            The Newton step from here, and the step that led here.
+        before, after : ndarray of float, (columns,)
+            Diagonals of the information matrix before and after `taken`.
+
+        Notes
+        -----
+        A curvature I exp(-k t) along t Newton steps (of length one) makes the slope vanish at t = -log(1 - k) / k.
+        """
+        ends = np.where(move < 0.0, self.up, self.down)
+        falling = np.log(np.maximum(before, 1e-300) / np.maximum(after, 1e-300))
+        chosen = (ends > ORDINARY) & (move * taken > 0.0) & (np.abs(move) * ends > NOTED) & (falling > 0.0)
+        rate = np.clip(falling * np.abs(move) / np.maximum(np.abs(taken), 1e-300), 1e-6, FASTEST)
+        return np.asarray(np.where(chosen, np.minimum(-np.log1p(-rate) / rate, LONGEST_STRETCH), 1.0) * move)
 
     def _risk(self, coefficients: Vector, crowd: float) -> float:
         """Return the total risk of the records far away, beside that of the others."""
@@ -106,7 +135,7 @@ class Tails:
 
 
 def check_runaway(gradients: Sequence[Vector], informations: Sequence[Vector], names: Sequence[str]) -> None:
-    """Refuse features whose likelihood is monotone: gradient and curvature fall by e a step, twice, as for an indicator without events.
+    """Refuse features whose likelihood is monotone: slope and curvature fall together, as for an indicator without events.
 
     Parameters
     ----------
@@ -122,13 +151,12 @@ def check_runaway(gradients: Sequence[Vector], informations: Sequence[Vector], n
     ConvergenceError
         Naming them.
     """
-    if len(gradients) < 4:
+    if len(gradients) <= ALIKE:
         return
-    slopes = np.abs(np.array(gradients[-3:]))
-    bends = np.array([np.diag(information) for information in informations[-3:]])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.concatenate([slopes[1:] / slopes[:-1], bends[1:] / bends[:-1]])
-    endless = np.all(np.abs(ratios - DECAY) <= AS_DECAY, axis=0)
+    bends = np.array([np.maximum(np.diag(information), 1e-300) for information in informations[-ALIKE:]])
+    steps = np.array(gradients[-ALIKE:]) / bends
+    constant = np.ptp(steps, axis=0) <= SAME_STEP * np.min(np.abs(steps), axis=0)
+    endless = constant & np.all(bends[1:] < bends[:-1] / 2.0, axis=0)
     if np.any(endless):
         found = ", ".join(name for name, flag in zip(names, endless, strict=True) if flag)
         raise ConvergenceError(
