@@ -194,6 +194,15 @@ def test_limits_of_one_node_hold(files, setting, kind, message):
         federation.run("toy", "run_sum", {"column": "x"})
 
 
+def test_a_column_that_is_there_twice_is_refused_and_slips_past_no_limit(files):
+    """pandas would name the second one y.1, which no list of denied columns holds."""
+    for party in files.values():
+        party["default"].write_text(party["default"].read_text().replace("x,y", "y,y", 1))
+    with EmbeddedFederation(files, policies={"*": {"denied_columns": ["y"]}}) as federation:
+        with pytest.raises(errors.DataProblem, match="column 'y' is twice in this station's table"):
+            federation.run("toy", "run_sum", {"column": "y.1"})
+
+
 def test_an_interrupted_job_leaves_no_process(files):
     with EmbeddedFederation(files) as federation:
         with pytest.raises(RunFailed, match="in time"):

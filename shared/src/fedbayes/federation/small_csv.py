@@ -62,6 +62,13 @@ def read_small_csv(path: Path) -> dict[str, NDArray[np.generic]] | None:
     return columns
 
 
+def repeated_name(path: Path) -> str | None:
+    """Return a name that two columns of a CSV file have, or None; pandas renames the second one, and no limit of the node names that."""
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        header = next((row for row in csv.reader(file) if row), [])
+    return next((name for place, name in enumerate(header) if name and name in header[:place]), None)
+
+
 def _typed(values: tuple[str, ...]) -> NDArray[np.generic] | None:
     distinct = set(values)
     present = distinct - MISSING

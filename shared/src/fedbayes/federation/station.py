@@ -20,7 +20,7 @@ from .channel import IDENTITY_FILE, KEY_FILE, Channel, own_keys
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
 from .policy import Policy
-from .small_csv import read_small_csv
+from .small_csv import read_small_csv, repeated_name
 
 FOLDER = "fedbayes-"
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
@@ -74,12 +74,19 @@ class Station:
             raise DataProblem("this organization has no database with the label that the task asks for")
         if self._mock_data is not None:
             return self._mock_data[0]
+        path = platform.plain_csv()
         try:
-            return platform.read_table()
+            repeated = repeated_name(path) if path is not None else None
+            table = platform.read_table() if repeated is None else None
         except (Exception, SystemExit) as error:
             if type(error).__name__ == "EmptyDataError":
                 raise ThresholdError("the station's file has fewer rows than the node demands") from None
             raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
+        if repeated is not None:
+            raise DataProblem(
+                f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
+            )
+        return table
 
     @property
     def columns(self) -> list[str]:
