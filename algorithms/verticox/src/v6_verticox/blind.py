@@ -36,7 +36,8 @@ REFINEMENTS = 4
 REASON = "computed from the records without noise"
 REVEALS = {
     "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
-    "at times with several events between them, linear predictor at the mean, numbers of records and events",
+    "at times with several events between them, linear predictor at the mean, numbers of records and events, "
+    "scales of the features and how far heavy tails reach, both coarse",
     "researcher": "the metrics",
     "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome",
     "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",

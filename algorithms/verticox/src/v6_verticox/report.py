@@ -116,7 +116,7 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         base["central"] = (
             "coefficients and gradient of every step, products of the information matrix with earlier steps, the information matrix itself "
             "at zero, at the end and at one or two points between them, at the end the score of every feature's interaction with time; "
-            "no record-level value"
+            "scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two; no record-level value"
         )
         base["stations"] = (
             f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
