@@ -72,7 +72,7 @@ def fit(
     epsilon, delta : float
         Budget of the whole fit; with ``tables="dp"``, or with ``tables="local"`` and ``fedavg``.
     personalize : bool
-        Whether to report the loss after one more local improvement as well.
+        Whether to report the accuracy after one more local improvement as well.
     structure : {"naive", "a1de"}
         Naive Bayes, or averaged one-dependence estimators.
     bins : int or dict
@@ -95,7 +95,7 @@ def fit(
     Returns
     -------
     dict
-        ``model``, ``privacy``, ``diagnostics`` (objective by step), ``warnings`` (``MaxIterationsReached`` where the steps ran out).
+        ``model``, ``privacy``, ``diagnostics`` (the objective reached), ``warnings`` (``MaxIterationsReached`` where the steps ran out).
 
     Raises
     ------
@@ -119,11 +119,7 @@ def fit(
     diagnostics = training.diagnostics(learned)
     if personalize:
         diagnostics["personalized"] = training.personalized(learned)
-    return federation.result(
-        model=training.model(learned).to_dict(),
-        privacy=statement(chosen, shape),
-        diagnostics=diagnostics,
-    )
+    return federation.result(training.model(learned).to_dict(), statement(chosen, shape), diagnostics)
 
 
 @central

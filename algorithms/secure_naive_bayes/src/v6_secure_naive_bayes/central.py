@@ -15,6 +15,15 @@ from .options import check_budget, check_membership, check_noise, refuse_given, 
 from .records import check_records
 
 
+def _refuse_shared_noise(honest_fraction: Any, keys: Any, membership: Any) -> None:
+    refuse_given(
+        "each table of vertically split records has its whole noise, and no table is encrypted",
+        honest_fraction=(honest_fraction, None),
+        keys=(keys, "dealerless"),
+        membership=(membership, None),
+    )
+
+
 @central
 def fit(
     federation: Federation,
@@ -87,12 +96,7 @@ def fit(
     settings = check_noise(noise, epsilon, delta, honest_fraction, unit, maximum_records)
     chosen, bits = check_keys(keys, modulus_bits)
     if partitioning == "vertical":
-        refuse_given(
-            "each table of vertically split records has its whole noise, and no table is encrypted",
-            honest_fraction=(honest_fraction, None),
-            keys=(keys, "dealerless"),
-            membership=(membership, None),
-        )
+        _refuse_shared_noise(honest_fraction, keys, membership)
         return vertical.fit(federation, label, features, domain, settings, bins, organizations)
 
     parties = federation.open_channel(organizations)

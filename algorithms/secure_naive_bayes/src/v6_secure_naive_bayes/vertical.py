@@ -222,8 +222,7 @@ def posteriors(
     counts: npt.NDArray[np.float64],
     patience: float,
 ) -> tuple[npt.NDArray[np.float64], dict[str, Any]]:
-    """Ask for the encrypted factors of all records, one round, and return their posteriors (records,
-    classes).
+    """Ask for the encrypted factors of all records, one round, and return their posteriors (records, classes).
 
     Raises
     ------
@@ -237,12 +236,8 @@ def posteriors(
     stations, classes = split.stations, split.columns.classes
     codes, back = distinct(codes)
     where = {name: position for position, name in enumerate(split.columns.features)}
-    requests = {
-        member: FactorsRequest(
-            keyring.keying(member), codes[:, [where[name] for name in split.owners[member]]], classes
-        )
-        for member in stations
-    }
+    own = {member: codes[:, [where[name] for name in split.owners[member]]] for member in stations}
+    requests = {member: FactorsRequest(keyring.keying(member), own[member], classes) for member in stations}
     round_name = f"{federation.rounds + 1}:partial_factors"
     replies = federation.round("partial_factors", requests, stations, CipherReply, patience, last=True)
     began = time.monotonic()
