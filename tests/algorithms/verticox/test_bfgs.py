@@ -129,7 +129,7 @@ def test_the_best_combination_has_no_slope(paper_data):
     directions = (values - values.mean(axis=0)) @ np.random.default_rng(0).normal(size=(len(features), 3))
     risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     found = maximised(risk, directions, np.ones(3))
-    slope = directions.T @ model.martingale_residuals(risk, directions @ found)
+    slope = directions.T @ model.evaluate_predictor(risk, directions @ found)[1]
     np.testing.assert_allclose(slope / directions.std(axis=0), 0.0, atol=1e-6)
     twice = maximised(risk, np.column_stack([directions, directions[:, 0]]), np.append(found, 0.0))
     np.testing.assert_allclose(directions @ twice[:3] + directions[:, 0] * twice[3], directions @ found, atol=1e-6)

@@ -54,8 +54,10 @@ def test_parity_with_lifelines(paper_data):
     index = survival.concordance(frame["time"].to_numpy(), frame["event"].to_numpy(), predictor)
     assert index == pytest.approx(concordance_index(frame["time"], -predictor, frame["event"]), abs=1e-12)
     breslow = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    times, hazard = model.baseline_hazard(breslow, frame["time"].to_numpy(), predictor - predictor.mean())
-    expected = oracle.baseline_cumulative_hazard_["baseline cumulative hazard"].loc[times]
+    hazard = model.evaluate_predictor(breslow, predictor - predictor.mean())[2]
+    expected = oracle.baseline_cumulative_hazard_["baseline cumulative hazard"].loc[
+        frame["time"].to_numpy()[breslow.order]
+    ]
     np.testing.assert_allclose(hazard, expected, rtol=1e-4)
 
 
@@ -85,7 +87,7 @@ def test_derivatives_by_differences(ties):
             (above.log_likelihood - below.log_likelihood) / (2 * step), rel=1e-5
         )
         np.testing.assert_allclose(-here.information[column], (above.gradient - below.gradient) / (2 * step), atol=1e-5)
-    np.testing.assert_allclose(x.T @ model.martingale_residuals(risk, x @ beta), here.gradient, atol=1e-9)
+    np.testing.assert_allclose(x.T @ model.evaluate_predictor(risk, x @ beta)[1], here.gradient, atol=1e-9)
 
 
 def test_collinear_features_are_named(paper_data):

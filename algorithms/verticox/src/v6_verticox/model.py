@@ -120,15 +120,6 @@ def evaluate(risk: RiskSets, features: Vector, coefficients: Vector) -> Evaluati
     return Evaluation(log_likelihood, gradient, information)
 
 
-def martingale_residuals(risk: RiskSets, predictor: Vector) -> Vector:
-    """Return event - exp(predictor) H for every record (table order): the gradient is features' residuals."""
-    weight = np.exp(predictor[risk.order])[:, None]
-    sorted_residuals = risk.event - (weight * risk.spread(1.0 / risk.sums(weight)))[:, 0]
-    residuals = np.empty_like(sorted_residuals)
-    residuals[risk.order] = sorted_residuals
-    return residuals
-
-
 @dataclass(frozen=True)
 class CoxFit:
     """A fitted model: coefficients, information matrix there, log partial likelihood there and at zero, steps."""
@@ -244,23 +235,6 @@ def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:
         "degrees_of_freedom": degrees,
         "p": float(gammaincc(degrees / 2.0, statistic / 2.0)),
     }
-
-
-def baseline_hazard(risk: RiskSets, time: Vector, predictor: Vector) -> tuple[Vector, Vector]:
-    """Return event times and the cumulative baseline hazard (Breslow) there, for one stratum.
-
-    Parameters
-    ----------
-    risk : RiskSets
-        One stratum, Breslow ties.
-    time, predictor : ndarray of float, (rows,)
-        In table order.
-    """
-    weight = np.exp(predictor[risk.order])[:, None]
-    hazard = risk.spread(1.0 / risk.sums(weight))[:, 0]
-    times, last = np.asarray(time)[risk.order], np.r_[risk.first[1:] != risk.first[:-1], True]
-    events = np.bincount(risk.first, weights=risk.event, minlength=len(times))[risk.first] > 0
-    return times[last & events], hazard[last & events]
 
 
 def evaluate_predictor(risk: RiskSets, predictor: Vector) -> tuple[float, Vector, Vector]:
