@@ -115,7 +115,6 @@ BAD = [
     ({"epsilon": True}, "epsilon"),
     ({"noise": "diluted_geometric"}, "delta"),
     ({"noise": "diluted_geometric", "delta": 1e-300}, "delta"),
-    ({"delta": 1e-6}, "delta"),
     ({"noise": "gaussian"}, "noise"),
     ({"noise": "none"}, "epsilon"),
     ({"honest_fraction": 0}, "honest_fraction"),
@@ -149,13 +148,13 @@ def called():
     return call
 
 
-@pytest.mark.parametrize(("changes", "named"), BAD[:15])
+@pytest.mark.parametrize(("changes", "named"), BAD[:14])
 def test_bad_arguments_are_refused_by_name(called, changes, named):
     with pytest.raises(ArgumentError, match=named):
         called(changes)
 
 
-@pytest.mark.parametrize(("changes", "named"), BAD[15:])
+@pytest.mark.parametrize(("changes", "named"), BAD[14:])
 def test_bad_arguments_are_refused_by_name_in_a_run(horizontal, changes, named):
     with pytest.raises(ArgumentError, match=named):
         horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, **changes})

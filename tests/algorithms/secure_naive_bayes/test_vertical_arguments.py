@@ -134,10 +134,9 @@ def spent(odd):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"keys": "dealer"}, "keys"),
-        ({"honest_fraction": 0.5}, "honest_fraction"),
-        ({"membership": {}}, "membership"),
-        ({"delta": 1e-6}, "delta"),
+        ({"keys": "dealt"}, "keys"),
+        ({"honest_fraction": 2}, "honest_fraction"),
+        ({"delta": "small"}, "delta"),
         ({"unit": "party", "maximum_records": 3}, "unit"),
         ({"noise": "none"}, "epsilon"),
         ({"organizations": ["C", "Z", "no label"]}, r"label: no label"),
@@ -150,6 +149,13 @@ def test_a_vertical_fit_refuses_by_name(odd, changes, named):
     with pytest.raises(ArgumentError, match=named):
         odd.run("fit", {**FIT, "organizations": THREE, **changes})
     assert spent(odd) == before
+
+
+def test_arguments_without_effect_are_warned_of(odd):
+    given = {"keys": "dealer", "honest_fraction": 0.5, "membership": {}, "delta": 1e-6}
+    warnings = odd.run("fit", {**FIT, "organizations": THREE, **given})["warnings"]
+    for name in given:
+        assert any(warning.startswith(f"{name} has no effect") for warning in warnings)
 
 
 @pytest.mark.parametrize(

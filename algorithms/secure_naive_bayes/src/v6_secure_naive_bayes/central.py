@@ -11,17 +11,8 @@ from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_c
 from . import grading, horizontal, model, statements, vertical
 from .keying import MOST_PRODUCTS, check_keys, check_work, open_keyring
 from .messages import TABLES
-from .options import check_budget, check_membership, check_noise, refuse_given, resolve_member
+from .options import check_budget, check_membership, check_noise, refuse_given, resolve_member, without_effect
 from .records import check_records
-
-
-def _refuse_shared_noise(honest_fraction: Any, keys: Any, membership: Any) -> None:
-    refuse_given(
-        "each table of vertically split records has its whole noise, and no table is encrypted",
-        honest_fraction=(honest_fraction, None),
-        keys=(keys, "dealerless"),
-        membership=(membership, None),
-    )
 
 
 @central
@@ -95,8 +86,9 @@ def fit(
     arguments.check_choice("partitioning", partitioning, ("horizontal", "vertical"))
     settings = check_noise(noise, epsilon, delta, honest_fraction, unit, maximum_records)
     chosen, bits = check_keys(keys, modulus_bits)
+    for warning in without_effect(settings, delta, partitioning, honest_fraction, keys, membership):
+        federation.warn(warning)
     if partitioning == "vertical":
-        _refuse_shared_noise(honest_fraction, keys, membership)
         return vertical.fit(federation, label, features, domain, settings, bins, organizations)
 
     parties = federation.open_channel(organizations)

@@ -8,6 +8,7 @@ from fedbayes.federation import Federation, arguments
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import HONEST_FRACTION
 
+from .keying import KEYS
 from .membership import Membership
 from .messages import KINDS, UNITS, Noise
 
@@ -33,13 +34,29 @@ def check_noise(kind: Any, epsilon: Any, delta: Any, honest_fraction: Any, unit:
     small = arguments.check_number("delta", delta, low=0, below=1)
     if chosen in DILUTED and small < LEAST_DELTA:
         raise ArgumentError(f'noise="{chosen}" needs a delta of at least {LEAST_DELTA:g}; noise="polya" needs none')
-    if chosen not in DILUTED and small > 0:
-        raise ArgumentError(f'delta has no meaning with noise="{chosen}"; leave it out, or give "diluted_geometric"')
     if chosen == "none":
         if epsilon is not None:
             raise ArgumentError('epsilon has no meaning with noise="none"; leave one of them out')
         return Noise("none", 0.0, 0.0, honest, measure, bound or 0)
-    return Noise(chosen, check_budget(epsilon), small, honest, measure, bound or 0)
+    return Noise(chosen, check_budget(epsilon), small if chosen in DILUTED else 0.0, honest, measure, bound or 0)
+
+
+def without_effect(
+    noise: Noise, delta: float, partitioning: str, honest_fraction: Any, keys: str, membership: Any
+) -> list[str]:
+    """Return a warning for every argument of `fit` that was given and is not used; `noise` is what came of the noise arguments."""
+    found = []
+    if noise.kind not in DILUTED and delta > 0:
+        found.append(f'delta has no effect with noise="{noise.kind}", which needs none')
+    given = {
+        "honest_fraction": honest_fraction is not None,
+        "keys": keys != KEYS[0],
+        "membership": membership is not None,
+    }
+    if partitioning == "vertical":
+        why = "on vertically split records: each table has its whole noise, and none is encrypted"
+        found += [f"{name} has no effect {why}" for name, is_given in given.items() if is_given]
+    return found
 
 
 def check_budget(epsilon: Any) -> float:
