@@ -168,8 +168,7 @@ def evaluate(
     ArgumentError
         Naming the argument and the remedy.
     """
-    for warning in check_evaluation(personalize, epsilon, delta, neighbors, honest_fraction):
-        federation.warn(warning)
+    check_evaluation(personalize, epsilon)
     load = loader(epsilon is not None)
     common = (label, epsilon, delta, None, neighbors, honest_fraction, organizations)
     result = evaluate_model(federation, model, load, *common)

@@ -124,7 +124,8 @@ def without_effect(settings: Settings, shape: Shape, bins: Any, delta: float) ->
         ("aggregation", settings.aggregation != "mean" and not averaging, 'optimizer="fedavg"'),
         ("bins", bins != BINS and not [name for name in numeric if name not in shape.gaussians], "a binned feature"),
         ("continuous", shape.continuous != "binned" and not numeric, "a numeric feature"),
-        *_noise_checks(noisy, noise.neighbors, noise.honest_fraction),
+        ("neighbors", noise.neighbors != NEIGHBORS[0] and not noisy, "epsilon"),
+        ("honest_fraction", noise.honest_fraction != HONEST_FRACTION and not noisy, "epsilon"),
         ("delta", delta != DELTA and not noisy, "epsilon"),
         ("clip", settings.clip != CLIP and not noisy, "epsilon"),
     ]
@@ -136,31 +137,19 @@ def without_effect(settings: Settings, shape: Shape, bins: Any, delta: float) ->
     return found
 
 
-def _noise_checks(noisy: bool, neighbors: str, honest_fraction: float | None) -> list[tuple[str, bool, str]]:
-    return [
-        ("neighbors", neighbors != NEIGHBORS[0] and not noisy, "epsilon"),
-        ("honest_fraction", honest_fraction not in (None, HONEST_FRACTION) and not noisy, "epsilon"),
-    ]
-
-
-def check_evaluation(personalize: Any, epsilon: Any, delta: Any, neighbors: Any, honest_fraction: Any) -> list[str]:
-    """Check the arguments of `evaluate`; return a warning for every one that has no effect.
+def check_evaluation(personalize: Any, epsilon: Any) -> None:
+    """Refuse noise where it protects nothing; `evaluate_model` checks the rest.
 
     Raises
     ------
     ArgumentError
         Naming the argument and the remedy.
     """
-    arguments.check_flag("personalize", personalize)
-    noise = check_noise("none" if epsilon is None else "distributed", epsilon, delta, neighbors, honest_fraction)
-    if personalize and noise.private:
+    if arguments.check_flag("personalize", personalize) and epsilon is not None:
         raise ArgumentError(
             "epsilon does not protect personalised scores, where one row changes the scores of others; "
             "give personalize=false, or leave epsilon out"
         )
-    checks = [("delta", delta > 0 and not noise.private, "epsilon")]
-    checks += _noise_checks(noise.private, noise.neighbors, noise.honest_fraction)
-    return [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]
 
 
 def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
