@@ -46,9 +46,16 @@ class Dealer:
             whole = whole + part
         self.wholes[factor.name] = whole
 
-    def side(self, party, corrections=None):
+    def side(self, party, corrections=None, tables=()):
         return products.DataSide(
-            party, self.parties, self.keys[party], self.factors, self.openings, self.parts[party], corrections
+            party,
+            self.parties,
+            self.keys[party],
+            self.factors,
+            self.openings,
+            self.parts[party],
+            corrections,
+            subset_shares.corrections_for(tables, self.parties),
         )
 
     def helper(self):
@@ -65,13 +72,12 @@ class Dealer:
 
     def deal(self, tables):
         dealt = {party: {} for party in self.parties}
-        for table in tables:
-            for correction in subset_shares.corrections_for(table, self.parties):
-                dealt[correction.receiver][correction.subset] = self.helper().correction(correction)
+        for correction in subset_shares.corrections_for(tables, self.parties).values():
+            dealt[correction.receiver][correction.subset] = self.helper().correction(correction)
         return dealt
 
     def ask(self, tables, batch="1", dealt=None):
-        shares = [self.side(p, dealt[p] if dealt else None).answers(tables, batch) for p in self.parties]
+        shares = [self.side(p, dealt[p] if dealt else None, tables).answers(tables, batch) for p in self.parties]
         shares.append(self.helper().answers(tables, batch))
         return products.split_answers(sum(shares[1:], shares[0]), tables, self.factors), shares
 

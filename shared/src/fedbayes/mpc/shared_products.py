@@ -34,7 +34,7 @@ from fedbayes.mpc import ring
 from fedbayes.mpc.factors import Factor, inner_product, row_products
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
-from fedbayes.mpc.subset_shares import Correction, Table, correction_pad, corrections_for
+from fedbayes.mpc.subset_shares import Correction, Table, correction_pad
 
 
 class DataSide:
@@ -54,6 +54,8 @@ class DataSide:
         Complete openings of all factors; this party's mask parts of those that it holds.
     corrections : mapping of Table to ndarray
         What the helper dealt to this party: (rows, states of the subset).
+    dealt : mapping of Table to Correction
+        Who pads and who received each subset (`corrections_for` of all tables that were dealt for).
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class DataSide:
         openings: Mapping[str, RingArray],
         masks: Mapping[str, RingArray],
         corrections: Mapping[Table, RingArray] | None = None,
+        dealt: Mapping[Table, Correction] | None = None,
     ) -> None:
         self.own = own
         self.parties = tuple(sorted(parties))
@@ -73,6 +76,7 @@ class DataSide:
         self._openings = openings
         self._masks = masks
         self._corrections = corrections or {}
+        self._dealt = dealt or {}
 
     def _leads(self, name: str) -> bool:
         return self._factors[name].holders[0] == self.own
@@ -129,24 +133,24 @@ class DataSide:
             dtype = self._openings[table[0]].dtype
             return np.zeros(width, dtype) if part is None else part.sum(axis=0, dtype=dtype)
         sizes = tuple(self._factors[name].states for name in table)
-        dealt = {correction.subset: correction for correction in corrections_for(table, self.parties)}
         total = np.zeros(sizes, dtype=self._openings[table[0]].dtype)
         for size in range(len(table)):
             for subset in combinations(table, size):
-                share = self._mask_share(subset, table, dealt.get(subset))
+                share = self._mask_share(subset, table)
                 if share is not None:
                     total += self._term(table, subset, share)
         return total
 
-    def _mask_share(self, subset: Table, table: Table, dealt: Correction | None) -> RingArray | None:
+    def _mask_share(self, subset: Table, table: Table) -> RingArray | None:
         if not subset:
             return (
                 np.ones((len(self._openings[table[0]]), 1), self._openings[table[0]].dtype)
                 if (self._leads(table[0]))
                 else None
             )
-        if dealt is None:
+        if len(subset) == 1:
             return self._masks.get(subset[0])
+        dealt = self._dealt[subset]
         if dealt.padder == self.own:
             return correction_pad(self._key, subset, self._shape(subset), self._openings[subset[0]].dtype)
         return self._corrections[subset] if dealt.receiver == self.own else None

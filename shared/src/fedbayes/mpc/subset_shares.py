@@ -1,6 +1,5 @@
 """Which row-wise shares of products of masks a table over three or more factors needs, and when they pay."""
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -27,15 +26,20 @@ class Correction:
     receiver: int
 
 
-def corrections_for(table: Table, parties: Sequence[int]) -> list[Correction]:
-    """Return the corrections that a table over three or more factors needs, for subset shares."""
+def corrections_for(tables: Sequence[Table], parties: Sequence[int]) -> dict[Table, Correction]:
+    """Return the corrections that tables over three or more factors need for subset shares, by subset, in the order they are dealt.
+
+    The parties take turns by position, so everyone who knows the tables knows who was dealt what; who pads and who receives does not
+    depend on the factors' names. With few subsets some parties are dealt nothing.
+    """
     ordered = sorted(parties)
-    found = []
-    for size in range(2, len(table)):
-        for subset in combinations(table, size):
-            turn = zlib.crc32("|".join(subset).encode()) % len(ordered)
-            found.append(Correction(subset, ordered[turn], ordered[(turn + 1) % len(ordered)]))
-    return found
+    subsets = dict.fromkeys(
+        subset for table in tables for size in range(2, len(table)) for subset in combinations(table, size)
+    )
+    return {
+        subset: Correction(subset, ordered[turn % len(ordered)], ordered[(turn + 1) % len(ordered)])
+        for turn, subset in enumerate(subsets)
+    }
 
 
 def subset_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:

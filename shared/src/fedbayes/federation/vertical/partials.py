@@ -23,7 +23,7 @@ from .messages import (
 )
 from .opening import Encoder, OwnPart, open_part
 from .replication import Replica
-from .workspace import DTYPES, Matrix, Workspace, dealt_to, factor
+from .workspace import DTYPES, Matrix, Workspace, dealt_corrections, factor
 
 PAIR = "alignment"
 
@@ -140,9 +140,10 @@ def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, b
     delivery = Delivery(request.setup, rows, request.factors, [], b"", request.deal, [])
     bits = request.factors[0].bits
     side = workspace.helper_side(delivery, [name for table in request.deal for name in table], bits)
+    dealt = dealt_corrections(request.deal, request.setup.stations).values()
     sealed = {}
     for party in request.setup.stations:
-        pieces = [side.correction(entry).reshape(-1) for entry in dealt_to(request.deal, request.setup.stations, party)]
+        pieces = [side.correction(entry).reshape(-1) for entry in dealt if entry.receiver == party]
         if pieces:
             flat = np.concatenate(pieces).astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
             sealed[party] = workspace.station.channel.seal(party, flat, "corrections")

@@ -221,16 +221,22 @@ class Workspace:
             openings,
             masks,
             self._corrections(delivery, bits),
+            self._dealt(delivery),
         )
 
+    def _dealt(self, delivery: Delivery) -> dict[subset_shares.Table, subset_shares.Correction]:
+        return dealt_corrections(delivery.dealt, self.setup.stations)
+
     def _corrections(self, delivery: Delivery, bits: int) -> dict[subset_shares.Table, Matrix]:
-        if not delivery.dealt:
+        """Return what this station was dealt; with few subsets that may be nothing."""
+        mine = [entry for entry in self._dealt(delivery).values() if entry.receiver == self.own]
+        if not mine:
             return {}
         flat = self.station.kept("corrections")["flat"].astype(DTYPES[bits])
         states = {info.name: factor(info).states for info in delivery.factors}
         found: dict[subset_shares.Table, Matrix] = {}
         start = 0
-        for correction in dealt_to(delivery.dealt, self.setup.stations, self.own):
+        for correction in mine:
             width = int(np.prod([states[name] for name in correction.subset]))
             stop = start + width * delivery.rows
             found[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
@@ -249,11 +255,8 @@ class Workspace:
         return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
 
 
-def dealt_to(tables: Iterable[Sequence[str]], stations: Sequence[int], receiver: int) -> list[subset_shares.Correction]:
-    """Return the corrections of subset shares that one station is sent, in their order."""
-    found: dict[subset_shares.Table, subset_shares.Correction] = {}
-    for table in tables:
-        for correction in subset_shares.corrections_for(tuple(table), stations):
-            if correction.receiver == receiver:
-                found.setdefault(correction.subset, correction)
-    return list(found.values())
+def dealt_corrections(
+    tables: Iterable[Sequence[str]], stations: Sequence[int]
+) -> dict[subset_shares.Table, subset_shares.Correction]:
+    """Return who pads and who is sent each correction of the tables that were dealt for."""
+    return subset_shares.corrections_for([tuple(table) for table in tables], stations)
