@@ -231,7 +231,7 @@ def fitted(odd):
         ({"label": "color"}, ArgumentError, "label"),
         ({"label": "age"}, ArgumentError, "label"),
         ({"organizations": ["C", "Z", "label only"]}, ArgumentError, "'shape' is at no station"),
-        ({"organizations": ["C", "Z", "S", "no label"]}, ArgumentError, "'shape' is at more than one"),
+        ({"organizations": ["C", "Z", "S", "short"]}, ArgumentError, "'color' is at more than one"),
         ({"organizations": ["short", "Z", "S"]}, DataProblem, "same number of rows"),
         ({"organizations": ["C", "Z", "no label"]}, PolicyError, "no label: .*epsilon"),
     ],

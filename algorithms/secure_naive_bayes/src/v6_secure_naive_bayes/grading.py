@@ -1,11 +1,15 @@
-"""Evaluation on vertically split records: every station scores its own features, one of them grades the sum.
+"""Evaluation on vertically split records: tallies are counted on shares, and nobody learns the score of a record.
 
-The scores of a row are logarithms of probabilities, so the features' parts add up. Each station masks its part over the
-ring and seals it for the grader, who adds them, compares the best class with its label, and tells the tallies.
+Every station turns the score of its features into a whole number (`lattice`), the label's holder the label too; the sum over the stations
+says everything that a tally needs. Each adds a mask that it shares with a dealer and shows the result to two of the stations, the counters. The
+dealer sends the counters shares of unit vectors at the masks' places, which they turn by what they were shown (`mpc.point_functions`): shares of
+the counts of every sum. They add these up into the tallies, and only the tallies are put together.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,18 +18,23 @@ import numpy.typing as npt
 from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
-from fedbayes.federation import Federation, Station, arguments, results
-from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, ThresholdError
-from fedbayes.federation.horizontal import load_model, schema_errors
-from fedbayes.mpc.ring import lift
-from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.federation import Federation, Parties, Station, arguments, results
+from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
+from fedbayes.federation.horizontal import VectorReply, load_model, schema_errors
+from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
+from fedbayes.mpc.prg import expand
+from fedbayes.randomness import uniform_bits
 
-from .messages import FeaturesReply, FeaturesRequest, GradesReply, GradesRequest, ScoresReply, ScoresRequest
+from .lattice import Lattice
+from .messages import FeaturesReply, FeaturesRequest, GradesRequest, Plan, ScoresReply, ScoresRequest
 
-FRACTION_BITS = 24
-LOWEST_SCORE = -1e4
 LEAST_STATIONS = 3
-TOPIC = "masked scores"
+SCORE_BINS = 64
+HIGH = np.uint64(32)
+TOPIC = "masked places"
+KEYS = "point keys"
+OWN = "own masked places"
+Words = npt.NDArray[np.uint64]
 
 
 def _model(data: Any) -> NaiveBayes:
@@ -35,66 +44,186 @@ def _model(data: Any) -> NaiveBayes:
         raise MessageError("the model of the request is malformed") from None
 
 
+def _lattice(model: NaiveBayes, plan: Plan) -> Lattice:
+    try:
+        return Lattice(model, plan.owners, plan.rows)
+    except (ArgumentError, KeyError):
+        raise MessageError("the model of the request does not fit its plan") from None
+
+
+def _check_plan(station: Station, plan: Plan) -> None:
+    """Refuse a plan that gives two parts to one organization, or that this node does not answer."""
+    station.require_predictions()
+    station.require_private(False)
+    if len(plan.owners) < max(LEAST_STATIONS, station.policy.minimum_organizations):
+        raise ThresholdError(
+            "records are scored over at least three stations, and as many as this node demands; include more of them"
+        )
+    if plan.dealer in plan.counters or (plan.dealer not in plan.owners and plan.dealer == station.aggregator):
+        raise PlacementError("the dealer of an evaluation must neither count nor be a helper that runs central")
+
+
+def _mask(key: bytes, round_name: str, plan: Plan, bits: int) -> Words:
+    """Return the mask of one station's places, which it shares with the dealer."""
+    drawn = expand(key, f"{round_name}|{plan.label}|mask", (plan.rows,), "u4").astype(np.uint64)
+    return np.asarray(drawn & np.uint64((1 << bits) - 1))
+
+
+def count(station: Station, names: list[str]) -> int:
+    """Return this station's number of rows, 0 where it holds none of the columns.
+
+    Notes
+    -----
+    **Reveals** to central that number.
+    """
+    station.require_predictions()
+    station.require_private(False)
+    return len(station.arrays(names[:1])[names[0]]) if names else 0
+
+
 def score(station: Station, request: ScoresRequest) -> ScoresReply:
-    """Score this station's rows by its own features, mask the scores and seal them for the grader.
+    """Mask the places of this station's rows for the counters; at the dealer, deal the counters' keys as well.
 
     Notes
     -----
-    **Reveals** to the grader the sum over all stations of the rows' scores, from which it may subtract its own.
-    **Assumes** that the rows are the same in the same order everywhere, and that two stations besides the grader do not
-    collude with it.
+    **Reveals** to the counters numbers that are uniform as long as the dealer keeps the masks; to anybody else nothing.
+    **Assumes** that no two of the dealer and the counters collude, and that the rows are the same in the same order everywhere.
     """
-    station.require_predictions()
-    station.require_private(False)
-    if len(station.participants) < LEAST_STATIONS:
-        raise ThresholdError("scores of single rows are added over at least three stations; include more of them")
-    model = _model(request.model)
-    chosen = model.schema.select(request.features)
+    plan = request.plan
+    _check_plan(station, plan)
+    masks = np.zeros(plan.rows, dtype=np.uint64)
+    openings: dict[int, bytes] = {}
+    if station.organization in plan.owners:
+        places = _places(station, request)
+        masks = _own_mask(station, plan)
+        opened = (places + masks) & np.uint64((1 << plan.bits) - 1)
+        if station.organization in plan.counters:
+            station.keep(OWN, opened=opened)
+        openings = _sealed(station, plan, {member: opened.astype("<u4").tobytes() for member in plan.counters}, TOPIC)
+    keys = _deal(station, plan, masks) if station.organization == plan.dealer else {}
+    return ScoresReply(openings, keys)
+
+
+def _own_mask(station: Station, plan: Plan) -> Words:
+    if station.organization == plan.dealer:
+        return np.asarray(uniform_bits(plan.rows) & np.uint64((1 << plan.bits) - 1))
+    return _mask(station.channel.key(plan.dealer, TOPIC), station.round_name, plan, plan.bits)
+
+
+def _places(station: Station, request: ScoresRequest) -> Words:
+    """Return the places of this station's rows, the label's digit included where it is the holder."""
+    plan, model = request.plan, _model(request.model)
+    lattice = _lattice(model, plan)
+    if lattice.bits != plan.bits:
+        raise MessageError("the plan of the request does not fit its model; use one version everywhere")
+    names = plan.owners[station.organization]
     with schema_errors(DataProblem):
-        encoded = chosen.encode(station.data(list(request.features)))
-    totals = model.positive_counts
-    rows = len(next(iter(encoded.values())))
-    joint = np.tile(model.log_prior if request.prior else np.zeros(len(totals)), (rows, 1))
-    for name in request.features:
-        joint = joint + model.features[name].log_likelihood(encoded[name], totals)
-    fixed = np.rint(np.maximum(joint, LOWEST_SCORE) * 2.0**FRACTION_BITS).astype(np.int64)
-    masked = station.channel.mask(fixed, station.participants)
-    return ScoresReply(_sealed(station, request.grader, masked))
+        encoded = model.schema.select(names).encode(station.arrays(names))
+        places = lattice.place(station.organization, encoded)
+        if station.organization == plan.holder:
+            truth = model.schema[model.label].encode(station.arrays([plan.label])[plan.label])
+            places = places + lattice.label_place(truth)
+    if len(places) != plan.rows:
+        raise DataProblem("the stations do not hold the same number of rows; align them first")
+    return places.astype(np.uint64)
 
 
-def _sealed(station: Station, grader: int, masked: npt.NDArray[Any]) -> bytes:
-    """Seal for the grader; the grader itself keeps its part until the next round."""
-    if grader == station.organization:
-        station.keep(TOPIC, masked=masked)
-        return b""
-    return station.channel.seal(grader, masked.astype("<u8").tobytes(), TOPIC)
+def _sealed(station: Station, plan: Plan, letters: Mapping[int, bytes], topic: str) -> dict[int, bytes]:
+    others = {member: letter for member, letter in letters.items() if member != station.organization}
+    return {member: station.channel.seal(member, letter, f"{topic}|{plan.label}") for member, letter in others.items()}
 
 
-def grade(station: Station, request: GradesRequest) -> GradesReply:
-    """Add the masked scores and compare them with this station's label.
+def _deal(station: Station, plan: Plan, own: Words) -> dict[int, bytes]:
+    """Return the counters' keys of the unit vectors at the negated sum of all masks, each sealed for its counter."""
+    total = own
+    for member in plan.owners:
+        if member != station.organization:
+            total = total + _mask(station.channel.key(member, TOPIC), station.round_name, plan, plan.bits)
+    places = (np.uint64(0) - total) & np.uint64((1 << plan.bits) - 1)
+    pair = deal_points(places, plan.bits)
+    return _sealed(
+        station, plan, {member: keys.to_bytes() for member, keys in zip(plan.counters, pair, strict=True)}, KEYS
+    )
+
+
+def grade(station: Station, request: GradesRequest) -> VectorReply:
+    """Return this station's masked share of the tallies; only the counters have one that is not zero.
 
     Notes
     -----
-    **Reveals** the exact tallies (accuracy, histograms of scores, confusion) to central.
+    **Reveals** to central the tallies: confusion, histograms of scores, calibration, summed loss.
+    **Assumes** what `score` does, and that two stations do not collude with central.
     """
-    station.require_predictions()
-    station.require_private(False)
-    model = _model(request.model)
-    own = station.kept(TOPIC)["masked"]
-    parts = [own]
-    for member, sealed in sorted(request.sealed.items()):
-        part = np.frombuffer(station.channel.unseal(member, sealed, TOPIC), dtype="<u8").astype(np.uint64)
-        if part.size != own.size:
-            raise DataProblem("the stations do not hold the same number of rows; align them first")
-        parts.append(part.reshape(own.shape))
-    joint = np.ldexp(lift(reconstruct(parts)).astype(np.float64), -FRACTION_BITS)
-    logs = joint - joint.max(axis=1, keepdims=True)
-    logs = logs - np.log(np.exp(logs).sum(axis=1, keepdims=True))
-    with schema_errors(DataProblem):
-        truth = model.schema[model.label].encode(station.data([request.label])[request.label])
-    known = truth >= 0
-    counts, loss = metrics.tally(truth[known].astype(np.int64), logs[known]).flat()
-    return GradesReply(counts.astype(np.float64), loss)
+    plan, model = request.plan, _model(request.model)
+    _check_plan(station, plan)
+    if sorted(station.participants) != sorted(plan.owners):
+        raise MessageError("the participants of the round are not the stations of the plan")
+    share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)
+    if station.organization in plan.counters:
+        share = tallied(_lattice(model, plan), _counted(station, request), loss_bits(plan.rows))
+    return VectorReply(station.channel.mask(share << HIGH, station.participants))
+
+
+def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]:
+    """Return this counter's share of the counts of all places."""
+    plan, second = request.plan, station.organization == request.plan.counters[1]
+    if set(request.openings) != set(plan.owners) - {station.organization}:
+        raise MessageError(
+            "the masked places of a station are missing, or some came that were not asked; the job stops"
+        )
+    total = station.kept(OWN)["opened"]
+    for member, letter in request.openings.items():
+        opened = np.frombuffer(station.channel.unseal(member, letter, f"{TOPIC}|{plan.label}"), dtype="<u4")
+        if opened.shape != (plan.rows,):
+            raise MessageError("the masked places of a station are not as many as the records; the job stops")
+        total = total + opened.astype(np.uint64)
+    letter = station.channel.unseal(plan.dealer, request.keys, f"{KEYS}|{plan.label}")
+    try:
+        keys = PointKeys.from_bytes(letter, plan.bits, second, plan.rows)
+    except ValueError:
+        raise MessageError("the dealer's keys do not fit the plan; the job stops") from None
+    return histogram(keys, total & np.uint64((1 << plan.bits) - 1))
+
+
+def loss_bits(rows: int) -> int:
+    """Return the fractional bits of the summed loss, which must stay below 2^31."""
+    return max(0, 30 - math.ceil(math.log2(metrics.LARGEST_LOSS * max(rows, 1))))
+
+
+def tally_size(classes: int) -> int:
+    """Return how many numbers the tallies and the loss have."""
+    return metrics.scored_classes(classes) * 2 * SCORE_BINS + classes**2 + 2 * metrics.CALIBRATION_BINS + 1
+
+
+def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> Words:
+    """Return the tallies of (shares of) counts of places, modulo 2^32; a linear map, so shares of tallies add up to tallies.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        What a place says.
+    counts : ndarray (2^bits,) of uint32
+        How often each place occurs.
+    fraction : int
+        Fractional bits of the loss, the last number.
+    """
+    classes, cells = lattice.classes, lattice.cells
+    logs = lattice.log_probabilities()
+    weights = counts[: classes * cells].astype(np.float64)  # whole numbers whose sums stay below 2^53
+    truth = np.repeat(np.arange(classes), cells)
+    predicted, bins = np.tile(logs.argmax(axis=1), classes), metrics.score_bins(logs, SCORE_BINS)
+    tenth = np.clip(
+        (np.exp(logs.max(axis=1)) * metrics.CALIBRATION_BINS).astype(np.int64), 0, metrics.CALIBRATION_BINS - 1
+    )
+    chosen = [1] if metrics.scored_classes(classes) == 1 else list(range(classes))
+    indices = [((truth == group) * SCORE_BINS + np.tile(bins[:, group], classes), 2 * SCORE_BINS) for group in chosen]
+    indices.append((truth * classes + predicted, classes**2))
+    indices.append((np.tile(tenth, classes) * 2 + (predicted == truth), 2 * metrics.CALIBRATION_BINS))
+    parts = [np.bincount(index, weights, minlength=size).astype(np.uint64) for index, size in indices]
+    losses = np.clip(-logs.T.ravel(), 0.0, metrics.LARGEST_LOSS) * 2.0**fraction
+    loss = (np.rint(losses).astype(np.uint64) * counts[: classes * cells].astype(np.uint64)).sum(dtype=np.uint64)
+    whole = np.concatenate([*parts, np.array([loss], dtype=np.uint64)])
+    return np.asarray(whole & np.uint64(0xFFFFFFFF))
 
 
 def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) -> dict[str, Any]:
@@ -103,7 +232,7 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
     Raises
     ------
     ArgumentError
-        When fewer than three stations hold features, or a column is missing or twice there.
+        When fewer than three stations hold features, a column is missing or twice there, or the scores are too many to be told apart.
     """
     model = load_model(NaiveBayes.from_dict, data)
     column = model.label if label is None else arguments.check_name("label", label)
@@ -111,58 +240,104 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     parties = federation.open_channel(organizations)
     names = [*model.features, column]
-    held = federation.round("partial_features", FeaturesRequest(names), parties.stations, FeaturesReply)
-    owners: dict[int, list[str]] = {}
-    for feature in model.features:
+    held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
+    owners = _owners(federation, list(model.features), held)
+    holders = [member for member in owners if column in held[member].names]
+    if len(owners) < LEAST_STATIONS:
+        raise ArgumentError(
+            f"organizations: at least three stations must hold features of the model, {len(owners)} do: records are scored over all of them"
+        )
+    if not holders:
+        raise ArgumentError(f"label: no station with a feature of the model holds '{column}'; one of them must")
+    rows = {held[member].rows for member in owners}
+    if len(rows) != 1:
+        raise DataProblem("the stations do not hold the same number of rows; align them first")
+    counters = holders[0], next(member for member in owners if member != holders[0])
+    lattice = Lattice(model, owners, next(iter(rows)))
+    plan = Plan(
+        owners,
+        holders[0],
+        counters,
+        _dealer(federation, parties, owners, counters),
+        next(iter(rows)),
+        lattice.bits,
+        column,
+    )
+    return _graded(federation, data, lattice, plan)
+
+
+def _owners(federation: Federation, features: list[str], held: Mapping[int, FeaturesReply]) -> dict[int, list[str]]:
+    """Return every station's features of the model, by ascending station."""
+    found: dict[int, list[str]] = {}
+    for feature in features:
         holders = [member for member, reply in held.items() if feature in reply.names]
         if len(holders) != 1:
             what = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(
                 f"organizations: the model's column '{feature[:100]}' is {what}; include exactly one with it"
             )
-        owners.setdefault(holders[0], []).append(feature)
-    stations = tuple(sorted(owners))
-    graders = [member for member in stations if column in held[member].names]
-    if len(stations) < LEAST_STATIONS:
-        raise ArgumentError(
-            f"organizations: at least three stations must hold features of the model, {len(stations)} do: scores of single rows are added"
+        found.setdefault(holders[0], []).append(feature)
+    return dict(sorted(found.items()))
+
+
+def _dealer(federation: Federation, parties: Parties, owners: Mapping[int, Any], counters: tuple[int, int]) -> int:
+    """Return who deals: an organization without data that does not run central, else a third station."""
+    free = [member for member in parties.helpers if member != federation.organization]
+    return free[0] if free else next(member for member in owners if member not in counters)
+
+
+def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan: Plan) -> dict[str, Any]:
+    stations = tuple(plan.owners)
+    asked = tuple(sorted({*stations, plan.dealer}))
+    scores = federation.round("partial_scores", ScoresRequest(data, plan), asked, ScoresReply)
+    requests = {
+        member: GradesRequest(
+            data,
+            plan,
+            {sender: scores[sender].openings[member] for sender in stations if sender != member}
+            if member in plan.counters
+            else {},
+            scores[plan.dealer].keys.get(member, b""),
         )
-    if not graders:
-        raise ArgumentError(f"label: no station with a feature of the model holds '{column}'; one of them must")
-    return _graded(federation, data, column, owners, graders[0])
-
-
-def _graded(
-    federation: Federation, data: dict[str, Any], column: str, owners: dict[int, list[str]], grader: int
-) -> dict[str, Any]:
-    stations = tuple(sorted(owners))
-    requests = {member: ScoresRequest(data, owners[member], member == grader, grader) for member in stations}
-    scores = federation.round("partial_scores", requests, stations, ScoresReply)
-    sealed = {member: reply.sealed for member, reply in scores.items() if member != grader}
-    request = GradesRequest(data, column, sealed)
-    reply = federation.round("partial_grades", request, (grader,), GradesReply, last=True)[grader]
-    classes = len(data["class_counts"])
-    try:
-        tallies = metrics.Tallies.from_flat(reply.tallies, reply.loss, classes)
-    except ValueError:
-        raise MessageError("the tallies do not fit the model; use one version everywhere") from None
+        for member in stations
+    }
+    summed = federation.secure_sum("partial_grades", requests, stations, VectorReply, field="vector", last=True)
+    if summed.shape != (tally_size(lattice.classes),):
+        raise MessageError("the tallies do not fit the model; use one version everywhere")
+    numbers = (summed >> HIGH).astype(np.float64)
+    tallies = metrics.Tallies.from_flat(
+        numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS
+    )
     found = metrics.scores_of(tallies)
     found["n"] = round(found["n"])
     if found["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")
-    reveals = {
-        "researcher": "the exact scores and the confusion table",
-        "central": "the same",
-        "label_holder": f"every row's sum of the other stations' scores, at {federation.name(grader)}",
-        "stations": "the model",
-    }
     return federation.result(
         model=None,
-        privacy=results.not_private("the scores are exact", reveals),
+        privacy=results.not_private("the scores are exact", _reveals(federation, plan)),
         diagnostics={
             "confusion": tallies.confusion,
             "classes": data["domain"][data["label"]]["categories"],
-            "grader": federation.name(grader),
+            "grader": federation.name(plan.holder),
+            "counters": [federation.name(member) for member in plan.counters],
+            "dealer": federation.name(plan.dealer),
+            "step": lattice.step,
         },
         **found,
     )
+
+
+def _reveals(federation: Federation, plan: Plan) -> dict[str, str]:
+    """Return who learns what of an evaluation."""
+    first, second, dealer = (federation.name(member) for member in (*plan.counters, plan.dealer))
+    return {
+        "researcher": "the exact scores and the confusion table",
+        "central": f"the confusion table, {SCORE_BINS} bins of scores by class, the calibration table and the summed loss over all records; "
+        "every station's number of rows and which of the columns it holds",
+        "label_holder": f"at {federation.name(plan.holder)}: what every station learns, and nothing of a record's score",
+        "stations": "the model, the number of rows and who holds which feature; of values uniform numbers only",
+        "helper": "the number of rows, who holds which feature and the model"
+        if plan.dealer not in plan.owners
+        else "there is none",
+        "assumption": f"no two of {first}, {second} (who count) and {dealer} (who deals) collude: two of them could rebuild the scores of records",
+    }

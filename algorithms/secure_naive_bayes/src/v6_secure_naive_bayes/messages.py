@@ -155,16 +155,18 @@ class CipherReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class FeaturesRequest(Message):
-    """Ask which of these columns a station holds."""
+    """Ask which of these columns a station holds, and with `rows` how many rows it has."""
 
     names: list[str]
+    rows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FeaturesReply(Message):
-    """Which of the columns asked for the station holds."""
+    """Which of the columns asked for the station holds; its number of rows where it was asked and holds one, else 0."""
 
     names: list[str]
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,60 +248,84 @@ class FactorsRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Plan(Message):
+    """Who does what in an evaluation of vertically split records.
+
+    Attributes
+    ----------
+    owners : dict of int to list of str
+        Station -> its features of the model.
+    holder : int
+        The station whose label counts.
+    counters : tuple of int
+        The two stations that count on shares.
+    dealer : int
+        Who deals them shares of unit vectors: neither of them.
+    rows : int
+        Number of records.
+    bits : int
+        Scores and label together are a number below 2^bits.
+    label : str
+        The column of true classes.
+    """
+
+    owners: dict[int, list[str]]
+    holder: int
+    counters: tuple[int, int]
+    dealer: int
+    rows: int
+    bits: int
+    label: str
+
+    def __post_init__(self) -> None:
+        first, second = self.counters
+        if first == second or not {first, second, self.holder} <= set(self.owners) or self.dealer in self.counters:
+            raise ValueError(
+                "the counters and the holder must be stations, and the counters and the dealer three organizations"
+            )
+        if not 1 <= self.rows < 2**31 or not 3 <= self.bits <= 24 or any(not names for names in self.owners.values()):
+            raise ValueError("rows, bits or features are out of range")
+
+
+@dataclass(frozen=True, slots=True)
 class ScoresRequest(Message):
-    """Ask for the masked scores of a station's rows by its own features, sealed for the grader.
+    """Ask for the masked places of a station's rows, and at the dealer for the counters' keys.
 
     Attributes
     ----------
     model : dict
         A result's model.
-    features : list of str
-        This station's features.
-    prior : bool
-        Whether this station adds the log prior.
-    grader : int
-        The station that adds the masked scores.
+    plan : Plan
     """
 
     model: dict[str, Any]
-    features: list[str]
-    prior: bool
-    grader: int
+    plan: Plan
 
 
 @dataclass(frozen=True, slots=True)
 class ScoresReply(Message):
-    """Masked scores (rows, classes) of uint64, sealed for the grader."""
+    """By counter: the masked places (rows,) of uint32, and the dealer's keys; both sealed."""
 
-    sealed: bytes
+    openings: dict[int, bytes]
+    keys: dict[int, bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class GradesRequest(Message):
-    """Ask the grader to add everyone's masked scores and to compare them with its label.
+    """Ask for a masked share of the tallies.
 
     Attributes
     ----------
     model : dict
         A result's model.
-    label : str
-        The column of true classes.
-    sealed : dict of int to bytes
-        What every station sealed for the grader.
+    plan : Plan
+    openings : dict of int to bytes
+        What every other station sealed for this counter; empty at the others.
+    keys : bytes
+        What the dealer sealed for this counter.
     """
 
     model: dict[str, Any]
-    label: str
-    sealed: dict[int, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class GradesReply(Message):
-    """Exact tallies of the predictions, one flat float64 vector, and the summed loss."""
-
-    tallies: np.ndarray[Any, Any]
-    loss: float
-
-    def __post_init__(self) -> None:
-        if self.tallies.dtype != np.float64 or self.tallies.ndim != 1:
-            raise ValueError("tallies must be a one-dimensional float64 array")
+    plan: Plan
+    openings: dict[int, bytes]
+    keys: bytes

@@ -29,7 +29,6 @@ from .messages import (
     FactorsRequest,
     FeaturesReply,
     FeaturesRequest,
-    GradesReply,
     GradesRequest,
     Noise,
     ScoresReply,
@@ -137,10 +136,11 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
 
     Notes
     -----
-    **Reveals** that to central.
+    **Reveals** that to central, and for an evaluation the number of rows.
     """
     held = set(station.columns)
-    return FeaturesReply([name for name in request.names if name in held])
+    names = [name for name in request.names if name in held]
+    return FeaturesReply(names, grading.count(station, names) if request.rows else 0)
 
 
 @partial
@@ -262,13 +262,13 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
 
 @partial
 def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
-    """Score this station's rows by its own features; see `grading.score`."""
+    """Mask the scores of this station's rows, and deal keys; see `grading.score`."""
     return grading.score(station, request)
 
 
 @partial
-def partial_grades(station: Station, request: GradesRequest) -> GradesReply:
-    """Add the masked scores and compare them with the label; see `grading.grade`."""
+def partial_grades(station: Station, request: GradesRequest) -> VectorReply:
+    """Count the scores on shares; see `grading.grade`."""
     return grading.grade(station, request)
 
 
