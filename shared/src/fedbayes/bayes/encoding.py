@@ -53,6 +53,30 @@ def canonical_text(value: object) -> str | None:
     return text or None
 
 
+def check_missing(name: str, declared: object) -> tuple[Any, ...]:
+    """Return what a domain declares to be missing in a column: texts and numbers.
+
+    Raises
+    ------
+    SchemaError
+        Naming the column.
+    """
+    if not isinstance(declared, (list, tuple)) or any(
+        isinstance(value, bool) or not isinstance(value, (str, int, float)) for value in declared
+    ):
+        raise SchemaError(f'column {name!r}: missing must be a list of texts or numbers, like ["", "NA"]')
+    return tuple(declared)
+
+
+def without(values: Any, missing: frozenset[str]) -> NDArray[Any]:
+    """Return a column, shape (n,), in which what has one of these canonical texts is None."""
+    positions, distinct = _factorize(values)
+    kept = [None if canonical_text(value) in missing else value for value in distinct]
+    table = np.empty(len(kept) + 1, dtype=object)
+    table[: len(kept)] = kept
+    return np.asarray(table[positions])
+
+
 def _float_text(value: float) -> str | None:
     if math.isnan(value):
         return None

@@ -4,7 +4,8 @@ A *domain* is public knowledge::
 
     {"sex": {"categories": ["female", "male"]}, "age": {"bounds": [17, 90]}}
 
-How values are compared with it is told in :mod:`fedbayes.bayes.encoding`.
+An entry, or the domain as a whole, may say how a missing value is written: ``"missing": ["", "NA"]``.
+How values are compared with it is told in :mod:`fedbayes.bayes.encoding`, what is missing in :mod:`fedbayes.bayes.missing`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import Outside, SchemaError, canonical_text, categories, numbers
+from fedbayes.bayes.encoding import Outside, SchemaError, canonical_text, categories, check_missing, numbers, without
+from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 
@@ -39,6 +41,8 @@ class Column:
         JSON scalars (text, number, truth value), in the order of their codes.
     bounds : (float, float) or None
         Finite, the lower one first; values outside are clipped or refused.
+    missing : tuple
+        Texts and numbers that stand for a missing value, besides the empty cell; what is among the categories is a value all the same.
 
     Raises
     ------
@@ -49,6 +53,7 @@ class Column:
     name: str
     categories: tuple[Any, ...] | None = None
     bounds: tuple[float, float] | None = None
+    missing: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -66,26 +71,29 @@ class Column:
 
     @classmethod
     def from_json(cls, name: str, entry: object) -> Column:
-        """Read ``{"categories": [...]}`` or ``{"bounds": [low, high]}``; SchemaError on anything else."""
-        if not isinstance(entry, Mapping) or list(entry) not in (["categories"], ["bounds"]):
+        """Read ``{"categories": [...]}`` or ``{"bounds": [low, high]}``, with or without ``"missing": [...]``; SchemaError on anything else."""
+        kinds = [key for key in entry if key != MISSING] if isinstance(entry, Mapping) else []
+        if not isinstance(entry, Mapping) or kinds not in (["categories"], ["bounds"]):
             raise SchemaError(f'column {name!r}: give {{"categories": [...]}} or {{"bounds": [low, high]}}')
-        key, values = next(iter(entry.items()))
+        key, values = kinds[0], entry[kinds[0]]
+        missing = check_missing(name, entry.get(MISSING, []))
         if not isinstance(values, (list, tuple)):
             raise SchemaError(f"column {name!r}: {key} must be a list")
         if key == "categories":
-            return cls(name, categories=tuple(values))
+            return cls(name, categories=tuple(values), missing=missing)
         if len(values) != 2 or any(isinstance(v, bool) or not isinstance(v, (int, float)) for v in values):
             raise SchemaError(f"column {name!r}: bounds must be two numbers [low, high]")
         try:
-            return cls(name, bounds=(float(values[0]), float(values[1])))
+            return cls(name, bounds=(float(values[0]), float(values[1])), missing=missing)
         except OverflowError:
             raise SchemaError(f"column {name!r}: bounds must be finite numbers") from None
 
     def to_json(self) -> dict[str, list[Any]]:
         """Return the entry that :meth:`from_json` reads."""
+        declared = {MISSING: list(self.missing)} if self.missing else {}
         if self.categories is not None:
-            return {"categories": list(self.categories)}
-        return {"bounds": list(self.bounds or ())}
+            return {"categories": list(self.categories), **declared}
+        return {"bounds": list(self.bounds or ()), **declared}
 
     @property
     def is_categorical(self) -> bool:
@@ -143,6 +151,9 @@ class Column:
         """
         if outside not in ("clip", "refuse"):
             raise SchemaError('outside must be "clip" or "refuse"')
+        if self.missing:
+            declared = {text for text in map(canonical_text, self.missing) if text is not None}
+            values = without(values, frozenset(declared.difference(self.keys if self.is_categorical else ())))
         if self.bounds is not None:
             return numbers(self.name, values, self.bounds, outside)
         return categories(self.name, values, self.codes, outside)
@@ -194,7 +205,7 @@ class Schema:
 
     @classmethod
     def from_domain(cls, domain: object) -> Schema:
-        """Read a domain ``{column: {"categories": [...]} | {"bounds": [low, high]}}``.
+        """Read a domain ``{column: {"categories": [...]} | {"bounds": [low, high]}}``, with or without ``"missing": [...]`` at its top.
 
         Raises
         ------
@@ -205,7 +216,8 @@ class Schema:
             raise SchemaError(
                 'domain must name columns: {"column": {"categories": [...]} or {"bounds": [low, high]}, ...}'
             )
-        return cls(tuple(Column.from_json(name, entry) for name, entry in domain.items()))
+        check_missing(MISSING, top_missing(domain))
+        return cls(tuple(Column.from_json(name, entry) for name, entry in without_top(domain).items()))
 
     def to_domain(self) -> dict[str, dict[str, list[Any]]]:
         """Return the domain that :meth:`from_domain` reads; JSON."""

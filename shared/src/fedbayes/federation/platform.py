@@ -114,15 +114,7 @@ def plain_csv() -> Path | None:
 
 
 def read_table() -> Any:
-    """Return the requested database as a pandas frame, as vantage6's own reader gives it (with its preprocessing).
-
-    vantage6's reader imports clients of every kind of database, which takes as long as pandas itself; a plain CSV file needs none of them.
-    """
-    path = plain_csv()
-    if path is not None:
-        import pandas
-
-        return pandas.read_csv(path)
+    """Return the requested database as a pandas frame, as vantage6's own reader gives it (with its preprocessing)."""
     from vantage6.algorithm.tools.decorators import data
 
     return data(1)(lambda frame: frame)()

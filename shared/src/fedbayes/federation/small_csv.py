@@ -1,31 +1,57 @@
 """Small CSV files without pandas, whose import takes longer than such a file and is paid by every station in every round that reads data.
 
-A column comes as pandas would type it: int64, float64 (NaN = missing), bool, or object (text, None = missing). Whatever is unusual, and there pandas has its
-own ways, is left to pandas.
+A column comes as `reading.read_csv` would type it: int64, float64 (NaN = missing), bool, or object (text, None = missing). Whatever is unusual, and there
+pandas has its own ways, is left to pandas.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bayes.missing import USUAL, Reading, Rule, settled_texts
+
 LARGEST_BYTES = 1_000_000
-MISSING = frozenset(
-    {"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA"}
-    | {"NULL", "NaN", "None", "n/a", "nan", "null"}
-)
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 # Up to 15 digits every reader gives the same float64.
 _WHOLE = re.compile(r" *[+-]?[0-9]{1,15} *")
 _NUMBER = re.compile(r" *[+-]?(?=[0-9.]{1,15} *$)([0-9]+\.?[0-9]*|\.[0-9]+) *")
 
 
-def read_small_csv(path: Path) -> dict[str, NDArray[np.generic]] | None:
-    """Return the columns of a small, plain CSV file by name, or None where pandas has to read it.
+@dataclass(frozen=True)
+class SmallTable:
+    """The cells of a small CSV file as they are written: `cells` by column, each of `rows` texts."""
+
+    cells: dict[str, tuple[str, ...]]
+    rows: int
+
+    def arrays(self, columns: Sequence[str], reading: Reading) -> dict[str, NDArray[np.generic]] | None:
+        """Return columns by name, shape (rows,) each, or None where pandas has to read them.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names; every one is there.
+        reading : Reading
+            What is missing, and what stays text.
+        """
+        typed: dict[str, NDArray[np.generic]] = {}
+        for name in columns:
+            column = _typed(self.cells[name], reading.rule(name))
+            if column is None:
+                return None
+            typed[name] = column
+        return typed
+
+
+def read_small_csv(path: Path) -> SmallTable | None:
+    """Return the cells of a small, plain CSV file, or None where pandas has to read it.
 
     Parameters
     ----------
@@ -34,9 +60,8 @@ def read_small_csv(path: Path) -> dict[str, NDArray[np.generic]] | None:
 
     Returns
     -------
-    dict of str to ndarray, shape (rows,) each, or None
-        None: the file is larger than `LARGEST_BYTES`, its rows differ in length, a column has no name or a name twice, it is no UTF-8,
-        or numbers are written in a way that pandas reads by rules of its own.
+    SmallTable or None
+        None: the file is larger than `LARGEST_BYTES`, its rows differ in length, a column has no name or a name twice, or it is no UTF-8.
     """
     if path.stat().st_size > LARGEST_BYTES:
         return None
@@ -53,13 +78,7 @@ def read_small_csv(path: Path) -> dict[str, NDArray[np.generic]] | None:
         or len(rows) < 2
     ):
         return None
-    columns: dict[str, NDArray[np.generic]] = {}
-    for name, values in zip(header, zip(*rows[1:], strict=True), strict=True):
-        column = _typed(values)
-        if column is None:
-            return None
-        columns[name] = column
-    return columns
+    return SmallTable(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), len(rows) - 1)
 
 
 def repeated_name(path: Path) -> str | None:
@@ -69,26 +88,27 @@ def repeated_name(path: Path) -> str | None:
     return next((name for place, name in enumerate(header) if name and name in header[:place]), None)
 
 
-def _typed(values: tuple[str, ...]) -> NDArray[np.generic] | None:
+def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
     distinct = set(values)
-    present = distinct - MISSING
-    complete = len(present) == len(distinct)
-    if present and present <= TRUTH.keys():
-        return np.array([TRUTH[value] for value in values]) if complete else None
-    if complete and all(_WHOLE.fullmatch(value) for value in present):
-        return np.array([int(value) for value in values], dtype=np.int64)
-    plain = [value for value in present if _NUMBER.fullmatch(value)]
-    if len(plain) == len(present):
-        read = {value: float(value) if value in present else np.nan for value in distinct}
-        return np.array([read[value] for value in values], dtype=np.float64)
-    if any(_is_number(value) for value in present.difference(plain)):
+    if any(_is_odd(value) for value in distinct) and not (rule.text and USUAL.isdisjoint(map(str.strip, distinct))):
         return None
-    return np.array([None if value in MISSING else value for value in values], dtype=object)
+    missing, numeric = settled_texts(distinct, rule, _NUMBER.fullmatch)
+    present = distinct - missing
+    if rule.text or (present and not numeric and not present <= TRUTH.keys()):
+        return np.array([None if value in missing else value for value in values], dtype=object)
+    if present and not numeric:
+        return None if missing else np.array([TRUTH[value] for value in values])
+    if present and not missing and all(_WHOLE.fullmatch(value) for value in present):
+        return np.array([int(value) for value in values], dtype=np.int64)
+    read = {value: np.nan if value in missing else float(value) for value in distinct}
+    return np.array([read[value] for value in values], dtype=np.float64)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
+def _is_odd(text: str) -> bool:
+    """Return whether a text is a number by some reader's rules, but not by everyone's."""
+    if _NUMBER.fullmatch(text):
         return False
-    return True
+    try:
+        return not np.isnan(float(text))
+    except ValueError:
+        return "\0" in text

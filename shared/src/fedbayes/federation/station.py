@@ -7,20 +7,21 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..bayes.missing import public_part
 from ..mpc.relay import KeyPair
 from . import platform
 from .channel import IDENTITY_FILE, KEY_FILE, Channel, own_keys
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
 from .policy import Policy
-from .small_csv import read_small_csv, repeated_name
+from .reading import Source
 
 FOLDER = "fedbayes-"
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
@@ -64,40 +65,27 @@ class Station:
     @property
     def has_data(self) -> bool:
         """Whether this station holds the database that the task asks for."""
-        if self._mock_data is not None:
-            return len(self._mock_data) > 0 and len(self._mock_data[0].columns) > 0
-        return platform.requested_label() is not None
+        return self._source.present
 
     @cached_property
-    def _table(self) -> Any:
-        if not self.has_data:
-            raise DataProblem("this organization has no database with the label that the task asks for")
-        if self._mock_data is not None:
-            return self._mock_data[0]
-        path = platform.plain_csv()
-        try:
-            repeated = repeated_name(path) if path is not None else None
-            table = platform.read_table() if repeated is None else None
-        except (Exception, SystemExit) as error:
-            if type(error).__name__ == "EmptyDataError":
-                raise ThresholdError("the station's file has fewer rows than the node demands") from None
-            raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
-        if repeated is not None:
-            raise DataProblem(
-                f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
-            )
-        return table
+    def _source(self) -> Source:
+        return Source(self._mock_data, self._schema_file or {})
 
     @property
     def columns(self) -> list[str]:
         """Names of the columns that this node lets the task see."""
         denied = set(self.policy.denied_columns or ())
         allowed = self.policy.allowed_columns
-        names = [str(name) for name in self._table.columns]
-        return [name for name in names if name not in denied and (allowed is None or name in allowed)]
+        return [name for name in self._source.names if name not in denied and (allowed is None or name in allowed)]
 
-    def data(self, columns: list[str], minimum: bool = True) -> Any:
-        """Return the station's table with exactly `columns`.
+    def data(
+        self,
+        columns: list[str],
+        minimum: bool = True,
+        domain: Mapping[str, Any] | None = None,
+        identifiers: Sequence[str] = (),
+    ) -> Any:
+        """Return the station's table with exactly `columns`; its missing cells follow the rule in `fedbayes.bayes.missing`.
 
         Parameters
         ----------
@@ -105,6 +93,10 @@ class Station:
             Names, in the order wanted.
         minimum : bool
             Whether `minimum_rows` of the node applies (it does not for new records that are only to be classified).
+        domain : mapping, optional
+            The task's domain, as far as there is one: what it lists is a value, what it declares missing is missing.
+        identifiers : sequence of str
+            Columns that keep their text, as ``00257``.
 
         Returns
         -------
@@ -120,24 +112,22 @@ class Station:
             If the table has fewer rows than the node demands.
         """
         self.policy.check_columns(columns)
-        present = [str(name) for name in self._table.columns]
-        self._check_table(columns, present, len(self._table) if minimum else None)
-        frame = self._table.copy(deep=False)
-        frame.columns = present
+        frame = self._source.frame(domain, identifiers)
+        self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
         return frame[columns]
 
-    def arrays(self, columns: list[str]) -> Mapping[str, Any]:
-        """Return `columns` of the station's table by name, each of shape (rows,), typed as pandas types them.
+    def arrays(self, columns: list[str], domain: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+        """Return `columns` of the station's table by name, each of shape (rows,), as in `data`.
 
         Under the same guards as `data`, without importing pandas for a small CSV file.
         """
         self.policy.check_columns(columns)
-        path = platform.plain_csv() if self._mock_data is None and self.has_data else None
-        small = read_small_csv(path) if path is not None else None
+        small = self._source.arrays(columns, domain)
         if small is None:
-            return self.data(columns)  # type: ignore[no-any-return]
-        self._check_table(columns, list(small), len(next(iter(small.values()))))
-        return {column: small[column] for column in columns}
+            return self.data(columns, domain=domain)  # type: ignore[no-any-return]
+        found, rows = small
+        self._check_table(columns, list(found), rows)
+        return found
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
@@ -210,6 +200,10 @@ class Station:
 
     def public_schema(self) -> dict[str, Any] | None:
         """Return the public domains that the administrator keeps beside the ledger, or None."""
+        return None if self._schema_file is None else public_part(self._schema_file)
+
+    @cached_property
+    def _schema_file(self) -> dict[str, Any] | None:
         if self.policy.schema is None or self.policy.ledger is None:
             return None
         path = platform.folder_database(self.policy.ledger) / Path(self.policy.schema).name

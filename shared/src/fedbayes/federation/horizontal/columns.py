@@ -84,7 +84,7 @@ class Columns(Message):
             raise PolicyError(
                 "outside='refuse' tells whether a value is outside the domain, which this node does not allow; give 'clip'"
             )
-        table = station.arrays([*self.features, self.label])
+        table = station.arrays([*self.features, self.label], self.domain)
         with schema_errors(DataProblem):
             return self.schema.encode(table, "refuse" if self.outside == "refuse" else "clip")
 

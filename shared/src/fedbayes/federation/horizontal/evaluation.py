@@ -94,7 +94,7 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
     **Assumes** that at least two stations do not collude with central.
     """
     model = _load(load, request.model, MessageError)
-    frame = station.data([*model.features, request.label])
+    frame = station.data([*model.features, request.label], domain=model.schema.to_domain())
     with schema_errors(DataProblem):
         truth = model.schema[model.label].encode(frame[request.label])
         known = truth >= 0

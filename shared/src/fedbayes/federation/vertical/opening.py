@@ -85,7 +85,8 @@ class Encoder:
             raise PolicyError("the identifier column may not be asked about; choose another column")
         made = [name for name in asked if name.startswith(FOLDS) and self.own == setup.stations[0]]
         self.columns = [column for column in asked if column in present or column in made]
-        self._frame = station.data(columns=[setup.id_column, *(c for c in self.columns if c not in made)])
+        wanted_here = [setup.id_column, *(c for c in self.columns if c not in made)]
+        self._frame = station.data(columns=wanted_here, domain=setup.domain, identifiers=(setup.id_column,))
         for name in made:
             self._frame = self._frame.assign(**{name: self._folds(name)})
         self._states: dict[str, tuple[ColumnStates, Codes]] = {}

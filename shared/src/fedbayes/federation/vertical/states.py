@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ...bayes.discretise import Bins, equal_width, published, quantile
 from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.missing import without_top
 from ...bayes.schema import LARGEST_BOUND, Column
 from .. import arguments
 from ..errors import ArgumentError, DataProblem
@@ -102,7 +103,7 @@ def check_domain(domain: Any) -> dict[str, Any]:
     ArgumentError
         Naming the column and what its entry may be.
     """
-    known: dict[str, Any] = arguments.check_mapping("domain", domain, optional=True) or {}
+    known: dict[str, Any] = without_top(arguments.check_mapping("domain", domain, optional=True) or {})
     for name, entry in known.items():
         try:
             Column.from_json(name, entry)

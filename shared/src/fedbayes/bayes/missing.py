@@ -1,0 +1,203 @@
+"""Which cells of a table are missing, and which columns stay text: one rule for every kind of file.
+
+An empty cell is missing. A text that the domain lists is a value, whatever it is. What a domain or a node's schema file declares (``"missing": ["NA", "-9"]``)
+is missing. In a column that holds numbers apart from them, the usual texts (`USUAL`) are missing too, because a few of them would else turn
+numbers into text. Everywhere else they are values: ``None`` and ``NA`` are common names of categories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .encoding import SchemaError, canonical_text, check_missing
+
+MISSING = "missing"
+USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
+"""Texts that mean "missing" among numbers."""
+NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is known about the cells of one column.
+
+    Attributes
+    ----------
+    text : bool
+        Whether the column keeps its text, as it is written.
+    numeric : bool
+        Whether the domain gives bounds: the column holds numbers, even if none is there.
+    listed, missing : frozenset of str
+        Canonical texts that are values, and that are declared to be missing.
+    """
+
+    text: bool = False
+    numeric: bool = False
+    listed: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
+
+    def is_missing(self, value: object) -> bool:
+        """Return whether a cell is missing whatever else is in its column."""
+        text = canonical_text(value)
+        return text is None or (text in self.missing and text not in self.listed)
+
+    def is_usual(self, value: object) -> bool:
+        """Return whether a cell is missing in a column of numbers."""
+        return isinstance(value, str) and value.strip() in USUAL and canonical_text(value) not in self.listed
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a table is to be read: the task's domain, the node's own schema file, columns of identifiers.
+
+    Attributes
+    ----------
+    domain : mapping
+        Of the task: ``{column: {"categories": [...]} or {"bounds": [low, high]}}``, each with an optional ``"missing"``; may lack columns.
+    schema : mapping
+        Of the node, alike; its top may declare ``"missing"`` for all columns.
+    identifiers : collection of str
+        Columns that keep their text: ``00257`` is not 257.
+    typed : collection of str
+        Columns that do not, whatever else says so: preprocessing compares them with numbers.
+    """
+
+    domain: Mapping[str, Any] = field(default_factory=dict)
+    schema: Mapping[str, Any] = field(default_factory=dict)
+    identifiers: Collection[str] = ()
+    typed: Collection[str] = ()
+
+    def rule(self, column: str) -> Rule:
+        """Return the rule of one column.
+
+        Raises
+        ------
+        SchemaError
+            If what is declared cannot be read.
+        """
+        entry, own = _entry(self.domain, column), _entry(self.schema, column)
+        given = entry if "categories" in entry or "bounds" in entry else own
+        categories = given.get("categories")
+        categories = categories if isinstance(categories, list | tuple) else ()
+        listed = frozenset(text for text in map(canonical_text, categories) if text is not None)
+        declared = [*top_missing(self.domain), *top_missing(self.schema), *_declared(entry), *_declared(own)]
+        missing = frozenset(text for text in map(canonical_text, check_missing(column, declared)) if text is not None)
+        # A text category may look like a number (`Infinity`, `007`): what it was typed as would not read back as it was written.
+        named = any(isinstance(value, str) for value in categories)
+        texts = column in self.identifiers or (named and (given is entry or not listed.isdisjoint(USUAL)))
+        return Rule(
+            texts and column not in self.typed, "bounds" in given and column not in self.identifiers, listed, missing
+        )
+
+
+def top_missing(domain: Mapping[str, Any]) -> list[Any]:
+    """Return what a domain or schema file declares for all columns; a column of the name ``missing`` is none of it."""
+    declared = domain.get(MISSING, [])
+    return list(declared) if isinstance(declared, list | tuple) else []
+
+
+def without_top(domain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a domain in which every column has what the top declares to be missing."""
+    common = top_missing(domain)
+    columns = {name: entry for name, entry in domain.items() if name != MISSING or isinstance(entry, Mapping)}
+    if not common:
+        return columns
+    return {
+        name: {**entry, MISSING: [*common, *_declared(entry)]} if isinstance(entry, Mapping) else entry
+        for name, entry in columns.items()
+    }
+
+
+def public_part(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the domains of a node's schema file, without how this node writes what is missing."""
+    columns = {
+        name: {key: value for key, value in entry.items() if key != MISSING} if isinstance(entry, Mapping) else entry
+        for name, entry in schema.items()
+        if name != MISSING or isinstance(entry, Mapping)
+    }
+    return {name: entry for name, entry in columns.items() if entry != {}}
+
+
+def _entry(domain: Mapping[str, Any], column: str) -> Mapping[str, Any]:
+    entry = domain.get(column)
+    return entry if isinstance(entry, Mapping) else NOTHING
+
+
+def _declared(entry: Mapping[str, Any]) -> list[Any]:
+    declared = entry.get(MISSING, [])
+    if not isinstance(declared, list | tuple):
+        raise SchemaError(f'{MISSING} must be a list of texts, like ["", "NA"]')
+    return list(declared)
+
+
+def settle(column: Any, rule: Rule, convert: bool) -> Any:
+    """Return a column of a data frame in which every missing cell is one.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Shape (n,), as its file was read.
+    rule : Rule
+        Of the column.
+    convert : bool
+        Whether a column of texts that are all numbers becomes one of numbers: in files that do not tell numbers from text.
+
+    Returns
+    -------
+    pandas.Series
+        Shape (n,).
+    """
+    import pandas
+
+    if getattr(column.dtype, "kind", "O") in "biufmM" and not rule.missing:
+        return column
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        column = column.astype(object)
+    codes, distinct = pandas.factorize(column, use_na_sentinel=True)
+    values = list(distinct)
+    gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
+    numeric = _are_numbers([value for value, lost in zip(values, gone, strict=True) if not lost], rule)
+    if numeric:
+        gone |= np.array([rule.is_usual(value) for value in values], dtype=np.bool_)
+    if gone.any():
+        column = column.mask(np.append(gone, False)[codes])
+    if not convert or rule.text:
+        return column
+    return pandas.to_numeric(column) if numeric or gone.all() else column.infer_objects()
+
+
+def _are_numbers(values: list[Any], rule: Rule) -> bool:
+    """Return whether these distinct values are numbers apart from the usual texts (`rule.numeric`: even if none is left)."""
+    import pandas
+
+    rest = [value for value in values if not rule.is_usual(value)]
+    if any(isinstance(value, (bool, np.bool_)) for value in rest):
+        return False
+    try:
+        pandas.to_numeric(pandas.Series(rest, dtype=object))
+    except (ValueError, TypeError):
+        return False
+    return rule.numeric or bool(rest)
+
+
+def settled_texts(values: Collection[str], rule: Rule, number: Any) -> tuple[frozenset[str], bool]:
+    """Return which of the distinct texts of a column are missing, and whether the others are numbers.
+
+    Parameters
+    ----------
+    values : collection of str
+        Distinct texts of the column.
+    rule : Rule
+        Of the column.
+    number : callable
+        Whether a text is a number.
+    """
+    gone = {value for value in values if rule.is_missing(value)}
+    usual = {value for value in values if value not in gone and rule.is_usual(value)}
+    rest = [value for value in values if value not in gone and value not in usual]
+    numeric = all(number(value) for value in rest) and (rule.numeric or bool(rest))
+    return frozenset(gone | usual if numeric else gone), numeric

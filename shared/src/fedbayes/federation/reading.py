@@ -1,0 +1,191 @@
+"""Tables of a node or of this machine, whatever kind of file: the same cells are missing in all of them (`fedbayes.bayes.missing`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..bayes.encoding import SchemaError
+from ..bayes.missing import Reading, settle
+from . import platform
+from .errors import DataProblem, ThresholdError
+from .small_csv import SmallTable, read_small_csv, repeated_name
+
+KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
+
+
+def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None) -> Any:
+    """Return a file as a pandas frame.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : {"csv", "parquet", "excel"}
+        What it is.
+    reading : Reading
+        What is missing, and what stays text.
+    sheet : str, optional
+        Of an Excel file; the first one if not given.
+
+    Raises
+    ------
+    SchemaError
+        If what is declared as missing cannot be read.
+    """
+    import pandas
+
+    if kind == "csv":
+        names = [str(name) for name in pandas.read_csv(path, nrows=0).columns]
+        text: Any = {name: str for name in names if reading.rule(name).text}
+        frame = pandas.read_csv(path, dtype=text, keep_default_na=False, na_values=[""], low_memory=False)
+    elif kind == "excel":
+        plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+        frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
+    else:
+        frame = pandas.read_parquet(path)
+    return settled(frame, reading, convert=kind != "parquet")
+
+
+def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
+    """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.missing.settle`)."""
+    rules = [reading.rule(str(name)) for name in frame.columns]
+    columns = [frame.iloc[:, place] for place in range(len(rules))]
+    changed = {
+        place: new
+        for place, (old, rule) in enumerate(zip(columns, rules, strict=True))
+        if (new := settle(old, rule, convert)) is not old
+    }
+    if not changed:
+        return frame
+    import pandas
+
+    whole = pandas.concat([changed.get(place, old) for place, old in enumerate(columns)], axis=1)
+    whole.columns = frame.columns
+    return whole
+
+
+class Source:
+    """The table of one station in one round: read when asked for, in the way that is asked for.
+
+    Parameters
+    ----------
+    mock_data : list of pandas.DataFrame or None
+        Instead of a database of the node.
+    schema : mapping
+        The node's schema file ({} without one).
+    """
+
+    def __init__(self, mock_data: list[Any] | None, schema: Mapping[str, Any]) -> None:
+        self._mock = mock_data
+        self._schema = schema
+        self._frames: dict[str, Any] = {}
+
+    @property
+    def present(self) -> bool:
+        """Whether there is a table."""
+        if self._mock is not None:
+            return len(self._mock) > 0 and len(self._mock[0].columns) > 0
+        return platform.requested_label() is not None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        if self._small is not None:
+            return list(self._small.cells)
+        path = platform.plain_csv() if self._mock is None and self.present else None
+        if path is None:
+            return list(self.frame().columns)
+        import pandas
+
+        with ReadingErrors():
+            return [str(name) for name in pandas.read_csv(path, nrows=0).columns]
+
+    def frame(self, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:
+        """Return the whole table as a pandas frame with names of text.
+
+        Raises
+        ------
+        DataProblem, ThresholdError
+            If there is none, or it cannot be read.
+        """
+        reading = self._reading(domain, identifiers)
+        known = json.dumps([reading.domain, sorted(identifiers)], sort_keys=True, default=str)
+        if known not in self._frames:
+            frame = self._read(reading).copy(deep=False)
+            frame.columns = [str(name) for name in frame.columns]
+            self._frames[known] = frame
+        return self._frames[known]
+
+    def arrays(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None = None
+    ) -> tuple[Mapping[str, Any], int] | None:
+        """Return columns by name and the number of rows without importing pandas; None if that is not possible here."""
+        if self._small is None or not set(columns) <= set(self._small.cells):
+            return None
+        with ReadingErrors():
+            found = self._small.arrays(columns, self._reading(domain, ()))
+        return None if found is None else (found, self._small.rows)
+
+    @cached_property
+    def _small(self) -> SmallTable | None:
+        path = platform.plain_csv() if self._mock is None and self.present else None
+        return read_small_csv(path) if path is not None else None
+
+    def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
+        return Reading(domain or {}, self._schema, tuple(identifiers))
+
+    def _read(self, reading: Reading) -> Any:
+        if not self.present:
+            raise DataProblem("this organization has no database with the label that the task asks for")
+        with ReadingErrors():
+            if self._mock is not None:
+                return settled(self._mock[0], reading)
+            path = platform.plain_csv()
+            repeated = repeated_name(path) if path is not None else None
+            if repeated is None:
+                return read_database(reading)
+        raise DataProblem(
+            f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
+        )
+
+
+class ReadingErrors:
+    """Turns whatever goes wrong while a table is read into an error that tells nothing of it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return
+        if isinstance(error, SchemaError):
+            raise DataProblem(str(error)) from None
+        if type(error).__name__ == "EmptyDataError":
+            raise ThresholdError("the station's file has fewer rows than the node demands") from None
+        raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
+
+
+def read_database(reading: Reading) -> Any:
+    """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
+
+    Files are read here; for other kinds of databases vantage6's own reader is used. It imports clients of all kinds, which takes as long as pandas itself.
+    """
+    label = (platform.requested_label() or "").upper()
+    kind = os.environ.get(f"{label}_DATABASE_TYPE", "csv").lower()
+    if kind not in KINDS.values():
+        return settled(platform.read_table(), reading)
+    steps = json.loads(os.environ.get(f"{label}_PREPROCESSING", "[]"))
+    filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
+    path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
+    frame = read_file(path, kind, replace(reading, typed=filtered), sheet)
+    if not steps:
+        return frame
+    from vantage6.algorithm.tools.preprocessing import preprocess_data
+
+    return settled(preprocess_data(frame, steps), reading)

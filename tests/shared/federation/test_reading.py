@@ -1,0 +1,224 @@
+"""What is missing, and what is a value, is the same in every kind of file."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.missing import USUAL, Reading, public_part
+from fedbayes.bayes.schema import Schema, SchemaError
+from fedbayes.federation import errors, reading, small_csv
+from fedbayes.federation.reading import Source
+
+BITING = [*sorted(USUAL), "#N/A", "-nan", "true", "1.0", "007", "inf", "Infinity", "1e400", "0x10", "a,b", "?"]
+BITING += ['say "x"', "two\nlines", "Zürich", "9007199254740993", "12345678901234567890", "x" * 300, " blank ", "-"]
+texts = st.one_of(
+    st.sampled_from(BITING),
+    st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8),
+)
+Reader = Callable[[list[str | None], Path, Any, Any], Any]
+
+
+def as_csv(cells: list[str | None], folder: Path, domain: Any, schema: Any) -> Any:
+    path = folder / "t.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["c", "n"], *([cell or "", str(k)] for k, cell in enumerate(cells))])
+    return with_database(path, "csv", domain, schema)
+
+
+def as_excel(cells: list[str | None], folder: Path, domain: Any, schema: Any) -> Any:
+    path = folder / "t.xlsx"
+    pd.DataFrame({"c": cells, "n": range(len(cells))}).to_excel(path, index=False)
+    return with_database(path, "excel", domain, schema)
+
+
+def as_parquet(cells: list[str | None], folder: Path, domain: Any, schema: Any) -> Any:
+    pytest.importorskip("pyarrow")
+    path = folder / "t.parquet"
+    pd.DataFrame({"c": cells, "n": range(len(cells))}).to_parquet(path)
+    return with_database(path, "parquet", domain, schema)
+
+
+def as_frame(cells: list[str | None], folder: Path, domain: Any, schema: Any) -> Any:
+    return Source([pd.DataFrame({"c": pd.Series(cells, dtype=object), "n": range(len(cells))})], schema).frame(domain)
+
+
+def with_database(path: Path, kind: str, domain: Any, schema: Any) -> Any:
+    with database(path, kind):
+        return Source(None, schema).frame(domain)
+
+
+@contextmanager
+def database(path: Path, kind: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
+        patch.setenv("DEFAULT_DATABASE_URI", str(path))
+        patch.setenv("DEFAULT_DATABASE_TYPE", kind)
+        yield
+
+
+READERS = {"csv": as_csv, "excel": as_excel, "parquet": as_parquet, "frame": as_frame}
+
+
+@st.composite
+def columns(draw: st.DrawFn) -> tuple[list[str], list[str | None]]:
+    """Categories that differ in their canonical texts, and cells of them with some that are empty."""
+    categories = draw(st.lists(texts, min_size=2, max_size=5, unique_by=canonical_text))
+    categories = [text for text in categories if canonical_text(text) is not None]
+    cells = draw(st.lists(st.sampled_from([*categories, None]), min_size=2, max_size=12))
+    return categories, cells
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+@given(case=columns())
+@settings(max_examples=250, deadline=None)
+def test_any_text_category_of_the_domain_survives(
+    kind: str, tmp_path_factory: pytest.TempPathFactory, case: tuple[list[str], list[str | None]]
+) -> None:
+    categories, cells = case
+    if len(categories) < 2:
+        return
+    domain = {"c": {"categories": categories}}
+    expected = [-1 if cell is None else categories.index(cell) for cell in cells]
+    folder = tmp_path_factory.mktemp("table")
+    frame = READERS[kind](cells, folder, domain, {})
+    assert Schema.from_domain(domain).encode(frame, "refuse")["c"].tolist() == expected
+    if kind == "csv":
+        with database(folder / "t.csv", "csv"):
+            small = Source(None, {}).arrays(["c"], domain)
+        if small is not None:
+            assert Schema.from_domain(domain).encode(small[0], "refuse")["c"].tolist() == expected
+
+
+@given(case=columns())
+@settings(max_examples=15, deadline=None)
+def test_any_text_category_survives_in_excel(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[list[str], list[str | None]]
+) -> None:
+    categories, cells = case
+    if len(categories) < 2 or any(text[0] in "#=" for text in categories):
+        return  # Excel's own error values and formulas
+    domain = {"c": {"categories": categories}}
+    frame = as_excel(cells, tmp_path_factory.mktemp("table"), domain, {})
+    expected = [-1 if cell is None else categories.index(cell) for cell in cells]
+    assert Schema.from_domain(domain).encode(frame, "refuse")["c"].tolist() == expected
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_without_a_domain_only_the_empty_cell_of_a_text_is_missing(kind: str, tmp_path: Path) -> None:
+    frame = READERS[kind](["None", "NA", None, "x", "nan"], tmp_path, {}, {})
+    assert frame["c"].isna().tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("usual", sorted(USUAL))
+def test_the_usual_texts_are_missing_among_numbers(kind: str, usual: str, tmp_path: Path) -> None:
+    frame = READERS[kind](["1", usual, "2.5", None], tmp_path, {}, {})
+    assert frame["c"].isna().tolist() == [False, True, False, True]
+    encoded = Schema.from_domain({"c": {"bounds": [0, 9]}}).encode(frame)["c"]
+    assert np.array_equal(encoded, [1, np.nan, 2.5, np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_among_numbers_a_listed_text_is_a_value(kind: str, tmp_path: Path) -> None:
+    domain = {"c": {"categories": ["1", "2", "NA"]}}
+    for given_domain, schema in ((domain, {}), ({}, domain)):
+        frame = READERS[kind](["1", "NA", "nan", "2"], tmp_path, given_domain, schema)
+        assert Schema.from_domain(domain).encode(frame)["c"].tolist() == [0, 2, -1, 1]
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("place", ["task", "task top", "node", "node top"])
+def test_declared_texts_are_missing(kind: str, place: str, tmp_path: Path) -> None:
+    entry: dict[str, Any] = {"categories": ["a", "b"]}
+    declared = ["", "unknown", "-9"]
+    domain: dict[str, Any] = {"c": {**entry, "missing": declared} if place == "task" else entry}
+    schema = {"node": {"c": {"missing": declared}}, "node top": {"missing": declared}}.get(place, {})
+    if place == "task top":
+        domain["missing"] = declared
+    frame = READERS[kind](["a", "unknown", "-9", "b", None], tmp_path, domain, schema)
+    assert frame["c"].isna().tolist() == [False, True, True, False, True]
+    assert Schema.from_domain(domain).encode(frame, "refuse")["c"].tolist() == [0, -1, -1, 1, -1]
+    numbers = READERS[kind](["3", "-9", "4"], tmp_path, {"c": {"bounds": [0, 9], "missing": declared}}, {})
+    encoded = Schema.from_domain({"c": {"bounds": [0, 9]}}).encode(numbers)["c"]
+    assert np.array_equal(encoded, [3, np.nan, 4], equal_nan=True)
+
+
+def test_the_domain_alone_declares_too() -> None:
+    domain = {"c": {"categories": ["a", "None"]}, "n": {"bounds": [0, 9]}, "missing": ["-9", "None"]}
+    schema = Schema.from_domain(domain)
+    frame = pd.DataFrame({"c": ["a", "None", "-9"], "n": [-9, 3, 12]})
+    assert schema.encode(frame)["c"].tolist() == [0, 1, -1]
+    assert np.array_equal(schema.encode(frame)["n"], [np.nan, 3, 9], equal_nan=True)
+    assert Schema.from_domain(schema.to_domain()) == schema
+    empty = Schema.from_domain({"c": {"categories": ["a", "None"], "missing": [""]}})
+    assert empty.encode(frame)["c"].tolist() == [0, 1, -1]
+
+
+def test_a_column_may_be_called_missing() -> None:
+    schema = Schema.from_domain({"missing": {"categories": ["yes", "no"]}})
+    assert schema.encode(pd.DataFrame({"missing": ["no", "yes"]}))["missing"].tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("declared", ["NA", [["NA"]], [None], [True], 5])
+def test_what_is_declared_must_be_a_list_of_texts(declared: Any) -> None:
+    with pytest.raises(SchemaError, match="missing"):
+        Schema.from_domain({"c": {"categories": ["a", "b"], "missing": declared}})
+    with pytest.raises(errors.DataProblem, match="missing"):
+        Source([pd.DataFrame({"c": ["a"]})], {"c": {"missing": declared}}).frame()
+
+
+def test_how_a_node_writes_what_is_missing_stays_there() -> None:
+    schema = {"missing": ["NA"], "a": {"categories": ["x", "y"], "missing": ["-"]}, "b": {"missing": ["?"]}}
+    assert public_part(schema) == {"a": {"categories": ["x", "y"]}}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "excel"])
+def test_identifiers_keep_their_text(kind: str, large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if large:
+        monkeypatch.setattr(small_csv, "LARGEST_BYTES", 0)
+    READERS[kind](["00257", "8", None, "1e3", "7.0"], tmp_path, {}, {})
+    with database(tmp_path / ("t.csv" if kind == "csv" else "t.xlsx"), kind):
+        read = Source(None, {}).frame(identifiers=("c",))["c"]
+    assert read.isna().tolist() == [False, False, True, False, False]
+    assert read.dropna().tolist() == ["00257", "8", "1e3", "7.0"]
+
+
+def test_preprocessing_of_the_platform_applies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [{"function": "filter_range", "parameters": {"column": "n", "min_": 1}}]
+    monkeypatch.setenv("DEFAULT_PREPROCESSING", json.dumps(steps))
+    frame = as_csv(["y", "x", "None", None], tmp_path, {"n": {"categories": ["0", "1", "2", "3"]}}, {})
+    assert frame["c"].isna().tolist() == [False, True]
+    assert frame["n"].tolist() == [2, 3]
+
+
+def test_a_file_that_is_no_table_tells_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n\xff\xfe secret\n")
+    with database(path, "csv"), pytest.raises(errors.DataProblem) as caught:
+        Source(None, {}).frame()
+    assert "secret" not in str(caught.value)
+    path.write_text("")
+    with database(path, "csv"), pytest.raises(errors.ThresholdError):
+        Source(None, {}).frame()
+    with pytest.raises(errors.DataProblem, match="no database"):
+        Source([], {}).frame()
+
+
+def test_the_given_frame_stays_as_it_is() -> None:
+    frame = pd.DataFrame({"c": ["1", "NA"]})
+    read = reading.settled(frame, Reading())
+    assert read["c"].isna().tolist() == [False, True]
+    assert frame["c"].tolist() == ["1", "NA"]
