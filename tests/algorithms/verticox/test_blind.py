@@ -53,10 +53,11 @@ def test_parity_with_pooled_records(federation, records):
     risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
     here = model.evaluate(risk, values, beta)
     steepness = beta @ here.information @ beta
-    assert metrics["calibration_slope"] == pytest.approx(1.0 + beta @ here.gradient / steepness, abs=1e-5)
-    assert metrics["calibration_slope_standard_error"] == pytest.approx(steepness**-0.5, rel=1e-5)
+    error = steepness**-0.5  # numbers are told to three digits of it
+    assert metrics["calibration_slope"] == pytest.approx(1.0 + beta @ here.gradient / steepness, abs=0.006 * error)
+    assert metrics["calibration_slope_standard_error"] == pytest.approx(error, rel=0.006)
     statistic = here.gradient @ np.linalg.solve(here.information, here.gradient)
-    assert metrics["fit_test"]["statistic"] == pytest.approx(statistic, rel=1e-5)
+    assert metrics["fit_test"]["statistic"] == pytest.approx(statistic, rel=0.006)
     assert_baselines(metrics["baseline"][0], risk, values, beta)
     assert found["federation"]["rounds"] <= 60
     assert "nobody" in found["diagnostics"]["concordance"]
@@ -68,7 +69,7 @@ def assert_baselines(told, risk, values, beta):
     mean = values.mean(axis=0) @ beta
     hazard = model.evaluate_predictor(risk, values @ beta - mean)[2]
     near = np.abs(np.array(told["cumulative_hazard"])[:, None] - hazard[None, :]).min(axis=1)
-    assert np.all(near < 1e-4)
+    assert np.all(near <= 0.006 * np.array(told["cumulative_hazard"]))
     expected = np.where(np.array(told["time"]) >= 0.5, 0.9, np.where(np.array(told["time"]) >= 0.1, 0.2, 0.0))
     np.testing.assert_allclose(told["model_cumulative_hazard"], expected * np.exp(mean - 0.25), rtol=1e-6)
 

@@ -100,7 +100,7 @@ def test_evaluate_and_predict(federation, quasi, patients):
     assert 0.5 < found["concordance"] < 0.9
     assert 0.0 < found["metrics"]["integrated_brier_score"] < 0.25
     predicted = federation.run("verticox", "predict", {"model": quasi["model"], "id_column": "id", "identifiers": True})
-    with pytest.raises(DataProblem, match="c: times: one is later"):
+    with pytest.raises(ThresholdError, match="c: times: fewer events"):
         federation.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id", "times": [1.0, 1e9]})
     beta = {row["feature"]: row["coefficient"] for row in quasi["model"]["coefficients"]}
     table = patients.set_index("id")

@@ -20,6 +20,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 from .central import mean_predictor
 from .crossval import Roles, specification
+from .guards import significant
 from .model import likelihood_ratio
 from .newton import WIDEST_FAR
 from .reciprocals import reciprocal_plan
@@ -51,17 +52,20 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
     surface = FederatedSurface(federation, prepared, options.max_rounds)
+    surface.chosen = True
     score, information = walk(surface, target)
     offset = mean_predictor(federation, prepared, target)
     shift = math.exp(offset - float(model["offset"]))
     steepness = float(target @ information @ target)
     if steepness <= 0.0:
         raise ArgumentError("model: all coefficients are zero; there is nothing to calibrate")
+    error = steepness**-0.5
+    statistic = float(score @ np.linalg.solve(information, score))
     return federation.result(
         metrics={
-            "calibration_slope": 1.0 + float(target @ score) / steepness,
-            "calibration_slope_standard_error": steepness**-0.5,
-            "fit_test": likelihood_ratio(float(score @ np.linalg.solve(information, score)) / 2.0, len(target)),
+            "calibration_slope": significant(1.0 + float(target @ score) / steepness, error),
+            "calibration_slope_standard_error": significant(error, error),
+            "fit_test": likelihood_ratio(significant(statistic, max(statistic, 1.0)) / 2.0, len(target)),
             "baseline": _baselines(prepared, surface.hazard, curves, shift),
             "records": prepared.plan.records,
             "events": prepared.outcome.events,
@@ -135,7 +139,7 @@ def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: f
             {
                 "stratum": name,
                 "time": times.tolist(),
-                "cumulative_hazard": hazard[chosen].tolist(),
+                "cumulative_hazard": [significant(float(value), float(value)) for value in hazard[chosen]],
                 "model_cumulative_hazard": expected,
             }
         )

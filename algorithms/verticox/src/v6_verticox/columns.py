@@ -80,6 +80,11 @@ def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, lis
         values = column.to_numpy(dtype=np.float64)[:, None]
         if not np.all(np.isfinite(values)):
             raise DataProblem(f"feature '{feature}' has values that are not finite; correct the station's file")
+        kinds = np.unique(values, return_counts=True)[1]
+        if len(kinds) == 2 and kinds.min() < minimum_count:
+            raise DataProblem(
+                f"feature '{feature}' has two values, one of them in fewer records than this node reveals; leave it out or merge it"
+            )
         return values, [feature]
     texts = column.astype(str).str.strip()
     labels, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)

@@ -85,6 +85,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     fold = fold_of(secret, len(design["values"]), request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
         raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
+    station.charge(0.0, 0.0, "verticox: fits of a cross-validation", queries=request.folds)
     station.keep("folds", fold=fold)
     outcomes = []
     for number in range(request.folds):

@@ -19,6 +19,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from . import survival as measures
 from .columns import Survival
 from .fold_messages import JudgeRequest
+from .guards import check_levels, most_groups
 from .model import RiskSets, fit
 from .scoring import predicted_survival, times_of
 
@@ -44,13 +45,15 @@ def judged(
     limit : int
         A fold with fewer events, or a group with fewer records, is not reported.
     """
-    times = times_of(outcome, request.times)
+    check_levels(predictor, limit)
+    times = times_of(outcome, request.times, limit)
     predicted = np.empty((len(predictor), len(times)))
     for number, baseline in enumerate(request.baselines):
         rows = fold == number
         part = Survival(outcome.time[rows], outcome.event[rows], outcome.stratum[rows], outcome.strata_names)
         predicted[rows] = predicted_survival(part, predictor[rows], baseline.curves, times)
-    middle, groups = len(times) // 2, min(request.groups, max(len(predictor) // limit, 2))
+    middle = len(times) // 2
+    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
     folds = [
         _one_fold(outcome, predictor, predicted, times, np.flatnonzero(fold == number), limit)
         for number in range(len(request.baselines))

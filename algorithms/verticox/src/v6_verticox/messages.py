@@ -162,7 +162,8 @@ class StageInfo(Message):
 class EnterRequest(Message):
     """Stations: mask and send columns (step 0) or exp(linear predictor). Dealer: deal these stages.
 
-    `beside`: further points by their step, with this station's coefficients there.
+    `beside`: further points by their step, with this station's coefficients there. `chosen`: the coefficients are the caller's, not a
+    solver's, so that the station checks that no record dominates the answer.
     """
 
     plan: Plan
@@ -171,6 +172,7 @@ class EnterRequest(Message):
     stages: list[StageInfo]
     inputs: bool
     beside: dict[int, list[float]] = field(default_factory=dict)
+    chosen: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
 
 from .columns import design, survival
+from .guards import check_effect
 from .holder import PURPOSE, KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
 from .messages import (
     EnterReply,
@@ -83,6 +84,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
         )
     scales = [float(scale) for scale in own.scales]
+    station.charge(0.0, 0.0, "verticox: sums over the records of a fit", queries=1)
     return PrepareReply(own.columns, scales, len(frame), described, reach(own.values))
 
 
@@ -120,6 +122,9 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
         if index == holder.index:
             step = int(name.split(".")[0]) if request.step else 0
             coefficients = request.beside.get(step, request.coefficients)
+            if request.chosen and step:
+                predictor = station.kept("design")["values"] @ np.asarray(coefficients, dtype=np.float64)
+                check_effect(predictor, station.policy.minimum_count)
             sent[name] = _input(holder, name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")

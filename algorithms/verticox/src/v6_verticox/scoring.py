@@ -18,6 +18,7 @@ from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 
 from . import survival as measures
 from .columns import Survival, survival
+from .guards import check_effect, check_levels, check_times, most_groups, own_times
 from .holder import PURPOSE
 from .model import RiskSets, evaluate_predictor
 from .outcome import describe
@@ -55,6 +56,8 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
+    if named:
+        station.charge(0.0, 0.0, "verticox: a model applied to the records", queries=1)
     return LocateReply(features, outcome, len(places))
 
 
@@ -129,6 +132,7 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
         raise MessageError("the linear predictor of a station is missing; start the job again")
     predictor = _total(station, request) - request.offset
     if request.task == "baseline":
+        check_effect(predictor, limit)
         return AssessReply(_baseline(outcome, predictor, limit))
     return AssessReply(_measures(outcome, predictor, request, limit))
 
@@ -155,10 +159,11 @@ def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any
 
 
 def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
-    times = times_of(outcome, request.times)
+    check_levels(predictor, limit)
+    times = times_of(outcome, request.times, limit)
     predicted = predicted_survival(outcome, predictor, request.curves, times)
-    groups = min(request.groups, max(len(predictor) // max(limit, 1), 1))
     middle = len(times) // 2
+    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
     return {
         "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum),
         "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
@@ -175,17 +180,13 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
     }
 
 
-def times_of(outcome: Survival, wanted: list[float] | None) -> Vector:
-    """Return the times asked for, or the quantiles 10 % to 90 % of the event times."""
-    if wanted is not None:
-        if max(wanted) > np.max(outcome.time):
-            raise DataProblem("times: one is later than any record was followed; give earlier times to evaluate")
-        return np.array(wanted, dtype=np.float64)
-    events = outcome.time[outcome.event == 1]
-    times = np.unique(np.quantile(events, np.linspace(0.1, 0.9, 9)))
-    if len(times) < 2:
-        raise DataProblem("the event times do not vary; give times to evaluate")
-    return np.asarray(times)
+def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
+    """Return the times asked for, or quantiles 10 % to 90 % of the event times, with enough events between them (`guards`)."""
+    if wanted is None:
+        return own_times(outcome, limit)
+    times = np.array(wanted, dtype=np.float64)
+    check_times(outcome, times, limit)
+    return times
 
 
 def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:

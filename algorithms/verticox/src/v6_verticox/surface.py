@@ -43,6 +43,11 @@ class FederatedSurface:
     max_rounds : int
         The job's limit.
 
+    Attributes
+    ----------
+    chosen : bool
+        Whether the coefficients are the caller's, which stations then check for dominance.
+
     Notes
     -----
     **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual; at the last step the baseline hazard and
@@ -57,6 +62,7 @@ class FederatedSurface:
         self.edge_rows = list(prepared.outcome.edge_rows)
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
+        self.chosen = False
         self._layout = layout(prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
@@ -204,7 +210,7 @@ class FederatedSurface:
             if width or (step and plan.expanded and member == plan.holders[-1]):
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
-                requests[member] = EnterRequest(plan, step, here, [], True, beside)
+                requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
         entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
         request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed, list(self._beside))

@@ -143,7 +143,7 @@ def calibration(
     """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of predicted survival."""
     order = np.argsort(survival, kind="stable")
     found = []
-    for rows in np.array_split(order, groups):
+    for rows in np.array_split(order, groups) if groups else []:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
         found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
     return found
