@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.federation import Station, partial
 
 from . import store, tallies, votes
@@ -27,6 +26,17 @@ def allow(station: Station, rows: int) -> None:
 def columns_of(model: Ensemble) -> list[str]:
     """Return all columns of the members."""
     return list(dict.fromkeys(column for member in model.members for column in member.columns))
+
+
+def states_of(model: Ensemble) -> dict[str, Any]:
+    """Return the categories of the members' columns and of the target as a domain: a state is a value, whatever its text."""
+    domain: dict[str, Any] = {model.target: {"categories": list(model.classes)}}
+    for member in model.members:
+        for name, states in member.network.states.items() if member.network is not None else ():
+            if name not in member.cuts and name != model.target:
+                known = domain.setdefault(name, {"categories": []})["categories"]
+                known.extend(state for state in states if state not in known)
+    return domain
 
 
 def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArray[np.int64]:
@@ -53,7 +63,7 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.target])
+    frame = station.data(columns=[*own, model.target], domain=states_of(model))
     station.charge(epsilon=0.0, note="evaluation", queries=1)
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
     truth = column_codes(frame[model.target], model.classes, None)
@@ -73,7 +83,7 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.target])
+    frame = station.data(columns=[*own, model.target], domain=states_of(model))
     station.charge(epsilon=0.0, note="evaluation", queries=len(model.members))
     counts = right_and_seen(model, station.organization, frame)
     return TalliesReply(station.channel.mask(counts.ravel().view(np.uint64), station.participants))
@@ -89,13 +99,10 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     """
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
-    names = [*own, *([request.id_column] if request.id_column else [])]
-    frame = station.data(columns=names, minimum=False)
+    frame = station.data(columns=own, minimum=False, domain=states_of(model))
     allow(station, len(frame))
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
-    identifiers = []
-    if request.id_column:
-        identifiers = [canonical_text(value) or "" for value in frame[request.id_column].tolist()]
+    identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
     return PredictionsReply(np.exp(logs), identifiers)
 
 

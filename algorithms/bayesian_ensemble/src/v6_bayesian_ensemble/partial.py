@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
@@ -20,7 +19,7 @@ from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
 from .ensemble import Ensemble, Member, prediction_name
-from .local import allow, columns_of
+from .local import allow, columns_of, states_of
 from .members import encoded, learned_alone, member_of
 from .messages import (
     ColumnsReply,
@@ -67,7 +66,7 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     own = [c for c in request.columns if c in station.columns and c != request.target]
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
-    frame = station.data(columns=[request.target, *own])
+    frame = station.data(columns=[request.target, *own], domain=request.domain)
     variables, codes = encoded(frame, [request.target, *own], request.domain, request.bins)
     station.charge(epsilon=0.0, note="member", queries=len(own))
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
@@ -167,7 +166,7 @@ def _vote(
     member = store.found(station, model.members[number])
     if len(member.stations) == 1:
         own = list(member.columns)
-        frame = station.data(columns=own)
+        frame = station.data(columns=own, domain=states_of(model))
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
         found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
         added, behind = model.ballot(member, found)
@@ -196,9 +195,8 @@ def _group_vote(
 
 def _identifiers(station: Station, workspace: Workspace, delivery: Delivery) -> list[str]:
     column = delivery.setup.id_column
-    values = station.data(columns=[column])[column].tolist()
-    rows = Rows(workspace, delivery.setup, delivery.rows, len(values))
-    texts = np.array([canonical_text(value) or "" for value in values], dtype=object)
+    texts = np.array(station.identifiers(column), dtype=object)
+    rows = Rows(workspace, delivery.setup, delivery.rows, len(texts))
     if not delivery.setup.union:
         return [str(text) for text in texts[rows.order]]
     named = [""] * delivery.rows
@@ -229,7 +227,8 @@ def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
     workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
     total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
-    labels = station.data(columns=[request.target])[request.target]
+    known = {request.target: {"categories": request.classes}}
+    labels = station.data(columns=[request.target], domain=known)[request.target]
     truth = column_codes(labels, request.classes, None)
     rows = Rows(workspace, request.setup, request.rows, len(truth))
     if not request.setup.union:
@@ -249,7 +248,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     station.require_private(False)
     workspace = workspace_of(station, request.delivery)
     model = Ensemble.read(request.model)
-    frame = station.data(columns=columns_of(model))
+    frame = station.data(columns=columns_of(model), domain=states_of(model))
     part = OwnPart([], [], {}, {})
     width, own = len(model.classes) - 1, station.organization
     for member in model.members:

@@ -118,10 +118,10 @@ def _places(station: Station, request: ScoresRequest) -> Words:
         raise MessageError("the plan of the request does not fit its model; use one version everywhere")
     names = plan.owners[station.organization]
     with schema_errors(DataProblem):
-        encoded = model.schema.select(names).encode(station.arrays(names))
+        encoded = model.schema.select(names).encode(station.arrays(names, model.schema.to_domain()))
         places = lattice.place(station.organization, encoded)
         if station.organization == plan.holder:
-            truth = model.schema[model.label].encode(station.arrays([plan.label])[plan.label])
+            truth = model.schema[model.label].encode(station.arrays([plan.label], model.schema.to_domain())[plan.label])
             places = places + lattice.label_place(truth)
     if len(places) != plan.rows:
         raise DataProblem("the stations do not hold the same number of rows; align them first")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
@@ -30,7 +29,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     """
     station.require_private(request.epsilon is not None)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
-    frame = station.data(columns=columns)
+    frame = station.data(columns=columns, domain=request.domain)
     codes, shape = {}, {}
     for column in columns:
         states, found = resolve(column, frame[column], request.domain.get(column), request.bins, True, True)
@@ -88,8 +87,8 @@ def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:
 
 def _identifiers(station: Station, workspace: Workspace) -> list[str]:
     column = workspace.setup.id_column
-    values = station.data(columns=[column])[column].tolist()
-    return [canonical_text(values[row]) or "" for row in _common_rows(workspace, len(values))]
+    texts = station.identifiers(column)
+    return [texts[row] for row in _common_rows(workspace, len(texts))]
 
 
 @partial
@@ -112,6 +111,6 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
 
 
 def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> npt.NDArray[np.int64]:
-    values = station.data(columns=[label])[label]
+    values = station.data(columns=[label], domain=setup.domain)[label]
     _, codes = resolve(label, values, setup.domain.get(label), setup.bins, True, True)
     return np.asarray(codes[_common_rows(workspace, len(codes))], dtype=np.int64)

@@ -99,7 +99,8 @@ def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
     column = str(station.kept("places")["identifier"])
     if not column:
         return []
-    return [str(value) for value in station.data(columns=[column])[column].iloc[places]]
+    texts = station.identifiers(column)
+    return [texts[place] for place in places]
 
 
 def _column(values: Any, name: str, category: str | None) -> Vector:

@@ -53,6 +53,11 @@ def canonical_text(value: object) -> str | None:
     return text or None
 
 
+def identifier_text(value: object) -> str:
+    """Return an identifier as it is written, to be told to people (``00257``, not 257); empty where it is missing."""
+    return value.strip() if isinstance(value, str) else canonical_text(value) or ""
+
+
 def check_missing(name: str, declared: object) -> tuple[Any, ...]:
     """Return what a domain declares to be missing in a column: texts and numbers.
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..mpc.relay import KeyPair
 from . import platform
@@ -115,6 +116,11 @@ class Station:
         frame = self._source.frame(domain, identifiers)
         self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
         return frame[columns]
+
+    def identifiers(self, column: str, minimum: bool = True) -> list[str]:
+        """Return the identifiers in a column as they are written, one a row, empty where missing; under the guards of `data`."""
+        values = self.data([column], minimum, identifiers=(column,))[column]
+        return [identifier_text(value) for value in values.tolist()]
 
     def arrays(self, columns: list[str], domain: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """Return `columns` of the station's table by name, each of shape (rows,), as in `data`.
