@@ -10,7 +10,7 @@ import pytest
 
 from v6_discriminative_naive_bayes.messages import StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
-from v6_discriminative_naive_bayes.partial import honest_deviation, move, prepare
+from v6_discriminative_naive_bayes.partial import honest_deviation, move, prepare, table_deviation
 from v6_discriminative_naive_bayes.settings import check_settings
 from v6_discriminative_naive_bayes.simulation import DEFAULTS
 from v6_discriminative_naive_bayes.training import Training
@@ -46,8 +46,7 @@ class NoisySums:
             honest = honest_deviation(request, STATIONS)
         else:
             exact = count(request.shape.layout, codes, labels).astype(float)
-            families = float(np.sqrt(1 + codes.shape[1]))
-            honest = request.noise.gaussian_sigma(1, families, len(exact), STATIONS)
+            honest = table_deviation(request, STATIONS)
         return np.rint(exact + self._noise(len(exact), honest, request)).astype(np.int64).astype(np.uint64)
 
 

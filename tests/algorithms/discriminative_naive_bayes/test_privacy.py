@@ -4,15 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from weighted_tables import DOMAIN
+from weighted_tables import DOMAIN, table
 
 from fedbayes.dp.accounting import epsilon_to_rho
 from fedbayes.dp.ledger import Ledger
 from fedbayes.dp.shares import discrete_gaussian
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns, check_noise
-from v6_discriminative_naive_bayes.messages import Shape, StepRequest
-from v6_discriminative_naive_bayes.partial import sensitivity
+from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
+from v6_discriminative_naive_bayes.model import count
+from v6_discriminative_naive_bayes.partial import (
+    encode_rows,
+    families,
+    honest_deviation,
+    sensitivity,
+    table_deviation,
+)
 
 ALGORITHM = "discriminative_naive_bayes"
 BASE = {"label": "class", "domain": DOMAIN, "rounds": 3, "delta": 1e-6}
@@ -29,7 +36,7 @@ def with_ledgers(parties, tmp_path):
 @pytest.mark.parametrize(
     ("extra", "unit", "charges"),
     [
-        ({"tables": "dp", "epsilon": 2.0}, "row", [1.0, 1.0]),
+        ({"tables": "dp", "epsilon": 2.0}, "row", [2.0]),
         ({"tables": "local", "optimizer": "fedavg", "epsilon": 2.0}, "party", [2.0]),
     ],
 )
@@ -66,9 +73,29 @@ def step(clip, steps):
 def test_the_noise_of_all_steps_fits_the_budget():
     request = step(1.0, 10)
     change = sensitivity(request)
-    sigma = request.noise.gaussian_sigma(10, change, request.shape.layout.parameters, 5)
-    assert 10 * change**2 / (2 * sigma**2) <= epsilon_to_rho(1.0, 1e-6) * (1 + 1e-9)
+    steps = 10 * change**2 / (2 * honest_deviation(request, 5) ** 2)
+    tables = CountsRequest(request.shape, request.noise)
+    rows = families(request.shape.layout) / (2 * table_deviation(tables, 5) ** 2)
+    whole = epsilon_to_rho(1.0, 1e-6)
+    assert 0.9 * whole < steps + rows <= whole * (1 + 1e-9)
     assert change >= 2**16
+
+
+def test_joint_accounting_needs_less_noise_than_halves_of_epsilon_and_delta():
+    """Halves of epsilon and delta, as they were once taken, need 1.4 times the noise."""
+    request = step(1.0, 10)
+    halves = check_noise("distributed", 0.5, 0.5e-6, "add_remove", 1.0)
+    change, entries = sensitivity(request), request.shape.layout.parameters
+    assert honest_deviation(request, 5) < 0.72 * halves.gaussian_sigma(10, change, entries, 5)
+
+
+def test_one_row_is_in_one_cell_of_every_family():
+    frame = table(40, 1)
+    for structure in ("naive", "a1de"):
+        shape = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, structure=structure, tables="dp")
+        parts = [encode_rows(shape, shape.columns.schema.encode(part)) for part in (frame, frame.iloc[1:])]
+        change = count(shape.layout, *parts[0]) - count(shape.layout, *parts[1])
+        assert 0 < np.square(change).sum() <= families(shape.layout)
 
 
 def test_shares_add_up_to_the_promised_deviation():

@@ -13,7 +13,7 @@ from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import Columns, check_noise
 from v6_discriminative_naive_bayes import partial
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model, loader
-from v6_discriminative_naive_bayes.messages import Shape, StepRequest
+from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows, move, prepare, sensitivity
 
@@ -72,7 +72,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_neighbour_moves_an_answer_further_than_its_noise_allows_for(monkeypatch, kind):
-    monkeypatch.setattr(partial, "_share", lambda request, size, parties: np.zeros(size, dtype=np.int64))
+    monkeypatch.setattr(partial, "_share", lambda size, *noise: np.zeros(size, dtype=np.int64))
     asked = request(**kind, weights=0.0)
     both = 2.0 if asked.noise.neighbors == "replace_one" else 1.0
     frame = table(60, 1)
@@ -92,7 +92,8 @@ def test_the_sum_of_all_answers_has_the_promised_deviation(kind):
     asked = request(**kind)
     nobody = np.zeros(asked.shape.layout.parameters)
     sums = [sum(partial._noisy(Memory(), asked, nobody) for _ in range(PARTIES)) for _ in range(60)]
-    promised = asked.noise.gaussian_sigma(asked.steps, sensitivity(asked), len(nobody), PARTIES)
+    queries = asked.steps * (1 if asked.counts is None else 2)
+    promised = asked.noise.gaussian_sigma(queries, sensitivity(asked), len(nobody), PARTIES)
     found = float(np.std(np.array(sums)))
     expected = promised * np.sqrt(PARTIES / asked.noise.honest(PARTIES))
     assert 0.9 < found / expected < 1.1
@@ -111,6 +112,29 @@ def test_all_steps_are_one_debit_and_a_step_is_answered_once():
         answer(request(step=2), frame, station)
     with pytest.raises(MessageError, match="spent"):
         answer(request(step=4, steps=20), frame, station)
+
+
+def test_tables_and_steps_are_one_debit_and_tables_are_answered_once():
+    station = Memory()
+    asked = request()
+    counts = CountsRequest(asked.shape, asked.noise)
+    zeros = np.zeros(asked.shape.layout.counts, dtype=np.int64)
+    noisy = partial._noisy_counts(station, counts, zeros)
+    assert noisy.any()
+    station.round_name = "second"
+    answer(asked, table(60, 1), station)
+    assert [debit[1:] for debit in station.debits] == [(1.0, 1e-6)]
+    with pytest.raises(MessageError, match="spent"):
+        partial._noisy_counts(station, counts, zeros)
+
+
+def test_the_sum_of_all_tables_has_the_promised_deviation():
+    asked = request()
+    counts = CountsRequest(asked.shape, asked.noise)
+    zeros = np.zeros(asked.shape.layout.counts, dtype=np.int64)
+    sums = [sum(partial._noisy_counts(Memory(), counts, zeros) for _ in range(PARTIES)) for _ in range(60)]
+    expected = partial.table_deviation(counts, PARTIES) * np.sqrt(PARTIES / asked.noise.honest(PARTIES))
+    assert 0.9 < float(np.std(np.array(sums))) / expected < 1.1
 
 
 def test_who_has_the_marks_of_the_steps_wiped_pays_again():

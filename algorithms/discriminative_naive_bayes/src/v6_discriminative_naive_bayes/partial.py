@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,19 @@ from numpy.typing import NDArray
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.horizontal import EvaluateRequest, Query, VectorReply, release, tally_station
+from fedbayes.federation.horizontal import CountNoise, EvaluateRequest, VectorReply, tally_station
 
 from .classifier import loader
 from .learning import learn_locally
 from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest
-from .model import LARGEST_WEIGHT, Codes, Floats, count, tables_from_counts
+from .model import LARGEST_WEIGHT, Codes, Floats, Layout, count, tables_from_counts
 
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
 LARGEST_NUMBER = 2.0**31
+PARTS = 2
+"""The tables and all steps together have half of rho each."""
 
 
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
@@ -37,14 +40,35 @@ def partial_counts(station: Station, request: CountsRequest) -> VectorReply:
 
     **Reveals** to central the (noisy) counts over all stations. **Assumes** that at least two stations do not collude with central.
     """
-    layout = request.shape.layout
+    station.require_private(request.noise.private)
     codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
-    counts = count(layout, codes, labels)
-    attributes = len(layout.cardinalities)
-    families = 1 + attributes + (attributes * (attributes - 1) if layout.structure == "a1de" else 0)
-    query = Query(counts, float(families), math.sqrt(families))
-    vector = release(station, [query], request.noise, "tables of counts")
+    vector = count(request.shape.layout, codes, labels)
+    if request.noise.private:
+        vector = _noisy_counts(station, request, vector)
     return VectorReply(station.channel.mask(vector, station.participants))
+
+
+def families(layout: Layout) -> int:
+    """Return the number of tables that a row is in one cell of: classes, attributes, and ordered pairs of attributes."""
+    attributes = len(layout.cardinalities)
+    return 1 + attributes + (attributes * (attributes - 1) if layout.structure == "a1de" else 0)
+
+
+def table_deviation(request: CountsRequest, parties: int) -> float:
+    """Return the standard deviation of the honest stations' noise on one cell of the tables: half of rho is theirs."""
+    layout = request.shape.layout
+    return request.noise.gaussian_sigma(PARTS, math.sqrt(families(layout)), layout.counts, parties)
+
+
+def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the counts with this station's share of the noise, charged once with all steps of the job."""
+    parties = len(station.participants)
+    _share(
+        0, lambda: table_deviation(request, parties), request.noise, parties
+    )  # what cannot be sampled is not charged
+    station.charge(request.noise.epsilon, request.noise.delta, note="tables and weights", once=_budget(station))
+    _one_question(station, "tables")
+    return counts + _share(len(counts), lambda: table_deviation(request, parties), request.noise, parties)
 
 
 @partial
@@ -94,24 +118,26 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
 
 
 def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray[np.int64]:
-    """Return the direction in fixed point with this station's share of the noise, charged once for all steps of the job."""
-    noise = request.noise
-    station.charge(noise.epsilon, noise.delta, note="weights", once=_budget(station))
-    _one_question_a_step(station, request)
+    """Return the direction in fixed point with this station's share of the noise, charged once for all that is noisy in the job."""
+    noise, parties = request.noise, len(station.participants)
+    _share(0, lambda: honest_deviation(request, parties), noise, parties)  # what cannot be sampled is not charged
+    note = "weights" if request.counts is None else "tables and weights"
+    station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
+    _one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
         direction = direction * min(1.0, request.clip / max(length, 1e-300))
-    share = _share(request, len(direction), len(station.participants))
+    share = _share(len(direction), lambda: honest_deviation(request, parties), noise, parties)
     return np.asarray(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share)
 
 
-def _share(request: StepRequest, size: int, parties: int) -> NDArray[np.int64]:
-    """Return one station's share of the noise of one step."""
+def _share(size: int, deviation: Callable[[], float], noise: CountNoise, parties: int) -> NDArray[np.int64]:
+    """Return one station's share of noise of which the honest stations' part has this deviation."""
     from fedbayes.dp.shares import discrete_gaussian
 
     try:
-        return discrete_gaussian(size, honest_deviation(request, parties), parties, request.noise.honest_fraction)
+        return discrete_gaussian(size, deviation(), parties, noise.honest_fraction)
     except (ValueError, OverflowError):
         pass
     raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a smaller clip")
@@ -119,7 +145,8 @@ def _share(request: StepRequest, size: int, parties: int) -> NDArray[np.int64]:
 
 def honest_deviation(request: StepRequest, parties: int) -> float:
     """Return the standard deviation of the honest stations' noise on one entry of a step's sum, in units of 2^-16."""
-    return request.noise.gaussian_sigma(request.steps, sensitivity(request), request.shape.layout.parameters, parties)
+    queries = request.steps * (1 if request.counts is None else PARTS)
+    return request.noise.gaussian_sigma(queries, sensitivity(request), request.shape.layout.parameters, parties)
 
 
 def sensitivity(request: StepRequest) -> float:
@@ -135,20 +162,22 @@ def sensitivity(request: StepRequest) -> float:
 
 
 def _budget(station: Station) -> str:
-    """Return the name of the debit of all steps, random and kept with their marks: who has the marks wiped pays again."""
+    """Return the name of the debit of everything noisy, random and kept with the marks: who has the marks wiped pays again."""
     from fedbayes.randomness import secret_bytes
 
     station.keep("budget", token=np.frombuffer(secret_bytes(16), dtype=np.uint8))
-    return "weights-" + station.kept("budget")["token"].tobytes().hex()
+    return "fit-" + station.kept("budget")["token"].tobytes().hex()
 
 
-def _one_question_a_step(station: Station, request: StepRequest) -> None:
-    """Refuse a second, different question under the number of a step whose budget is spent."""
+def _one_question(station: Station, name: str, steps: int = 0) -> None:
+    """Refuse a second, different question under a name whose part of the budget is spent, and another number of steps."""
     place = hashlib.sha256(station.round_name.encode()).digest()
-    name = f"step-{request.step}-of-{request.steps}"
     station.keep(name, place=np.frombuffer(place, dtype=np.uint8))
-    station.keep("steps", steps=np.array([request.steps]))
-    if station.kept(name)["place"].tobytes() != place or int(station.kept("steps")["steps"][0]) != request.steps:
+    repeated = station.kept(name)["place"].tobytes() == place
+    if steps:
+        station.keep("steps", steps=np.array([steps]))
+        repeated = repeated and int(station.kept("steps")["steps"][0]) == steps
+    if not repeated:
         raise MessageError("the budget of this step is spent in this job; start the job again")
 
 

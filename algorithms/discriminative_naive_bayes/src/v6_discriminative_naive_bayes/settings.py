@@ -28,7 +28,7 @@ class Settings:
     optimizer, aggregation, tables : str
     regularization, clip, tolerance : float
     table_noise, step_noise : CountNoise
-        Noise of the tables, and of all steps together.
+        Budget of the tables, and of all steps; the same one where both are noisy, which is spent once.
     """
 
     rounds: int
@@ -107,12 +107,8 @@ def _noises(given: dict[str, Any], tables: str, epsilon: float | None) -> tuple[
     if epsilon is None:
         return (check_noise("none", None, 0.0, relation, honest),) * 2
     delta = arguments.check_number("delta", given["delta"], above=0, below=1)
-    if tables == "local":
-        return check_noise("none", None, 0.0, relation, honest), check_noise(
-            "distributed", epsilon, delta, relation, honest
-        )
-    half = check_noise("distributed", epsilon / 2, delta / 2, relation, honest)
-    return half, half
+    whole = check_noise("distributed", epsilon, delta, relation, honest)
+    return (check_noise("none", None, 0.0, relation, honest) if tables == "local" else whole), whole
 
 
 def without_effect(settings: Settings, shape: Shape, bins: Any, delta: float) -> list[str]:
@@ -165,16 +161,15 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
             "weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
         )
     noise, whole_station = settings.step_noise, shape.tables == "local"
-    parts = 1 if whole_station else 2
     return results.privacy(
         True,
         unit="party" if whole_station else "row",
         neighbors=noise.neighbors,
-        epsilon=parts * noise.epsilon,
-        delta=parts * noise.delta,
+        epsilon=noise.epsilon,
+        delta=noise.delta,
         mechanism="discrete Gaussian in shares inside the secure sum",
-        composition=f"zCDP over {settings.rounds} steps"
-        + ("" if whole_station else "; tables and steps half of the budget each (basic composition)"),
+        composition=f"zero-concentrated (zCDP): rho of epsilon and delta over {settings.rounds} steps"
+        + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
         sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.clip:g} (L2)"
         + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else ""),
         reveals=reveals,
