@@ -12,7 +12,7 @@ from fedbayes.bayes.schema import Schema
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.station import LEDGER_FILE
+from fedbayes.federation.policy import LEDGER_FILE
 from v6_smooth_naive_bayes import model, published
 from v6_smooth_naive_bayes.messages import Settings
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fedbayes.federation import rounds
+from fedbayes.federation import waiting as rounds
 
 
 def test_the_first_look_of_a_round_is_early_enough_for_all_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,7 +172,7 @@ def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tm
                 "vertical_toy", "run_tables", {"columns": list("ace"), "batches": [[["a", "c"]], [["a", "c", "e"]]]}
             )
             entries = [entry for entry in federation.transcript if entry["organization"] == "helper"]
-            bodies = [entry["input"]["kwargs"]["message"]["body"] for entry in entries]
+            bodies = [entry["body"] for entry in entries]
             assert all(not body["delivery"]["parcels"] for body in bodies if "delivery" in body)
             assert all(not body["delivery"]["orders"] for body in bodies if "delivery" in body)
             sizes.append([(entry["function"], len(entry["result"]["sealed"])) for entry in entries])

@@ -1,6 +1,6 @@
 """Federated Bayesian network ensembles: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
 from .central import classify, evaluate, fit
@@ -19,6 +19,7 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_close",
     "partial_columns",
     "partial_evidence",
     "partial_extend",
@@ -34,4 +35,5 @@ __all__ = [
     "partial_tally",
     "partial_tested",
     "partial_votes",
+    "preflight",
 ]

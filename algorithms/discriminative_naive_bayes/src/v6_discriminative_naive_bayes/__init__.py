@@ -1,6 +1,6 @@
 """Federated weighted (discriminative) naive Bayes: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import evaluate, fit
@@ -10,9 +10,11 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_close",
     "partial_counts",
     "partial_evaluate",
     "partial_open_channel",
     "partial_schema",
     "partial_step",
+    "preflight",
 ]

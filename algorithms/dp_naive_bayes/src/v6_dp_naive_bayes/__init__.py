@@ -1,6 +1,6 @@
 """Differentially private naive Bayes over horizontally partitioned tables: the remotely callable functions."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import evaluate, fit, update
@@ -10,10 +10,12 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_close",
     "partial_evaluate",
     "partial_gossip",
     "partial_open_channel",
     "partial_schema",
     "partial_statistics",
+    "preflight",
     "update",
 ]

@@ -1,6 +1,6 @@
 """Private counts, tables and scalar products of vertically split records: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
 from .central import contingency, count, information_gain, scalar_product
@@ -13,10 +13,12 @@ __all__ = [
     "information_gain",
     "partial_chain_open",
     "partial_chain_sum",
+    "partial_close",
     "partial_extend",
     "partial_match",
     "partial_open_channel",
     "partial_submit",
     "partial_tables",
+    "preflight",
     "scalar_product",
 ]

@@ -1,6 +1,6 @@
 """Naive Bayes from encrypted noisy counts (Huai et al.), repaired: the remotely callable functions."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import classify, evaluate, fit, join, leave
@@ -23,6 +23,7 @@ __all__ = [
     "fit",
     "join",
     "leave",
+    "partial_close",
     "partial_confirm",
     "partial_counts",
     "partial_deal",
@@ -34,4 +35,5 @@ __all__ = [
     "partial_schema",
     "partial_scores",
     "partial_tables",
+    "preflight",
 ]

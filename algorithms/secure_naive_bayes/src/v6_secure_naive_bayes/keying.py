@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.federation import Federation, Parties, Station, arguments
-from fedbayes.federation.channel import own_keys
+from fedbayes.federation.secrets import own_keys
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
-from fedbayes.federation.rounds import TIMEOUT_SECONDS
+from fedbayes.federation.waiting import TIMEOUT_SECONDS
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys, secret_key
 from fedbayes.mpc.moduli import Modulus, generate_modulus, import_modulus, published_modulus
 from fedbayes.mpc.relay import KeyPair, pairwise_key

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
-from fedbayes.federation.channel import own_keys
+from fedbayes.federation.secrets import own_keys
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
 from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, table_queries, tally_station
 from fedbayes.mpc.joye_libert import encrypt_factor

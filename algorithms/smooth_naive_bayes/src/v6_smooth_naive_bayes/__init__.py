@@ -1,6 +1,6 @@
 """Naive Bayes with smooth sensitivity: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import evaluate, fit
@@ -10,8 +10,10 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_close",
     "partial_evaluate",
     "partial_open_channel",
     "partial_release",
     "partial_schema",
+    "preflight",
 ]

@@ -1,6 +1,6 @@
 """VertiBayes: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
 from .central import classify, evaluate, fit, sample
@@ -11,6 +11,7 @@ __all__ = [
     "disclosure_settings",
     "evaluate",
     "fit",
+    "partial_close",
     "partial_counts",
     "partial_extend",
     "partial_match",
@@ -19,5 +20,6 @@ __all__ = [
     "partial_submit",
     "partial_tables",
     "partial_tally",
+    "preflight",
     "sample",
 ]

@@ -1,6 +1,6 @@
 """Cox regression on vertically split records: the remote functions."""
 
-from fedbayes.federation import disclosure_settings, partial_open_channel
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
 from fedbayes.federation.vertical import partial_match, partial_submit
 
 from .admm_rounds import partial_admm, partial_auxiliary
@@ -19,6 +19,7 @@ __all__ = [
     "partial_admm",
     "partial_assess",
     "partial_auxiliary",
+    "partial_close",
     "partial_draw",
     "partial_enter",
     "partial_finish",
@@ -37,4 +38,5 @@ __all__ = [
     "partial_stage",
     "partial_submit",
     "predict",
+    "preflight",
 ]

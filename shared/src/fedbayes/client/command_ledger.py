@@ -24,7 +24,7 @@ def execute(path: Path, as_json: bool, days: float | None = None) -> None:
     import sqlite3
 
     from ..dp.ledger import Ledger
-    from ..federation.station import LEDGER_FILE
+    from ..federation.policy import LEDGER_FILE
 
     file = path / LEDGER_FILE if path.is_dir() else path
     if not file.is_file():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..federation.rounds import FINISHED
+from ..federation.platform import FINISHED
 from .exits import TaskFailed, UsageProblem
 from .local import Job
 

@@ -1,18 +1,31 @@
 """The only place that knows vantage6: decorators, rounds, messages, guards, errors; the embedded federation is in `.embedded`."""
 
+from .checking import preflight
 from .codec import Message
 from .decorators import central, partial
+from .gate import Broadcast, Exact, Masked, Public, Released, Sealed, Share
+from .opening import Preflight
 from .rounds import Federation, Parties
-from .settings import disclosure_settings, partial_open_channel
+from .settings import disclosure_settings, partial_close, partial_open_channel
 from .station import Station
 
 __all__ = [
+    "Broadcast",
+    "Exact",
     "Federation",
+    "Masked",
     "Message",
     "Parties",
+    "Preflight",
+    "Public",
+    "Released",
+    "Sealed",
+    "Share",
     "Station",
     "central",
     "disclosure_settings",
     "partial",
+    "partial_close",
     "partial_open_channel",
+    "preflight",
 ]

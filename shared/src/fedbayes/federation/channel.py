@@ -1,4 +1,4 @@
-"""The sealed channel between the stations of one job: key pairs, a directory, pairwise keys, masks.
+"""The sealed channel between the stations of one job: pairwise keys bound to the job's manifest, letters, masks.
 
 References
 ----------
@@ -7,42 +7,19 @@ RFC 7748 (X25519), RFC 5869 (HKDF), RFC 8439 (ChaCha20-Poly1305); Bonawitz et al
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..mpc.relay import KeyPair, SealBroken, fingerprint, pairwise_key, seal, unseal
+from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, pairwise_key, seal, unseal
 from ..mpc.secure_sum import pairwise_mask
-from .errors import MessageError, PolicyError, ThresholdError
+from ..randomness import secret_bytes
+from .errors import MessageError, ThresholdError
+from .manifest import Manifest
 from .policy import Policy
 
-KEY_FILE = "private_key"
-IDENTITY_FILE = "fedbayes-identity"
-KEY_BYTES = 32
-
-
-def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:
-    """Return the key pair of a folder: made once, kept with mode 0600.
-
-    By default this station's key pair of the job, in the job's temporary folder.
-    """
-    path = folder / name
-    if not path.exists():
-        fresh = KeyPair.generate()
-        draft = folder / f"{name}-{os.getpid()}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(fresh.private_bytes)
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return KeyPair.from_bytes(path.read_bytes())
+CHECK = "|check"
 
 
 class Channel:
@@ -54,64 +31,47 @@ class Channel:
         This station.
     keys : KeyPair
         Its key pair of the job.
-    directory : mapping of int to bytes
-        Public keys of the members, as central handed them out: the job's key, and behind it a long-term key where the member has one.
-    session, round_name : str
-        The job and the round that every key and seal is bound to.
+    manifest : Manifest
+        Of the job, checked by the station; its hash is in every key, so that two stations that were told different things share none.
+    round_name : str
+        The round that masks are bound to.
     policy : Policy
-        `minimum_organizations` and `pinned_keys` are applied here.
-    identity : KeyPair, optional
-        This node's long-term key pair.
+        `minimum_organizations` is applied here.
+    part : str
+        A named part of the job with keys of its own, such as a fold of a cross-validation.
 
     Notes
     -----
-    **Assumes** that central hands out the true directory, unless the administrators keep long-term keys and pin their peers': between two members with
-    long-term keys every key needs both secrets, so a forged key of the job reads nothing.
+    **Assumes** that the manifest's keys are the members': lasting keys that are known or pinned show it, else central is trusted for it.
     """
 
     def __init__(
-        self,
-        organization: int,
-        keys: KeyPair,
-        directory: Mapping[int, bytes],
-        session: str,
-        round_name: str,
-        policy: Policy,
-        identity: KeyPair | None = None,
+        self, organization: int, keys: KeyPair, manifest: Manifest, round_name: str, policy: Policy, part: str = ""
     ) -> None:
         self.organization = organization
-        self._identity = identity
-        self.members = tuple(sorted(directory))
+        self.members = manifest.members
         self._keys = keys
-        self._directory = dict(directory)
-        self._session = session
+        self._manifest = manifest
         self._round = round_name
         self._policy = policy
-        if directory and directory.get(organization, b"")[:KEY_BYTES] != keys.public_bytes:
-            raise MessageError("the directory of keys does not hold this station's key; start the job again")
-        if policy.pinned_keys is not None:
-            _check_pins(organization, directory, identity, policy.pinned_keys)
+        self._job = f"{manifest.session}|{manifest.hash}|{part}"
+        card = manifest.cards.get(organization)
+        if card is None or card.exchange != keys.public_bytes:
+            raise MessageError("the manifest of the job does not hold this station's key; start the job again")
 
     def part(self, name: str) -> Channel:
         """Return a channel whose keys and seals belong to one named part of the job, such as a fold of a cross-validation."""
-        session = f"{self._session}|{name}"
-        return Channel(
-            self.organization, self._keys, self._directory, session, self._round, self._policy, self._identity
-        )
+        return Channel(self.organization, self._keys, self._manifest, self._round, self._policy, name)
 
     def key(self, peer: int, purpose: str) -> bytes:
         """Return 32 bytes that this station and `peer` share for one purpose, in this job."""
-        if peer not in self._directory or peer == self.organization:
+        if peer not in self.members or peer == self.organization:
             raise MessageError(f"organization {peer} is not a member of the channel of this job")
         pair = f"{min(peer, self.organization)}|{max(peer, self.organization)}"
-        context = f"{self._session}|{pair}|{purpose}".encode()
-        theirs, lasting = self._directory[peer][:KEY_BYTES], self._directory[peer][KEY_BYTES:]
-        if self._identity is not None and lasting:
-            context += b"|" + pairwise_key(self._identity, lasting, context)
-        return pairwise_key(self._keys, theirs, context)
+        return pairwise_key(self._keys, self._manifest.cards[peer].exchange, f"{self._job}|{pair}|{purpose}".encode())
 
     def _binding(self, sender: int, receiver: int, topic: str) -> bytes:
-        return f"{self._session}|{topic}|{sender}|{receiver}".encode()
+        return f"{self._job}|{topic}|{sender}|{receiver}".encode()
 
     def seal(self, receiver: int, payload: bytes, topic: str) -> bytes:
         """Return `payload` sealed for one member, bound to job, topic, sender and receiver."""
@@ -128,6 +88,22 @@ class Channel:
         try:
             return unseal(self.key(sender, "seal"), sealed, self._binding(sender, self.organization, topic))
         except SealBroken:
+            raise MessageError(
+                f"a sealed message from organization {sender} was changed, or is of another job or round; the job stops"
+            ) from None
+
+    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> tuple[bytes, dict[int, bytes]]:
+        """Return `payload` enciphered once under a fresh key, and that key sealed for every receiver."""
+        key = secret_bytes(KEY_BYTES)
+        content = seal(key, payload, self._binding(self.organization, 0, topic))
+        return content, {peer: self.seal(peer, key, f"{topic}|key") for peer in receivers}
+
+    def open_broadcast(self, sender: int, content: bytes, sealed_key: bytes, topic: str) -> bytes:
+        """Return what `sender` broadcast; `MessageError` as for `unseal`."""
+        key = self.unseal(sender, sealed_key, f"{topic}|key")
+        try:
+            return unseal(key, content, self._binding(sender, 0, topic))
+        except (SealBroken, ValueError):
             raise MessageError(
                 f"a sealed message from organization {sender} was changed, or is of another job or round; the job stops"
             ) from None
@@ -160,22 +136,11 @@ class Channel:
             raise ThresholdError("too few organizations for a secure sum at this node; include more of them")
         purpose = "mask|" + ",".join(str(member) for member in sorted(participants))
         keys = {peer: self.key(peer, purpose) for peer in participants if peer != self.organization}
-        own = (
-            np.asarray(values).astype(np.int64).astype(np.uint64)
-            if values.dtype.kind == "i"
-            else values.astype(np.uint64)
-        )
+        whole = np.asarray(values)
+        own = whole.astype(np.int64).astype(np.uint64) if whole.dtype.kind == "i" else whole.astype(np.uint64)
         masked: np.ndarray[Any, Any] = own + pairwise_mask(self.organization, keys, f"{self._round}|{topic}", own.shape)
         return masked
 
-
-def _check_pins(
-    organization: int, directory: Mapping[int, bytes], identity: KeyPair | None, pinned: Sequence[str]
-) -> None:
-    if identity is None:
-        raise PolicyError(
-            "this node pins its peers' keys but has no long-term key of its own; set FEDBAYES_LONG_TERM_KEY"
-        )
-    for peer, key in directory.items():
-        if peer != organization and (len(key) == KEY_BYTES or fingerprint(key[KEY_BYTES:]) not in pinned):
-            raise PolicyError("a member has no long-term key, or one that this node's administrator did not pin")
+    def check_word(self, participants: Sequence[int], topic: str = "") -> np.ndarray[Any, Any]:
+        """Return a masked zero: the sum over `participants` is 0 exactly if all use the same manifest, round and set."""
+        return self.mask(np.zeros(1, dtype=np.uint64), participants, topic + CHECK)

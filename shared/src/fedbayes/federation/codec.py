@@ -3,6 +3,10 @@
 A message is a frozen, slotted dataclass that derives from `Message`; its ``__post_init__`` checks ranges and shapes by ``ValueError``. `encode`
 writes plain JSON, `decode` accepts exactly what `encode` writes: an unknown or a missing field, another type, or an array that does not
 match its stated shape is a `MessageError`. Arrays travel as dtype, shape and base64 of their little-endian bytes; floats keep every bit, NaN is null.
+
+What is sealed is packed instead (`pack`, `unpack`): the same JSON, with the bytes of arrays behind it as they are, so that nothing is base64 twice.
+
+A field may be of a generic wrapper, such as ``Public[int]`` of `federation.gate`: a subclass of `Wrapped`, which travels as the value in it.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+import json
 import math
 import types
 import typing
@@ -34,6 +39,8 @@ DTYPES = (
     "float64",
 )
 MOST_BYTES = 2**31
+MOST_NUMBER = 10**308
+BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 
 
 class Message:
@@ -42,25 +49,40 @@ class Message:
     __slots__ = ()
 
 
-def encode(value: Any) -> Any:
+class Wrapped(Message):
+    """Base of a generic message of one field, ``value``, that travels as the value alone."""
+
+    __slots__ = ()
+
+
+def encode(value: Any, raw: bool = False) -> Any:
     """Return the JSON form of a message, or of a value that a field may hold.
+
+    Parameters
+    ----------
+    value : object
+        A message, an array, or what plain JSON has.
+    raw : bool
+        Whether bytes stay bytes, for `pack`, instead of base64.
 
     Raises
     ------
     MessageError
         If the value has no JSON form here (an object array, say).
     """
+    if isinstance(value, Wrapped):
+        return encode(typing.cast(Any, value).value, raw)
     if isinstance(value, Message):
         fields = dataclasses.fields(typing.cast(Any, value))
-        return {field.name: encode(getattr(value, field.name)) for field in fields}
+        return {field.name: encode(getattr(value, field.name), raw) for field in fields}
     if isinstance(value, np.ndarray):
-        return _encode_array(value)
+        return _encode_array(value, raw)
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
+        return value if raw else base64.b64encode(value).decode("ascii")
     if isinstance(value, dict):
-        return {str(key): encode(item) for key, item in value.items()}
+        return {str(key): encode(item, raw) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
+        return [encode(item, raw) for item in value]
     if isinstance(value, np.generic):
         return encode(value.item())
     if isinstance(value, float):
@@ -76,17 +98,70 @@ def size_of(encoded: Any) -> int:
         return 2 + sum(len(str(key)) + 4 + size_of(item) for key, item in encoded.items())
     if isinstance(encoded, list):
         return 2 + sum(2 + size_of(item) for item in encoded)
+    if isinstance(encoded, bytes):
+        return len(encoded) + 16
     return len(encoded) + 2 if isinstance(encoded, str) else len(str(encoded))
 
 
-def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+def pack(value: Any) -> bytes:
+    """Return an encoded value as bytes: the length of its JSON (4 bytes), the JSON, then every run of bytes in it, one behind the other.
+
+    Parameters
+    ----------
+    value : object
+        What ``encode(..., raw=True)`` returns.
+    """
+    buffers: list[bytes] = []
+
+    def hide(item: Any) -> Any:
+        if isinstance(item, bytes):
+            buffers.append(item)
+            return {BUFFER: len(item)}
+        if isinstance(item, dict):
+            return {key: hide(part) for key, part in item.items()}
+        return [hide(part) for part in item] if isinstance(item, list) else item
+
+    text = json.dumps(hide(value), separators=(",", ":")).encode()
+    return b"".join([len(text).to_bytes(4, "big"), text, *buffers])
+
+
+def unpack(packed: bytes) -> Any:
+    """Return the value that `pack` packed, its bytes as they are.
+
+    Raises
+    ------
+    MessageError
+        If it is malformed.
+    """
+    start = 4 + int.from_bytes(packed[:4], "big")
+
+    def restore(item: dict[str, Any]) -> Any:
+        nonlocal start
+        if set(item) != {BUFFER}:
+            return item
+        length = item[BUFFER]
+        if type(length) is not int or not 0 <= length <= len(packed) - start:
+            raise ValueError
+        start += length
+        return packed[start - length : start]
+
+    try:
+        value = json.loads(packed[4:start], object_hook=restore)
+    except (ValueError, RecursionError):
+        raise MessageError("a message is malformed") from None
+    if start != len(packed):
+        raise MessageError("a message is malformed")
+    return value
+
+
+def _encode_array(array: np.ndarray[Any, Any], raw: bool) -> dict[str, Any]:
     if array.dtype.name not in DTYPES:
         raise MessageError(f"an array of dtype {array.dtype.name} cannot be sent")
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {
         "dtype": array.dtype.name,
         "shape": list(array.shape),
-        "data": base64.b64encode(little.tobytes()).decode("ascii"),
+        "data": encode(little.tobytes(), raw),
     }
 
 
@@ -110,11 +185,17 @@ def decode(cls: type, payload: Any) -> Any:
     if set(payload) != set(fields):
         wrong = sorted({str(key) for key in payload} ^ set(fields))
         raise MessageError(f"{cls.__name__}: unknown or missing fields: {', '.join(wrong[:5])[:200]}")
-    values = {name: _decode(kind, payload[name], f"{cls.__name__}.{name}") for name, kind in fields.items()}
+    try:
+        values = {name: _decode(kind, payload[name], f"{cls.__name__}.{name}") for name, kind in fields.items()}
+    except (RecursionError, MemoryError, OverflowError):
+        raise MessageError(f"{cls.__name__}: the message is too large or too deep") from None
     try:
         return cls(**values)
-    except (ValueError, TypeError, OverflowError) as error:
+    except ValueError as error:
         raise MessageError(f"{cls.__name__}: {error}") from None
+    except (TypeError, OverflowError, LookupError, AttributeError, RecursionError):
+        # Not the error's own text, which quotes values.
+        raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 
 
 def _decode(kind: Any, value: Any, place: str) -> Any:
@@ -129,6 +210,8 @@ def _decode(kind: Any, value: Any, place: str) -> Any:
         return _decode_sequence(kind, origin, value, place)
     if origin is dict:
         return _decode_mapping(kind, value, place)
+    if isinstance(origin, type) and issubclass(origin, Wrapped):
+        return typing.cast(Any, origin)(_decode(typing.get_args(kind)[0], value, place))
     if isinstance(kind, type) and issubclass(kind, Message):
         return decode(kind, value)
     return _decode_plain(kind, value, place)
@@ -183,20 +266,24 @@ def _decode_plain(kind: Any, value: Any, place: str) -> Any:
         raise MessageError(f"{place}: the field's type has no JSON form")
     if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
         raise MessageError(f"{place}: must be of type {kind.__name__}")
+    if kind is int and abs(value) >= 2**127:
+        raise MessageError(f"{place}: is too large a number")
     return value
 
 
 def _float(value: Any, place: str) -> float:
     if value is None:
         return math.nan
-    if value in ("inf", "-inf"):
+    if isinstance(value, str) and value in ("inf", "-inf"):
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -MOST_NUMBER < value < MOST_NUMBER:
         raise MessageError(f"{place}: must be a number")
     return float(value)
 
 
 def _bytes(value: Any, place: str) -> bytes:
+    if isinstance(value, bytes):
+        return value
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError, TypeError):

@@ -1,8 +1,9 @@
 """`central` and `partial`: the only way in and out of a container.
 
-A partial decodes its request, applies the node's policy, looks whether the platform runs it a second time, computes, records the reply, seals it. Whatever
-goes wrong becomes a sealed reply with the error's kind and message, so that the researcher reads the cause at once; the message is made by
-`errors.describe` and carries no data.
+A partial learns from the platform whose task it is, decodes its request, applies the node's policy, looks whether the platform runs it a second
+time, computes, passes the gate, seals and records the reply. Whatever goes wrong becomes a sealed reply with the error's kind and message, so that the
+researcher reads the cause at once; the message is made by `errors.describe` and carries no data. The seals of central's models are taken off here, and
+the job is closed here, however it ends.
 """
 
 from __future__ import annotations
@@ -11,23 +12,40 @@ import functools
 import inspect
 import typing
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import platform
-from .channel import KEY_FILE, own_keys
+from . import arrival, platform
 from .codec import decode, encode
-from .envelope import Request, seal_reply
-from .errors import KINDS, ArgumentError, describe, log_line, rebuild
+from .envelope import Request, open_body, question, seal_reply
+from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
+from .gate import check_reply_class, is_not_yet
+from .manifest import ModelClaim, claim_of, digest_of
+from .memory import Memory
 from .policy import Policy
-from .rounds import Federation
+from .rounds import Federation, Question
 from .station import Station
+
+MODEL_ARGUMENTS = ("model", "models")
+
+
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """One run of a partial: who runs it, for whom, what is asked."""
+
+    run: platform.Run
+    origin: platform.Origin
+    memory: Memory
+    request: Request
+    body: Any
+    asked: str
 
 
 def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, Any]]:
-    """Make ``function(station, request) -> reply`` remotely callable.
+    """Make ``function(station, request) -> reply`` remotely callable, by the central function of its own job only.
 
     Parameters
     ----------
@@ -39,8 +57,14 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     callable
         ``wrapper(message, mock_client=None, mock_data=None)``; the last two belong to vantage6's `MockAlgorithmClient`
         and are refused inside a real container.
+
+    Raises
+    ------
+    TypeError
+        If a field of the reply does not say why it may leave a station; see `federation.gate`.
     """
     name = function.__name__
+    check_reply_class(typing.get_type_hints(function).get("return"), function.__module__)
 
     @functools.wraps(function)
     def wrapper(message: Any = None, mock_client: Any = None, mock_data: Any = None) -> dict[str, Any]:
@@ -48,12 +72,11 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
             run = platform.current_run(mock_client)
             if mock_data is not None and not run.mock:
                 raise ArgumentError("mock_data is no argument of a real task; leave it out")
-            request: Request = decode(Request, message)
-            request.check(name)
+            visit = _arrive(name, run, platform.sub_task_origin(run, mock_client), message)
         except Exception as failure:
             log_error(log_line(failure))
             raise _public(failure) from None
-        return _answer(function, run, request, mock_data)
+        return _answer(function, visit, mock_data)
 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.wrapped_in_data_decorator = True  # type: ignore[attr-defined]
@@ -62,30 +85,43 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
     return wrapper
 
 
-def _answer(function: Callable[..., Any], run: platform.Run, request: Request, mock_data: Any) -> dict[str, Any]:
-    from ..mpc.relay import KeyPair
+def _arrive(name: str, run: platform.Run, origin: platform.Origin, message: Any) -> _Visit:
+    request: Request = decode(Request, message)
+    request.check(name)
+    memory = Memory(run, origin)
+    if name == "partial_open_channel":
+        memory.confirm(origin)
+    if request.body is None and not memory.has_keys():
+        raise MessageError("this station has no key of the job any more; start the job again")
+    body = open_body(request, run.organization, memory.keys()) if request.body is None else request.body
+    return _Visit(run, origin, memory, request, body, question(request, body))
 
+
+def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict[str, Any]:
+    request, memory = visit.request, visit.memory
+    recorded = memory.recorded(visit.asked, request.reply_key)
+    if recorded is not None:
+        return dict(recorded)
     station: Station | None = None
     try:
-        policy = Policy.from_environment()
-        policy.check_function(request.function)
-        station = Station(run, request, policy, mock_data)
-        station.bind()
-        content = station.recorded()
-        if content is None:
-            kind = next(iter(_message_types(function)))
-            reply = function(station, decode(kind, request.body))
-            content = station.record({"reply": encode(reply)})
+        station = Station(visit.run, visit.origin, memory, request, mock_data)
+        station.bind(visit.asked)
+        reply = function(station, decode(next(iter(_message_types(function))), visit.body))
+        if not is_not_yet(function.__module__):
+            station.gate.check(reply)
+        content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
         log_error(log_line(failure))
-        kind_name, text = describe(failure)
-        content = {"error": [kind_name, text]}
-    open_channel = station is not None and (station.folder / KEY_FILE).exists()
-    keys = own_keys(station.folder) if station is not None and open_channel else KeyPair.generate()
-    sealed = seal_reply(request, run.organization, content, keys)
-    if station is not None and request.last and "error" not in content:
-        station.wipe()
-    return sealed
+        spent = station.spent if station is not None else {}
+        return _seal(visit, {"error": list(describe(failure)), "spent": spent})
+    sealed = memory.record(visit.asked, request.reply_key, _seal(visit, content))
+    if request.last or function.__name__ == "partial_close":
+        memory.wipe()
+    return dict(sealed)
+
+
+def _seal(visit: _Visit, content: dict[str, Any]) -> dict[str, Any]:
+    return dict(seal_reply(visit.request, visit.asked, visit.run.organization, content, visit.memory.keys()))
 
 
 def _message_types(function: Callable[..., Any]) -> list[type]:
@@ -97,7 +133,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     """Make ``function(federation, **arguments) -> result`` remotely callable.
 
     Unknown and missing arguments are refused by name; an error ends the task, and its one line in the log tells
-    the researcher why.
+    the researcher why. However it ends, the stations are told that the job is over.
     """
     name = function.__name__
     signature = inspect.signature(function)
@@ -108,15 +144,15 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         try:
             if positional:
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
-            _check_arguments(name, signature, known, arguments)
-            run = platform.current_run(mock_client)
-            policy = Policy.from_environment()
-            policy.check_function(name)
-            federation = Federation(
-                mock_client if mock_client is not None else platform.algorithm_client(), run, policy
-            )
+            check_arguments(name, signature, known, arguments)
+            bare, claims = _without_seals(arguments)
+            asked = Question(function.__module__.split(".")[0], name, digest_of(_plain(arguments)), claims)
+            federation = _join(mock_client, asked)
             log_info(f"{name} starts")
-            return function(federation, **arguments)
+            try:
+                return function(federation, **bare)
+            finally:
+                federation.close()
         except Exception as failure:
             log_error(log_line(failure))
             raise _public(failure) from None
@@ -124,8 +160,50 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "central"  # type: ignore[attr-defined]
     wrapper.fedbayes_arguments = signature  # type: ignore[attr-defined]
+    wrapper.fedbayes_body = function  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
+
+
+def _join(mock_client: Any, asked: Question) -> Federation:
+    run = platform.current_run(mock_client)
+    policy = Policy.from_environment()
+    policy.check_function(asked.function)
+    client = mock_client if mock_client is not None else platform.algorithm_client()
+    task = None if run.mock else client.task.get(run.task)
+    origin = platform.own_origin(run, mock_client, task)
+    return Federation(client, run, policy, origin, Memory(run, origin), asked)
+
+
+def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
+    from .results import strict_json
+
+    try:
+        return dict(strict_json(arguments))
+    except (TypeError, RecursionError):
+        raise ArgumentError("the arguments must be plain JSON") from None
+
+
+def _without_seals(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[ModelClaim, ...]]:
+    """Return the arguments with the seals taken off the models among them, and what is claimed of each model."""
+    bare, claims = dict(arguments), []
+    for name in MODEL_ARGUMENTS:
+        given = arguments.get(name)
+        if isinstance(given, dict):
+            bare[name], claim = _claim(given)
+            claims.append(claim)
+        elif isinstance(given, list):
+            both = [_claim(model) if isinstance(model, dict) else (model, None) for model in given]
+            bare[name] = [model for model, _ in both]
+            claims += [claim for _, claim in both if claim is not None]
+    return bare, tuple(claims)
+
+
+def _claim(model: dict[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
+    try:
+        return claim_of(model)
+    except MessageError:
+        raise ArgumentError("model: its seal is malformed; give the `model` of a result as it is") from None
 
 
 def _public(failure: Exception) -> Exception:
@@ -133,7 +211,8 @@ def _public(failure: Exception) -> Exception:
     return failure if type(failure) is KINDS.get(kind) else rebuild(kind, text)
 
 
-def _check_arguments(name: str, signature: inspect.Signature, known: list[str], arguments: dict[str, Any]) -> None:
+def check_arguments(name: str, signature: inspect.Signature, known: list[str], arguments: dict[str, Any]) -> None:
+    """Raise `ArgumentError` naming an argument of a central function that is unknown or missing."""
     unknown = [argument for argument in arguments if argument not in known]
     if unknown:
         raise ArgumentError(f"{name} has no argument '{unknown[0][:60]}'; it takes: {', '.join(known)}")

@@ -1,22 +1,26 @@
-"""What travels around a message: who, which job, which round, and a seal that shows a change on the way.
+"""What travels around a message: who, which job, which round; sealed for its stations, signed by central.
 
-A request is readable by the server in an unencrypted collaboration; it carries a digest. A reply is sealed for the aggregator (X25519, HKDF,
-ChaCha20-Poly1305) and bound to the job, the round, the function, the station and the digest of the request that it answers, so that a flipped bit, a replay or
-a reply from elsewhere is refused.
+A request is signed. As soon as the stations' keys are known its message is sealed for them: enciphered once, with the key sealed for each station. A reply
+is sealed for the aggregator with the station's key of the job, and bound to the round, the station and the digest of the request that it answers. Who
+carries them sees sizes and times, and a flipped bit, a replay or a message from elsewhere is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from ..mpc.relay import KeyPair, SealBroken, pairwise_key, seal, unseal
-from .codec import Message, decode, encode
+from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
+from ..randomness import secret_bytes
+from .codec import Message, decode, encode, pack, unpack
 from .errors import MessageError
+from .manifest import Manifest, text_of
 
-PROTOCOL = "fedbayes/1"
+PROTOCOL = "fedbayes/2"
+UNSIGNED = frozenset({"signature"})
+NOT_ASKED = frozenset({"signature", "signer", "lasting", "reply_key", "manifest", "body", "sealed", "keys"})
+"""Fields that a repeat of the same question may have otherwise: central that runs again has other keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +35,26 @@ class Request(Message):
         The organization that runs central.
     participants : tuple of int
         Every organization that gets this round.
-    directory : dict of int to bytes
-        Public channel keys of the members, empty before the channel is open.
-    reply_key : bytes
-        The aggregator's public key for replies.
     last : bool
-        Whether stations may wipe what they keep for the job after this round.
-    body : dict
-        JSON of the typed message.
-    digest : str
-        SHA-256 over everything above but `reply_key`.
+        Whether stations wipe what they keep for the job after this round.
+    manifest_hash : str
+        Of the job's manifest; empty before there is one.
+    manifest : Manifest or None
+        The manifest itself, in the first request that a station gets after it was made.
+    reply_key : bytes
+        The aggregator's X25519 key of the job.
+    signer : bytes
+        The aggregator's Ed25519 key: its lasting one, or one of the job.
+    lasting : bool
+        Whether `signer` is its lasting key.
+    body : dict or None
+        JSON of the message, where it is not sealed: before stations have keys.
+    sealed : bytes
+        The message, packed and enciphered.
+    keys : dict of int to bytes
+        Station -> the key of `sealed`, sealed for it.
+    signature : bytes
+        Over everything above.
     """
 
     protocol: str
@@ -49,16 +63,27 @@ class Request(Message):
     function: str
     sender: int
     participants: tuple[int, ...]
-    directory: dict[int, bytes]
-    reply_key: bytes
     last: bool
-    body: dict[str, Any]
-    digest: str = ""
+    manifest_hash: str
+    manifest: Manifest | None
+    reply_key: bytes
+    signer: bytes
+    lasting: bool
+    body: dict[str, Any] | None
+    sealed: bytes = b""
+    keys: dict[int, bytes] | None = None
+    signature: bytes = b""
 
-    def sign(self) -> Request:
-        """Return the same request with its digest."""
-        values = {name: getattr(self, name) for name in self.__slots__ if name != "digest"}
-        return Request(**values, digest=digest(self))
+    def __post_init__(self) -> None:
+        """Check the keys' lengths, and that the message is either sealed or not."""
+        if len(self.reply_key) != KEY_BYTES or len(self.signer) != KEY_BYTES:
+            raise ValueError("a key of the request is malformed")
+        if (self.body is None) == (not self.sealed):
+            raise ValueError("the message must be either sealed or plain")
+
+    def sign(self, pair: SigningPair) -> Request:
+        """Return the same request with the signature of the aggregator."""
+        return replace(self, signature=pair.sign(_text(self, UNSIGNED)))
 
     def check(self, function: str) -> None:
         """Raise `MessageError` if the request is for another version or function, or was changed on its way."""
@@ -66,44 +91,112 @@ class Request(Message):
             raise MessageError("the request speaks another protocol version; use one image version at all stations")
         if self.function != function:
             raise MessageError("the request is for another function")
-        if self.digest != digest(self):
+        if not is_signed(self.signer, self.signature, _text(self, UNSIGNED)):
             raise MessageError("the request was changed on its way")
 
 
-def digest(request: Request) -> str:
-    """Return the SHA-256 of the canonical JSON of a request, without its reply key and digest."""
-    content = encode(request)
-    del content["digest"], content["reply_key"]
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+def _text(request: Request, without: frozenset[str]) -> bytes:
+    """Return the canonical text of a request; what may be long goes in by its hash."""
+    parts: dict[str, Any] = {}
+    for field in fields(request):
+        value = getattr(request, field.name)
+        if field.name in without:
+            continue
+        parts[field.name] = hashlib.sha256(value).hexdigest() if field.name == "sealed" else value
+    return text_of(parts)
 
 
-def _binding(request: Request, organization: int) -> bytes:
-    return "|".join(
-        (PROTOCOL, request.session, request.round_name, request.function, str(organization), request.digest)
-    ).encode()
+def question(request: Request, body: Any) -> str:
+    """Return the digest of what is asked: the request without the aggregator's keys, and its message.
 
-
-def seal_reply(request: Request, organization: int, content: dict[str, Any], keys: KeyPair) -> dict[str, Any]:
-    """Return the sealed reply of a station as JSON.
-
-    **Reveals** its size to the server, its content to the organization that runs central. **Assumes** that `reply_key` is the aggregator's.
+    Parameters
+    ----------
+    request : Request
+        Its header counts.
+    body : object
+        The encoded message, with raw bytes.
     """
-    binding = _binding(request, organization)
-    key = pairwise_key(keys, request.reply_key, b"reply|" + binding)
-    sealed = seal(key, json.dumps(content, separators=(",", ":")).encode(), binding)
-    return {"organization": organization, "public_key": encode(keys.public_bytes), "sealed": encode(sealed)}
+    return hashlib.sha256(_text(request, NOT_ASKED) + b"|" + pack(body)).hexdigest()
+
+
+def _key_context(request: Request, organization: int) -> bytes:
+    return f"request|{request.session}|{request.manifest_hash}|{organization}".encode()
+
+
+def seal_body(request: Request, body: Any, keys: KeyPair, manifest: Manifest, stations: tuple[int, ...]) -> Request:
+    """Return a request with its message sealed for stations.
+
+    **Reveals** sizes and times to who carries it, the message to `stations`. **Assumes** that the manifest's keys are theirs.
+    """
+    content_key = secret_bytes(KEY_BYTES)
+    binding = _text(request, NOT_ASKED)
+    sealed_keys = {}
+    for member in stations:
+        context = _key_context(request, member)
+        shared = pairwise_key(keys, manifest.cards[member].exchange, context)
+        sealed_keys[member] = seal(shared, content_key, context)
+    return replace(request, body=None, sealed=seal(content_key, pack(body), binding), keys=sealed_keys)
+
+
+def open_body(request: Request, organization: int, keys: KeyPair) -> Any:
+    """Return the encoded message of a request.
+
+    Raises
+    ------
+    MessageError
+        If it is not sealed for this station, or was changed.
+    """
+    if request.body is not None:
+        return request.body
+    context = _key_context(request, organization)
+    try:
+        shared = pairwise_key(keys, request.reply_key, context)
+        content_key = unseal(shared, (request.keys or {})[organization], context)
+        return unpack(unseal(content_key, request.sealed, _text(request, NOT_ASKED)))
+    except (SealBroken, KeyError, ValueError):
+        raise MessageError("the request is not sealed for this station, or was changed on its way") from None
+
+
+def _binding(request: Request, organization: int, asked: str) -> bytes:
+    parts = (PROTOCOL, request.session, request.manifest_hash, request.round_name, request.function)
+    return "|".join((*parts, str(organization), asked)).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Reply(Message):
-    """The outside of a reply: the station, its public key of this reply, the sealed content."""
+    """The outside of a reply: the station, its public key of the job, the sealed content."""
 
     organization: int
     public_key: bytes
     sealed: bytes
 
 
-def open_reply(request: Request, payload: Any, keys: KeyPair) -> tuple[int, dict[str, Any], bytes]:
+def seal_reply(request: Request, asked: str, organization: int, content: dict[str, Any], keys: KeyPair) -> Any:
+    """Return the sealed reply of a station as JSON.
+
+    Parameters
+    ----------
+    request : Request
+        What is answered.
+    asked : str
+        Digest of the question.
+    organization : int
+        This station.
+    content : dict
+        Encoded, with raw bytes.
+    keys : KeyPair
+        The station's of the job.
+
+    Notes
+    -----
+    **Reveals** its size to the server, its content to the organization that runs central. **Assumes** that `reply_key` is the aggregator's.
+    """
+    binding = _binding(request, organization, asked)
+    key = pairwise_key(keys, request.reply_key, b"reply|" + binding)
+    return encode(Reply(organization, keys.public_bytes, seal(key, pack(content), binding)))
+
+
+def open_reply(request: Request, asked: str, payload: Any, keys: KeyPair) -> tuple[int, dict[str, Any], bytes]:
     """Return (organization, content, public key) of a sealed reply.
 
     Raises
@@ -112,12 +205,12 @@ def open_reply(request: Request, payload: Any, keys: KeyPair) -> tuple[int, dict
         If it is malformed, or does not belong to this request, or was changed.
     """
     reply = decode(Reply, payload)
-    binding = _binding(request, reply.organization)
-    if len(reply.public_key) != 32:
+    binding = _binding(request, reply.organization, asked)
+    if len(reply.public_key) != KEY_BYTES:
         raise MessageError("a reply carries no usable key")
     try:
         key = pairwise_key(keys, reply.public_key, b"reply|" + binding)
-        content = json.loads(unseal(key, reply.sealed, binding))
+        content = unpack(unseal(key, reply.sealed, binding))
     except (SealBroken, ValueError):
         raise MessageError(
             "a reply was changed on its way, or belongs to another job, round or station; the job stops"

@@ -1,28 +1,77 @@
-"""Request and reply of the round that opens the channel."""
+"""Request and reply of the round that opens the channel, and what a task says of itself before anything is spent."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from .codec import Message
+from .gate import Public
+from .manifest import Card
+
+
+@dataclass(frozen=True, slots=True)
+class Preflight(Message):
+    """What a task will ask of every station, as far as it does not depend on values in the tables.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Columns that it uses; a station that has one of them must allow it.
+    everywhere : bool
+        Whether every station with data must have all of `columns`.
+    functions : tuple of str
+        Partial functions that it calls.
+    epsilon, delta : float
+        What it will debit at every station with data, in all.
+    queries : int
+        Questions that it will debit.
+    private : bool
+        Whether all that leaves is differentially private.
+    single_records : bool
+        Whether single records are predicted.
+    """
+
+    columns: tuple[str, ...] = ()
+    everywhere: bool = False
+    functions: tuple[str, ...] = ()
+    epsilon: float = 0.0
+    delta: float = 0.0
+    queries: int = 0
+    private: bool = False
+    single_records: bool = False
+
+    def __post_init__(self) -> None:
+        """Check that the costs are numbers."""
+        costs = (self.epsilon, self.delta, float(self.queries))
+        if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
+            raise ValueError("costs must be finite and at least 0")
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest(Message):
-    """Ask for a channel key."""
+    """Ask for a channel key, and say what the task will ask; `members` is how many organizations are asked."""
+
+    members: int = 0
+    preflight: Preflight | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class OpenReply(Message):
-    """A station's channel key (and behind it its long-term key, if it has one), whether it holds the task's database, how many organizations it demands."""
+    """A station's keys of the job, whether it holds the task's database, and the limits that `disclosure_settings` tells anyway."""
 
-    public_key: bytes
-    has_data: bool
-    minimum_organizations: int
-    policy: dict[str, Any]
+    card: Public[Card]
+    has_data: Public[bool]
+    minimum_organizations: Public[int]
+    policy: Public[dict[str, Any]]
 
-    def __post_init__(self) -> None:
-        """Check the key's length and the minimum."""
-        if len(self.public_key) not in (32, 64) or self.minimum_organizations < 1:
-            raise ValueError("the key or the minimum is malformed")
+
+@dataclass(frozen=True, slots=True)
+class CloseRequest(Message):
+    """Tell a station that the job is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseReply(Message):
+    """Nothing."""

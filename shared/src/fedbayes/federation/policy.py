@@ -13,10 +13,16 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .errors import PolicyError
+from .platform import folder_database
 
+if TYPE_CHECKING:
+    from ..dp.ledger import Ledger
+
+LEDGER_FILE = "fedbayes-ledger.sqlite3"
 PREFIX = "FEDBAYES_"
 NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED"})
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -53,9 +59,11 @@ class Policy:
     schema : str or None
         Name of a JSON file in the ledger's folder with the public domains of this station's columns.
     long_term_key : bool
-        Whether this node authenticates its channels by a long-term key, kept beside the ledger.
-    pinned_keys : tuple of str or None
-        Fingerprints of the long-term keys that this station accepts from its peers.
+        Whether a node with a ledger signs by a lasting key, kept beside it, and remembers its peers' keys.
+    pinned_keys : dict of str to str or None
+        Organization (name or id) -> fingerprint of the only lasting key that this station accepts from it.
+    allow_foreign_models : bool
+        Whether exact answers about models leave that no fit of this federation made.
     """
 
     minimum_rows: int = 10
@@ -74,8 +82,9 @@ class Policy:
     budget_delta: float | None = None
     budget_days: float | None = None
     schema: str | None = None
-    long_term_key: bool = False
-    pinned_keys: tuple[str, ...] | None = None
+    long_term_key: bool = True
+    pinned_keys: dict[str, str] | None = None
+    allow_foreign_models: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:
@@ -104,9 +113,9 @@ class Policy:
 
     def _check(self) -> None:
         budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
-        if self.ledger is None and self.long_term_key:
+        if self.ledger is None and self.pinned_keys is not None:
             raise PolicyError(
-                f"{PREFIX}LONG_TERM_KEY needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
+                f"{PREFIX}PINNED_KEYS needs {PREFIX}LEDGER; ask the node administrator to name its folder database"
             )
         if self.ledger is None and any(budget is not None for budget in budgets):
             raise PolicyError(
@@ -131,6 +140,34 @@ class Policy:
         ):
             raise PolicyError(f"function '{name}' is not allowed at this node; ask the node administrator")
 
+    def check_release(self, epsilon: float, delta: float) -> None:
+        """Raise `PolicyError` if one release may not cost that much at this node."""
+        for name, cost, limit in (
+            ("epsilon", epsilon, self.maximum_epsilon),
+            ("delta", delta, self.maximum_delta),
+        ):
+            if limit is not None and cost > limit:
+                raise PolicyError(f"{name} is above what this node allows for one release; ask for less")
+
+    def folder(self) -> Path | None:
+        """Return the folder database beside which the node keeps its ledger, keys and peers; None if it names none."""
+        return None if self.ledger is None else folder_database(self.ledger)
+
+    def open_ledger(self) -> Ledger | None:
+        """Return the node's ledger with its budgets, or None."""
+        folder = self.folder()
+        if folder is None:
+            return None
+        from ..dp.ledger import Ledger
+
+        return Ledger(
+            folder / LEDGER_FILE,
+            epsilon=self.budget_epsilon,
+            delta=self.budget_delta,
+            days=self.budget_days,
+            queries=self.maximum_queries,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return every limit as JSON; fingerprints and column names are limits too, so they are listed."""
         return {
@@ -142,6 +179,8 @@ class Policy:
 def _read(variable: str, kind: str, text: str) -> Any:
     text = text.strip()
     try:
+        if "dict" in kind:
+            return _read_mapping(text)
         if "tuple" in kind:
             return _read_list(text)
         if kind.startswith("bool"):
@@ -170,6 +209,17 @@ def _read_number(text: str, whole: bool) -> Any:
     if not math.isfinite(number) or number < 0 or (whole and number != int(number)):
         raise ValueError
     return int(number) if whole else number
+
+
+def _read_mapping(text: str) -> dict[str, str]:
+    """Read a JSON object, or the Python dict that a YAML mapping turns into on its way through the node."""
+    try:
+        entries = json.loads(text)
+    except ValueError:
+        entries = ast.literal_eval(text)
+    if not isinstance(entries, dict) or not all(isinstance(entry, str) and entry for entry in entries.values()):
+        raise ValueError
+    return {str(key): entry.strip().lower() for key, entry in entries.items()}
 
 
 def _read_list(text: str) -> tuple[str, ...]:

@@ -1,29 +1,21 @@
 """Rounds over vantage6 tasks: what central functions are written with.
 
 One round is one sub-task at every organization asked. All must answer; replies are matched to organizations by their
-sealed content, not by their order. vantage6's own ``wait_for_results`` waits ever longer between its looks; here the status
-is asked often, from the moment on at which a stock node can have answered, with a time-out.
+sealed content, not by their order. The first round opens the channel; from then on requests are sealed for their stations and bound to the job's manifest.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
-from ..mpc.relay import KeyPair
-from ..mpc.secure_sum import reconstruct
-from .channel import KEY_BYTES
-from .codec import Message, decode, encode, size_of
-from .envelope import PROTOCOL, Request, open_reply
+from .codec import Message, decode, encode
 from .errors import (
-    ArgumentError,
     BudgetError,
     MessageError,
     PolicyError,
@@ -31,46 +23,38 @@ from .errors import (
     ThresholdError,
     rebuild,
 )
-from .opening import OpenReply, OpenRequest
-from .platform import Run
+from .manifest import Manifest, ModelClaim
+from .memory import Memory
+from .opening import CloseRequest, OpenReply, OpenRequest, Preflight
+from .organizations import resolve
+from .platform import Origin, Run
 from .policy import Policy
 from .results import strict_json, versions
+from .transport import Transport, summed
+from .waiting import TIMEOUT_SECONDS
 
-# A stock node looks once a second whether a container has ended, and sleeps another second before it sends the result.
-FIRST_LOOK_SECONDS = 2.0
-POLL_SECONDS = 0.1
-EMBEDDED_POLL_SECONDS = 0.02
-LONGEST_POLL_SECONDS = 1.0
-POLL_FRACTION = 0.02
-TIMEOUT_SECONDS = 600.0
-START_SECONDS = 30.0
-FINISHED = (
-    "completed",
-    "failed",
-    "crashed",
-    "killed by user",
-    "not allowed",
-    "unknown error",
-    "start failed",
-    "non-existing Docker image",
-)
+CLOSING = "close"
 REFUSALS = (PolicyError, ThresholdError, BudgetError)
 
 M = TypeVar("M", bound=Message)
 
 
-def pauses(began: float) -> Iterator[float]:
-    """Yield the seconds to wait before each look at a round of which `began` is the monotonic time: a look costs the server and the proxy 30 ms of work.
+class Checked(Exception):
+    """A preflight alone is over: organization's name -> what it refuses, or None."""
 
-    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a fiftieth to the time of a long round.
-    """
-    if os.environ.get("FEDBAYES_EMBEDDED") == "true":
-        yield 0.0
-        while True:
-            yield EMBEDDED_POLL_SECONDS
-    yield max(0.0, began + FIRST_LOOK_SECONDS - time.monotonic())
-    while True:
-        yield min(max(POLL_SECONDS, POLL_FRACTION * (time.monotonic() - began)), LONGEST_POLL_SECONDS)
+    def __init__(self, table: dict[str, str | None]) -> None:
+        super().__init__("the preflight is over")
+        self.table = table
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What the researcher asked: package, central function, digest of the arguments, the models among them."""
+
+    algorithm: str
+    function: str
+    arguments: str
+    models: tuple[ModelClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,30 +81,44 @@ class Federation:
         Identity of this container.
     policy : Policy
         The limits of the node that runs central.
+    origin : Origin
+        What the platform says of this task.
+    memory : Memory
+        The job's folder at this node; central keeps its keys of the job there, for when the node runs it a second time.
+    asked : Question
+        What the researcher asked.
+
+    Attributes
+    ----------
+    dry : bool
+        Whether the job ends with its preflight, by `Checked`.
     """
 
-    def __init__(self, client: Any, run: Run, policy: Policy) -> None:
+    def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, asked: Question) -> None:
         self._client = client
         self._run = run
         self.policy = policy
         self.organization = run.organization
-        self._keys = KeyPair.generate()
-        self._directory: dict[int, bytes] = {}
+        self.session = memory.session
+        self.dry = False
+        self._origin, self._question = origin, asked
+        self._ended: set[int] = set()
+        self._transport = Transport(client, run, policy, memory, self.name)
         self._per_round: list[dict[str, Any]] = []
         self._warnings: list[str] = []
         self._asked: set[int] = set()
         self._began = time.monotonic()
-        self.session = self._session()
         self.names = self._names()
 
-    def _session(self) -> str:
-        if self._run.task is None:
-            from ..randomness import secret_bytes
+    @property
+    def public_key(self) -> bytes:
+        """Central's X25519 key of the job, which stations seal their replies for."""
+        return self._transport.public_key
 
-            return secret_bytes(16).hex()
-        task = self._client.task.get(self._run.task)
-        parts = (task.get("job_id"), task.get("created_at"), task.get("id"))
-        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+    @property
+    def package(self) -> str:
+        """The package of the image, as the mock client tells it; a container has it in PKG_NAME."""
+        return str(getattr(self._client, "module_name", self._question.algorithm))
 
     def _names(self) -> dict[int, str]:
         listed = self._client.organization.list()
@@ -145,58 +143,81 @@ class Federation:
     # -- organizations ---------------------------------------------------------------------------------------------------
 
     def resolve(self, organizations: Any, argument: str = "organizations") -> tuple[int, ...]:
-        """Return ids of organizations given by id or name; None means all of the collaboration.
+        """Return ids of organizations given by id or name; None means all of the collaboration; see `organizations.resolve`."""
+        return resolve(self.names, organizations, argument)
+
+    def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> Parties:
+        """Make fresh channel keys at every organization, and learn which of them hold data and whether any refuses the task. One round.
+
+        Parameters
+        ----------
+        organizations : list, optional
+            By id or name; all of the collaboration by default.
+        preflight : Preflight, optional
+            What the task will ask; every station checks it, before anything is spent anywhere.
 
         Raises
         ------
-        ArgumentError
-            If one is not in the collaboration, or comes twice.
-        """
-        if organizations is None:
-            return tuple(sorted(self.names))
-        if not isinstance(organizations, list | tuple) or not organizations:
-            raise ArgumentError(f"{argument} must be a list of organization ids or names")
-        found = [self._resolve_one(entry, argument) for entry in organizations]
-        if len(set(found)) != len(found):
-            raise ArgumentError(f"{argument} names an organization twice")
-        return tuple(sorted(found))
-
-    def _resolve_one(self, entry: Any, argument: str) -> int:
-        if isinstance(entry, int) and not isinstance(entry, bool) and entry in self.names:
-            return entry
-        matches = [key for key, name in self.names.items() if name == entry]
-        if len(matches) != 1:
-            known = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
-            raise ArgumentError(
-                f"{argument} holds an entry that is no organization of this collaboration; it has: {known}"[:600]
-            )
-        return matches[0]
-
-    def open_channel(self, organizations: Any = None) -> Parties:
-        """Make fresh channel keys at every organization and learn which of them hold data. One round.
-
-        **Reveals** to central which organizations have the task's database. **Assumes** that central hands out the true directory
-        (administrators can pin keys).
-
-        Raises
-        ------
+        AlgorithmError
+            What the stations refuse, with their names; nothing was spent.
         ThresholdError
             If fewer take part than a node demands.
+
+        Notes
+        -----
+        **Reveals** to central which organizations have the task's database. **Assumes** that central hands out the true keys, where members have no lasting
+        ones.
         """
         members = self.resolve(organizations)
-        self._directory = {}
-        replies = self.round("partial_open_channel", OpenRequest(), members, OpenReply)
-        self._directory = {member: reply.public_key for member, reply in replies.items()}
+        self._transport.start(None)
+        answers = self._ask(
+            "partial_open_channel", OpenRequest(len(members), preflight), members, TIMEOUT_SECONDS, False
+        )
+        if self.dry:
+            raise Checked({self.name(member): self._refusal(answer) for member, answer in answers.items()})
+        self._raise_refusals(answers, " (nothing was spent)")
+        replies = {member: decode(OpenReply, answer["reply"]) for member, answer in answers.items()}
         parties = Parties(
-            tuple(member for member in members if replies[member].has_data),
-            tuple(member for member in members if not replies[member].has_data),
+            tuple(member for member in members if replies[member].has_data.value),
+            tuple(member for member in members if not replies[member].has_data.value),
         )
         if not parties.stations:
             raise StationError("no organization holds the database that the task asks for; check its label")
-        needed = max(self.policy.minimum_organizations, *(reply.minimum_organizations for reply in replies.values()))
-        if len(members) < needed:
+        demands = [reply.minimum_organizations.value for reply in replies.values()]
+        if len(members) < max(self.policy.minimum_organizations, *demands):
             raise ThresholdError("fewer organizations take part than a node demands; include more of them")
+        self._transport.start(self._make_manifest(parties, {m: reply.card.value for m, reply in replies.items()}))
         return parties
+
+    def _make_manifest(self, parties: Parties, cards: dict[int, Any]) -> Manifest:
+        try:
+            manifest = Manifest(
+                session=self.session,
+                image=self._origin.image,
+                algorithm=self._question.algorithm,
+                function=self._question.function,
+                arguments=self._question.arguments,
+                aggregator=self.organization,
+                names={member: self.name(member) for member in parties.members},
+                roles={member: "station" if member in parties.stations else "helper" for member in parties.members},
+                cards=cards,
+                models=self._question.models,
+            )
+        except ValueError as problem:
+            raise MessageError(f"{problem}; the job stops") from None
+        manifest.check_cards()
+        return manifest
+
+    @staticmethod
+    def _refusal(answer: dict[str, Any]) -> str | None:
+        return str(answer["error"][1]) if "error" in answer else None
+
+    def _raise_refusals(self, answers: dict[int, Any], spent: str) -> None:
+        """Raise what stations refuse: the kind of the first, the words of all."""
+        failures = {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
+        if failures:
+            told = "; ".join(f"{self.name(member)}: {text}" for member, (_, text) in failures.items())
+            raise rebuild(str(next(iter(failures.values()))[0]), told + spent)
 
     # -- rounds ----------------------------------------------------------------------------------------------------------
 
@@ -236,9 +257,7 @@ class Federation:
             Whatever a station refused, with its name in front.
         """
         answers = self._ask(function, request, organizations, timeout, last)
-        failures = {member: answer["error"] for member, answer in answers.items() if "error" in answer}
-        for member, (kind, text) in failures.items():
-            raise rebuild(str(kind), f"{self.name(member)}: {text}")
+        self._raise_refusals(answers, self._transport.costs())
         return {member: decode(reply_type, answers[member].get("reply")) for member in sorted(answers)}
 
     def secure_sum(
@@ -262,7 +281,7 @@ class Federation:
         try:
             replies = self.round(function, request, asked, reply_type, last=last)
         except (StationError, *REFUSALS):
-            left = tuple(member for member in asked if member in self._answered)
+            left = tuple(member for member in asked if member in self._transport.answered)
             if not survivors or len(left) in (0, len(asked)):
                 raise
             gone = ", ".join(self.name(member) for member in asked if member not in left)
@@ -270,7 +289,7 @@ class Federation:
             if isinstance(request, Mapping):
                 request = {member: request[member] for member in left}
             replies = self.round(function, request, left, reply_type, last=last)
-        return reconstruct([np.asarray(getattr(reply, field)) for reply in replies.values()])
+        return summed([getattr(reply, field) for reply in replies.values()])
 
     def _ask(
         self, function: str, request: Any, organizations: Sequence[int], timeout: float, last: bool
@@ -278,131 +297,42 @@ class Federation:
         began = time.monotonic()
         asked = tuple(sorted(organizations))
         round_name = f"{self.rounds + 1}:{function}"
-        self._answered: set[int] = set()
+        self._transport.answered = set()
         log_info(f"round {round_name} at {len(asked)} organizations")
-        bodies = {member: request[member] if isinstance(request, Mapping) else request for member in asked}
-        groups: list[tuple[Message, list[int]]] = []
-        for member in asked:
-            same = next((group for group in groups if group[0] is bodies[member]), None)
-            if same is None:
-                groups.append((bodies[member], [member]))
-            else:
-                same[1].append(member)
-        requests = [self._request(function, round_name, asked, body, last) for body, _ in groups]
+        sent = self._transport.prepare(function, round_name, request, asked, last)
         record = {
             "round": self.rounds + 1,
             "function": function,
             "organizations": list(asked),
             "seconds": 0.0,
-            "bytes": sum(
-                size_of(part.body) * len(members) for part, (_, members) in zip(requests, groups, strict=True)
-            ),
+            "bytes": sum(part.size for part in sent),
         }
         self._per_round.append(record)
         self._asked.update(asked)
-        tasks = [
-            self._create(function, envelope, members, round_name)
-            for envelope, (_, members) in zip(requests, groups, strict=True)
-        ]
+        if last:
+            self._ended.update(asked)
+        tasks = [self._transport.create(part, round_name) for part in sent]
         answers: dict[int, Any] = {}
-        for task, envelope, (_, members) in zip(tasks, requests, groups, strict=True):
-            answers.update(self._collect(task, envelope, members, began, timeout, record))
+        for task, part in zip(tasks, sent, strict=True):
+            answers.update(self._transport.collect(task, part, began, timeout, record))
         record["seconds"] = round(time.monotonic() - began, 4)
         return answers
 
-    def _request(self, function: str, round_name: str, asked: tuple[int, ...], body: Message, last: bool) -> Request:
-        return Request(
-            protocol=PROTOCOL,
-            session=self.session,
-            round_name=round_name,
-            function=function,
-            sender=self.organization,
-            participants=asked,
-            directory=self._directory,
-            reply_key=self._keys.public_bytes,
-            last=last,
-            body=encode(body),
-        ).sign()
+    def close(self) -> None:
+        """Tell every station that was asked, and not told so, that the job is over; nobody waits for it.
 
-    def _create(self, function: str, envelope: Request, members: list[int], round_name: str) -> int:
-        task = self._client.task.create(
-            input_={"method": function, "kwargs": {"message": encode(envelope)}},
-            organizations=members,
-            name=f"round {round_name}",
-            description=f"fedbayes {function}",
-        )
-        if not isinstance(task, dict) or "id" not in task:
-            raise StationError(
-                "the server did not accept a sub-task; check that every organization is in the collaboration and online"
-            )
-        return int(task["id"])
-
-    def _collect(
-        self, task: int, envelope: Request, members: list[int], began: float, timeout: float, record: dict[str, Any]
-    ) -> dict[int, Any]:
-        payloads = self._wait(task, members, began, timeout)
-        answers: dict[int, Any] = {}
-        for payload in payloads:
-            member, content, public_key = open_reply(envelope, payload, self._keys)
-            if member not in members or member in answers:
-                raise MessageError(
-                    "a reply comes from an organization that was not asked, or came twice; the job stops"
-                )
-            known = self._directory.get(member)
-            if known is not None and known[:KEY_BYTES] != public_key and not envelope.last and "error" not in content:
-                raise MessageError(
-                    f"{self.name(member)}: the reply was not sealed with the station's key; the job stops"
-                )
-            answers[member] = content
-            if "reply" in content:
-                self._answered.add(member)
-            record["bytes"] += len(str(payload.get("sealed", "")))
-        missing = [self.name(member) for member in members if member not in answers]
-        if missing and not any("error" in answer for answer in answers.values()):
-            raise StationError(
-                f"no answer from {', '.join(missing)}: its node crashed, refused or stopped the round; see the node's log"
-            )
-        return answers
-
-    def _wait(self, task: int, members: list[int], began: float, timeout: float) -> list[Any]:
-        if self._run.mock:
-            return list(self._client.wait_for_results(task))
-        deadline = began + timeout
-        look = time.monotonic() + START_SECONDS
-        for pause in pauses(began):
-            time.sleep(pause)
-            status = self._client.request(f"task/{task}/status").get("status")
-            if status in FINISHED:
-                break
-            if time.monotonic() > look:
-                self._check_started(task)
-                look += START_SECONDS
-            if time.monotonic() > deadline:
-                raise StationError(
-                    f"no answer in time from one of {', '.join(self.name(member) for member in members)}; is its node online?"
-                )
-        results = self._client.result.from_task(task)
-        if status != "completed":
-            results = self._settle(task, members, min(deadline, time.monotonic() + 10.0), results)
-        return [result for result in results if isinstance(result, dict)]
-
-    def _check_started(self, task: int) -> None:
-        """Raise `StationError` naming the organizations whose node has not even taken up the sub-task: such a node is off."""
-        runs = [run for run in self._client.run.from_task(task) if run.get("status") == "pending"]
-        if runs:
-            names = ", ".join(sorted(self.name(int(run["organization"]["id"])) for run in runs))
-            raise StationError(
-                f"the node of {names} does not take up the task: it is off or out of reach; leave it out or try later"
-            )
-
-    def _settle(self, task: int, members: list[int], deadline: float, results: list[Any]) -> list[Any]:
-        """After one failure give the siblings, which may still run, a moment: their refusals tell more than a crash."""
-        while time.monotonic() < deadline:
-            runs = self._client.run.from_task(task)
-            if all(run.get("status") in FINISHED for run in runs):
-                break
-            time.sleep(POLL_SECONDS)
-        return list(self._client.result.from_task(task))
+        vantage6 has no end of a job that stations are told of, so this is a sub-task; it is not counted as a round.
+        """
+        left = tuple(sorted(self._asked - self._ended))
+        manifest = self._transport.manifest
+        if manifest is not None:
+            left = tuple(member for member in left if member in manifest.cards)
+        try:
+            for sent in self._transport.prepare("partial_close", CLOSING, CloseRequest(), left, True):
+                self._transport.create(sent, CLOSING)
+        except Exception as failure:
+            log_info(f"the stations were not told that the job is over: {type(failure).__name__}")
+        self._transport.forget()
 
     # -- the result ------------------------------------------------------------------------------------------------------
 
@@ -414,11 +344,15 @@ class Federation:
         **fields: Any,
     ) -> dict[str, Any]:
         """Return the task's result: model, privacy, federation, diagnostics, warnings, versions and further `fields`."""
+        plain = strict_json(model)
+        seal = self._transport.seal_of(self._question.algorithm, plain) if isinstance(plain, dict) else None
+        if seal is not None:
+            plain = {**plain, "seal": encode(seal)}
         return dict(
             strict_json(
                 {
                     **fields,
-                    "model": model,
+                    "model": plain,
                     "privacy": privacy,
                     "federation": self.report(),
                     "diagnostics": diagnostics or {},
@@ -436,5 +370,11 @@ class Federation:
             "seconds": round(time.monotonic() - self._began, 3),
             "organizations": [self.name(member) for member in sorted(self._asked)],
             "aggregator": self.name(self.organization),
+            "debits": {
+                self.name(member): costs
+                for member, costs in sorted(self._transport.spent.items())
+                if any(costs.values())
+            },
+            "without_lasting_key": self._transport.without_lasting_key(self._asked),
             "per_round": self._per_round,
         }

@@ -1,16 +1,16 @@
-"""Remote functions that every image exports: `partial_open_channel` and `disclosure_settings`."""
+"""Remote functions that every image exports: the first and the last round of a job, and `disclosure_settings`."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .. import __version__
-from ..mpc.relay import fingerprint
-from .channel import own_keys
 from .decorators import partial
-from .opening import OpenReply, OpenRequest
+from .errors import ThresholdError
+from .manifest import Card
+from .opening import CloseReply, CloseRequest, OpenReply, OpenRequest, Preflight
 from .policy import PREFIX, Policy
-from .station import Station, long_term_keys
+from .station import Station, own_fingerprint
 
 TOLD = (
     "minimum_rows",
@@ -24,19 +24,52 @@ TOLD = (
 
 @partial
 def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
-    """Make this station's channel key for the job.
+    """Check what the task will ask, and make this station's key for the job.
 
-    **Reveals** to central and to all members a fresh public key (and the long-term one, where the node keeps it); to central
+    **Reveals** to central and to all members a fresh public key (and the lasting one, where the node keeps it); to central
     whether the station holds the task's database, and limits that `disclosure_settings` tells anyway.
+    **Assumes** nothing: nothing is spent here, and no value of the table is looked at.
     """
-    limits = station.policy.to_dict()
-    identity = station.identity
+    policy = station.policy
+    if 0 < request.members < policy.minimum_organizations:
+        raise ThresholdError("fewer organizations take part than this node demands; include more of them")
+    if request.preflight is not None:
+        _check(station, request.preflight)
+    limits = policy.to_dict()
+    card = Card.make(station.organization, station.memory.keys().public_bytes, station.identity, station.session)
+    told = {name: limits[name] for name in TOLD if not isinstance(limits[name], float)}
     return OpenReply(
-        public_key=own_keys(station.folder).public_bytes + (identity.public_bytes if identity else b""),
-        has_data=station.has_data,
-        minimum_organizations=station.policy.minimum_organizations,
-        policy={name: limits[name] for name in TOLD},
+        card=station.public(card),
+        has_data=station.public(station.has_data),
+        minimum_organizations=station.public(policy.minimum_organizations),
+        policy=station.public(told),
     )
+
+
+def _check(station: Station, preflight: Preflight) -> None:
+    """Refuse what this node would refuse later, before anything is spent anywhere."""
+    policy = station.policy
+    for function in preflight.functions:
+        policy.check_function(function)
+    if not station.has_data:
+        return
+    station.require_private(preflight.private)
+    if preflight.single_records:
+        station.require_predictions()
+    policy.check_columns(list(preflight.columns))
+    if preflight.everywhere:
+        station.check_names(list(preflight.columns))
+    policy.check_release(preflight.epsilon, preflight.delta)
+    station.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
+
+
+@partial
+def partial_close(station: Station, request: CloseRequest) -> CloseReply:
+    """End the job at this station: its keys and kept arrays are removed.
+
+    **Reveals** nothing.
+    """
+    return CloseReply()
 
 
 def disclosure_settings() -> dict[str, Any]:
@@ -45,11 +78,12 @@ def disclosure_settings() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``settings``: limit -> value; ``variables``: limit -> variable; ``version``; ``fingerprint`` of the node's long-term key, if it keeps one.
-        Fingerprints of pinned keys are counted, not listed.
+        ``settings``: limit -> value; ``variables``: limit -> variable; ``version``; ``fingerprint`` of the node's lasting key, or None without a folder
+        database; ``peers_are_known``: whether it authenticates its peers, and ``models_are_checked``: whether it checks that models come from a fit of
+        the federation. Fingerprints of pinned keys are counted, not listed.
     """
     policy = Policy.from_environment()
-    identity = long_term_keys(policy)
+    mark = own_fingerprint(policy)
     limits = policy.to_dict()
     if limits["pinned_keys"] is not None:
         limits["pinned_keys"] = f"{len(limits['pinned_keys'])} pinned"
@@ -57,7 +91,9 @@ def disclosure_settings() -> dict[str, Any]:
         "settings": limits,
         "variables": {name: PREFIX + name.upper() for name in limits},
         "version": __version__,
-        "fingerprint": fingerprint(identity.public_bytes) if identity else None,
+        "fingerprint": mark,
+        "peers_are_known": mark is not None,
+        "models_are_checked": mark is not None and not policy.allow_foreign_models,
     }
 
 

@@ -1,31 +1,31 @@
-"""What a partial function has: its data behind guards, the channel, the ledger, job-local memory."""
+"""What a partial function has: its data behind guards, the channel, the ledger, job-local memory, and the only makers of what may leave."""
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from ..mpc.relay import KeyPair
-from . import platform
-from .channel import IDENTITY_FILE, KEY_FILE, Channel, own_keys
+from ..mpc.relay import SigningPair, fingerprint
+from . import arrival, platform
+from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
+from .gate import Broadcast, Exact, Gate, Masked, Public, Receipt, Released, Sealed, Share, is_public
+from .manifest import Manifest
+from .memory import Memory
+from .peers import identity
 from .policy import Policy
 from .reading import Source
+from .uniform import is_uniform
 
-FOLDER = "fedbayes-"
-LEDGER_FILE = "fedbayes-ledger.sqlite3"
+T = TypeVar("T")
 
 
 class Station:
@@ -45,21 +45,30 @@ class Station:
         The job and the round.
     last : bool
         Whether central announced this as the job's last round.
+    manifest : Manifest or None
+        What the job is, once central has made it.
+    gate : Gate
+        What this station has made for its reply.
+    spent : dict of str to float
+        Debits of this round.
     """
 
-    def __init__(self, run: platform.Run, request: Request, policy: Policy, mock_data: list[Any] | None = None) -> None:
+    def __init__(
+        self, run: platform.Run, origin: platform.Origin, memory: Memory, request: Request, mock_data: Any = None
+    ) -> None:
+        self.policy = Policy.from_environment()
+        self.policy.check_function(request.function)
         self.organization = run.organization
         self.participants = request.participants
-        self.aggregator = request.sender
-        self.policy = policy
-        self.session = request.session
+        self.aggregator = origin.organization
+        self.session = memory.session
         self.round_name = request.round_name
         self.last = request.last
-        self._request = request
-        self._run = run
+        self.memory = memory
+        self.gate = Gate()
+        self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self._mock_data = mock_data
-        if self.organization not in request.participants:
-            raise MessageError("the request is for other stations")
+        self.manifest: Manifest | None = arrival.check(self, run, origin, request)
 
     # -- data ------------------------------------------------------------------------------------------------------------
 
@@ -143,11 +152,15 @@ class Station:
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("the station's table has fewer rows than the node demands; leave this station out")
 
-    # -- privacy ---------------------------------------------------------------------------------------------------------
+    def check_names(self, columns: list[str]) -> None:
+        """Raise `DataProblem` naming a column that the table does not have exactly once; its values are not looked at."""
+        self._check_table(columns, self._source.names, None)
+
+    # -- limits ----------------------------------------------------------------------------------------------------------
 
     def charge(
         self, epsilon: float, delta: float = 0.0, note: str = "", queries: int = 0, once: str | None = None
-    ) -> None:
+    ) -> Receipt:
         """Debit the node's ledger before anything is sampled; a repeat of the same request is debited once.
 
         Parameters
@@ -161,6 +174,11 @@ class Station:
         once : str, optional
             One debit of this name for the whole job, whatever the round: for a budget that the caller itself divides over its rounds.
 
+        Returns
+        -------
+        Receipt
+            With which numbers may be `released`.
+
         Raises
         ------
         PolicyError
@@ -168,29 +186,40 @@ class Station:
         BudgetError
             If the ledger has less left; the message says how much.
         """
-        for name, cost, limit in (
-            ("epsilon", epsilon, self.policy.maximum_epsilon),
-            ("delta", delta, self.policy.maximum_delta),
-        ):
-            if limit is not None and cost > limit:
-                raise PolicyError(f"{name} is above what this node allows for one release; ask for less")
-        if self.policy.ledger is None:
-            return
-        from ..dp.ledger import Ledger, LedgerExhausted
+        self.policy.check_release(epsilon, delta)
+        receipt = self.gate.made(Receipt(epsilon, delta))
+        ledger = self.policy.open_ledger()
+        place = (self.round_name, self.memory_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
+        if ledger is not None:
+            from ..dp.ledger import LedgerExhausted
 
-        path = platform.folder_database(self.policy.ledger) / LEDGER_FILE
-        ledger = Ledger(
-            path,
-            epsilon=self.policy.budget_epsilon,
-            delta=self.policy.budget_delta,
-            days=self.policy.budget_days,
-            queries=self.policy.maximum_queries,
-        )
-        try:
-            place = (self.round_name, self._request.digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
-            ledger.charge((self._nonce(), *place), epsilon, delta, note, queries)
-        except LedgerExhausted as error:
-            raise BudgetError(str(error)) from None
+            try:
+                if not ledger.charge((self._nonce(), *place), epsilon, delta, note, queries):
+                    return receipt
+            except LedgerExhausted as error:
+                raise BudgetError(str(error)) from None
+        for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
+            self.spent[name] += cost
+        return receipt
+
+    def check_budget(self, epsilon: float, delta: float, queries: int) -> None:
+        """Raise `BudgetError` if the ledger has not that much left now; nothing is debited."""
+        ledger = self.policy.open_ledger()
+        if ledger is None:
+            return
+        left = ledger.remaining()
+        for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
+            available = getattr(left, name)
+            if cost > available * (1.0 + 1e-9):
+                raise BudgetError(
+                    f"the node's privacy budget is not enough: {name} {cost:g} is asked for, {available:.6g} is left; "
+                    "ask for at most that, or ask the node administrator"
+                )
+
+    @property
+    def memory_digest(self) -> str:
+        """Digest of the question of this round, by which a repeat is recognised."""
+        return (self.memory.read(f"round-{self.round_name}") or b"").decode()
 
     def require_private(self, private: bool) -> None:
         """Raise `PolicyError` if an answer without differential privacy may not leave this node."""
@@ -210,9 +239,10 @@ class Station:
 
     @cached_property
     def _schema_file(self) -> dict[str, Any] | None:
-        if self.policy.schema is None or self.policy.ledger is None:
+        folder = self.policy.folder()
+        if self.policy.schema is None or folder is None:
             return None
-        path = platform.folder_database(self.policy.ledger) / Path(self.policy.schema).name
+        path = folder / Path(self.policy.schema).name
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -221,122 +251,184 @@ class Station:
             raise PolicyError("the node's schema file is not an object of columns; ask the node administrator")
         return content
 
-    # -- the job's own folder --------------------------------------------------------------------------------------------
+    # -- what may leave --------------------------------------------------------------------------------------------------
 
-    @cached_property
+    def public(self, value: T) -> Public[T]:
+        """Return public metadata: names, flags, whole numbers, keys. Nothing that depends on values in the table.
+
+        Raises
+        ------
+        PolicyError
+            If it is an array, a fraction or something long.
+        """
+        if not is_public(value):
+            raise PolicyError("what is to leave as public metadata is an array, a fraction or too long; nothing left")
+        return self.gate.made(Public(value))
+
+    def from_administrator(self) -> Public[dict[str, Any] | None]:
+        """Return `public_schema` as it may leave: the administrator wrote it to be told."""
+        return self.gate.made(Public(self.public_schema()))
+
+    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1) -> Exact[T]:
+        """Return an exact aggregate as it may leave, or be masked or shared.
+
+        Parameters
+        ----------
+        value : object
+            Numbers, or an array of them.
+        note : str
+            What for, in the ledger.
+        counts : array-like, optional
+            Counts of records behind it; each must be 0 or at least `minimum_count`.
+        queries : int
+            How many questions it answers, for `maximum_queries`.
+
+        Raises
+        ------
+        PolicyError
+            If the node lets private answers out only, or does not know the model that was given.
+        ThresholdError
+            If too few organizations take part, or a count is too small.
+        BudgetError
+            If too many questions were asked.
+        """
+        self.require_private(False)
+        self.require_members()
+        arrival.check_models(self)
+        if counts is not None:
+            found = np.asarray(counts)
+            if bool(np.any((found != 0) & (found < self.policy.minimum_count))):
+                raise ThresholdError("fewer records stand behind a number than this node demands; ask less finely")
+        if queries:
+            self.charge(0.0, 0.0, note, queries)
+        return self.gate.made(Exact(value))
+
+    def released(self, value: T, receipt: Receipt) -> Released[T]:
+        """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.
+
+        Raises
+        ------
+        PolicyError
+            If it is not from this round.
+        """
+        if not self.gate.knows(receipt):
+            raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
+        return self.gate.made(Released(value))
+
+    def mask(self, content: Exact[Any] | Released[Any], topic: str = "") -> Masked:
+        """Return an array of whole numbers under pairwise masks over exactly this round's participants.
+
+        **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
+        """
+        values = self._inside(content)
+        return self.gate.made(
+            Masked(
+                self.channel.mask(values, self.participants, topic), self.channel.check_word(self.participants, topic)
+            )
+        )
+
+    def share(self, content: Any) -> Share[Any]:
+        """Return a share as it may leave: of an answer (an Exact or Released), or numbers or bytes that are uniform by themselves.
+
+        Raises
+        ------
+        PolicyError
+            If the numbers are plainly not uniform, or no station with a key is there to hold the rest.
+        """
+        value = self._inside(content) if isinstance(content, Exact | Released) else content
+        self.require_members()
+        if not is_uniform(value):
+            raise PolicyError("what is to leave as a share is not uniform; nothing left the station")
+        return self.gate.made(Share(value))
+
+    def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
+        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
+        self.require_members()
+        return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
+
+    def unseal(self, sender: int, sealed: Sealed | bytes, topic: str) -> bytes:
+        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
+        return self.channel.unseal(sender, sealed.content if isinstance(sealed, Sealed) else sealed, topic)
+
+    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
+        """Return bytes sealed for several members at the cost of one."""
+        self.require_members()
+        return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
+
+    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
+        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
+        if self.organization not in sent.keys:
+            raise MessageError("a broadcast of the request is not for this station; the job stops")
+        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
+
+    def require_members(self) -> None:
+        """Raise if the job has no manifest, or fewer members than the node demands."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        if len(self.manifest.members) < self.policy.minimum_organizations:
+            raise ThresholdError("fewer organizations take part than this node demands; include more of them")
+
+    def _inside(self, content: Exact[Any] | Released[Any]) -> Any:
+        if not (isinstance(content, Exact | Released) and self.gate.knows(content)):
+            raise PolicyError("only exact or released numbers of this round may be masked; nothing left the station")
+        return content.value
+
+    # -- the job's memory ------------------------------------------------------------------------------------------------
+
+    @property
     def folder(self) -> Path:
-        """The job's folder at this station, mode 0700; what earlier jobs left there is removed."""
-        own = self._run.folder / f"{FOLDER}{self.session[:24]}-{self.organization}"
-        if not own.exists() and not self._run.mock:
-            for stale in self._run.folder.glob(f"{FOLDER}*"):
-                shutil.rmtree(stale, ignore_errors=True)
-        own.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return own
+        """The job's folder at this station, mode 0700."""
+        return self.memory.path
 
     def _nonce(self) -> str:
         """Return random text that stands for this job at this node; central cannot choose it."""
         from ..randomness import secret_bytes
 
-        return self._once("nonce", secret_bytes(16).hex().encode()).decode()
+        return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
 
-    def _once(self, name: str, content: bytes) -> bytes:
-        """Write a file of the job's folder unless it is there, atomically; return what it holds then."""
-        path = self.folder / name
-        if not path.exists():
-            draft = self.folder / f"{name}-{os.getpid()}"
-            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                os.link(draft, path)
-            except FileExistsError:
-                pass
-            finally:
-                draft.unlink()
-        return path.read_bytes()
+    def bind(self, asked: str) -> None:
+        """Bind the round's name to the question of this digest.
 
-    def bind(self) -> None:
-        """Bind the round's name to this request.
-
-        Masks and noise depend on the round's name: who got answers to two requests under one name could subtract them.
+        Masks and noise depend on the round's name: who got answers to two questions under one name could subtract them.
 
         Raises
         ------
         MessageError
-            If the job has had another request under this name.
+            If the job has had another question under this name.
         """
-        first = self._once(f"round-{_safe(self.round_name)}", self._request.digest.encode())
-        if first != self._request.digest.encode():
+        if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
             raise MessageError("this round of the job has been asked with another request before; start the job again")
-
-    def _record_name(self) -> str:
-        place = f"{self.round_name}|{self._request.digest}"
-        return "reply-" + hashlib.sha256(place.encode()).hexdigest()[:32]
-
-    def recorded(self) -> dict[str, Any] | None:
-        """Return the reply that this request got before, if the platform runs it again."""
-        path = self.folder / self._record_name()
-        return json.loads(path.read_bytes()) if path.exists() else None
-
-    def record(self, content: dict[str, Any]) -> dict[str, Any]:
-        """Record the reply before it leaves; of two runs at the same time the first one's reply is returned by both."""
-        written: dict[str, Any] = json.loads(self._once(self._record_name(), json.dumps(content).encode()))
-        return written
 
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
         """Keep arrays for later rounds of this job at this station (the first writer wins)."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        self._once(f"kept-{_safe(name)}", buffer.getvalue())
+        self.memory.keep(name, **arrays)
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what `keep` stored.
+        """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
+        return self.memory.kept(name)
 
-        Raises
-        ------
-        MessageError
-            If nothing of that name was kept in this job.
-        """
-        path = self.folder / f"kept-{_safe(name)}"
-        if not path.exists():
-            raise MessageError("an earlier round of this job is missing at this station; start the job again")
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            return {key: arrays[key] for key in arrays.files}
-
-    def wipe(self) -> None:
-        """Remove keys and kept arrays; recorded replies stay, for a repeat by the platform."""
-        for path in self.folder.glob("kept-*"):
-            path.unlink(missing_ok=True)
-        (self.folder / KEY_FILE).unlink(missing_ok=True)
+    # -- keys ------------------------------------------------------------------------------------------------------------
 
     @cached_property
     def channel(self) -> Channel:
         """The sealed channel; `MessageError` before `open_channel`."""
-        if not self._request.directory:
+        if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
-        return Channel(
-            self.organization,
-            own_keys(self.folder),
-            self._request.directory,
-            self.session,
-            self.round_name,
-            self.policy,
-            self.identity,
-        )
+        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
 
     @property
-    def identity(self) -> KeyPair | None:
-        """The node's long-term key pair, if its administrator keeps one."""
-        return long_term_keys(self.policy)
+    def identity(self) -> SigningPair | None:
+        """The node's lasting key pair, if it has a folder database."""
+        return lasting_keys(self.policy)
 
 
-def long_term_keys(policy: Policy) -> KeyPair | None:
-    """Return the node's long-term key pair, made when first asked for, kept beside the ledger; None without one."""
-    if not policy.long_term_key or policy.ledger is None:
-        return None
-    return own_keys(platform.folder_database(policy.ledger), IDENTITY_FILE)
+def lasting_keys(policy: Policy) -> SigningPair | None:
+    """Return the node's lasting key pair, made when first asked for, kept beside the ledger; None without a folder database."""
+    folder = policy.folder() if policy.long_term_key else None
+    return None if folder is None else identity(folder)
 
 
-def _safe(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()[:32]
+def own_fingerprint(policy: Policy) -> str | None:
+    """Return the fingerprint of the node's lasting key, or None."""
+    pair = lasting_keys(policy)
+    return None if pair is None else fingerprint(pair.public_bytes)

@@ -51,6 +51,48 @@ class KeyPair:
         return cls(private_bytes=bytes(private_bytes), public_bytes=private.public_key().public_bytes_raw())
 
 
+@dataclass(frozen=True, slots=True)
+class SigningPair:
+    """An Ed25519 key pair with which an organization signs; the private half never shows in a representation.
+
+    References
+    ----------
+    RFC 8032.
+    """
+
+    private_bytes: bytes = field(repr=False)
+    public_bytes: bytes
+
+    @classmethod
+    def from_bytes(cls, private_bytes: bytes) -> "SigningPair":
+        """Restore a key pair from its 32 private bytes; ValueError when there are not 32 of them."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        if len(private_bytes) != KEY_BYTES:
+            raise ValueError(f"a private key has {KEY_BYTES} bytes")
+        private = Ed25519PrivateKey.from_private_bytes(private_bytes)
+        return cls(private_bytes=bytes(private_bytes), public_bytes=private.public_key().public_bytes_raw())
+
+    def sign(self, text: bytes) -> bytes:
+        """Return the signature of a text, 64 bytes."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        signature: bytes = Ed25519PrivateKey.from_private_bytes(self.private_bytes).sign(text)
+        return signature
+
+
+def is_signed(public_bytes: bytes, signature: bytes, text: bytes) -> bool:
+    """Return whether `signature` is the one of `text` under a public signing key."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_bytes).verify(signature, text)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
 def fingerprint(public_bytes: bytes) -> str:
     """Return the SHA-256 fingerprint of a public key, 64 hexadecimal digits, for pinning."""
     return hashlib.sha256(public_bytes).hexdigest()

@@ -19,9 +19,12 @@ from ..errors import ArgumentError, from_log
 from ..policy import PREFIX, Policy
 from .processes import processes
 from .server import RunState, Server, TaskState, from_text, to_text
+from .views import Views
 
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel"}
 DEFAULTS = {"allow_predictions": "true"}
+SETTLE_SECONDS = 10.0
+CLOSING = "partial_close"
 PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
 
 
@@ -47,7 +50,8 @@ class EmbeddedFederation:
     latency : float
         Seconds that every sub-task waits before it starts, as a platform's round would.
     record : bool
-        Whether to keep every message of the last run in `transcript`.
+        Whether to keep every message of the last run in `transcript`: ``organization``, ``function``, ``input`` and ``result`` as they
+        travelled, and ``body`` and ``reply``, what the station and central read of them. The closing sub-task, which carries nothing, is left out.
     tamper : callable, optional
         ``tamper(organization, function, payload) -> payload`` changes a reply on its way, for tests.
 
@@ -80,11 +84,12 @@ class EmbeddedFederation:
         self._limits = self._read_policies(policies or {})
         self._database, self._latency, self._record, self._tamper = database, latency, record, tamper
         self.transcript: list[dict[str, Any]] = []
+        self._views = Views()
         self._module = ""
         self._numbers: dict[int, int] = {}
         self._again: set[int] = set()
         self._progress: Callable[[dict[str, Any]], None] | None = None
-        self._server = Server(self.names, self._launch)
+        self._server = Server(self.names, self._launch, lambda: self._module)
         self._host = processes()
 
     def __enter__(self) -> EmbeddedFederation:
@@ -168,6 +173,7 @@ class EmbeddedFederation:
         self._module = module_name(algorithm)
         self._progress = on_progress
         self.transcript = []
+        self._views = Views()
         place = organization or self._aggregator
         if place not in self._ids:
             raise ArgumentError("organization must be one of the parties or helpers")
@@ -182,6 +188,7 @@ class EmbeddedFederation:
         except BaseException:
             self.kill()
             raise
+        self._server.settle(task.job, SETTLE_SECONDS)
         run = task.runs[0]
         if run.status == "completed" and run.result is not None:
             return from_text(run.result)
@@ -254,6 +261,7 @@ class EmbeddedFederation:
         (folder / "token").write_text(self._token(run, task))
         job_folder = Path(self._folder.name) / f"job-{task.job}" / name
         job_folder.mkdir(parents=True, exist_ok=True)
+        self._note_keys(run, task.job)
         values = {
             "PKG_NAME": self._module,
             "INPUT_FILE": str(folder / "input"),
@@ -286,12 +294,21 @@ class EmbeddedFederation:
             name = self.names[run.organization]
             if self._tamper is not None:
                 payload = self._tamper(name, function, payload)
-            if self._record:
+            if self._record and function != CLOSING:
                 asked = json.loads(base64.b64decode(run.input))
-                self.transcript.append({"organization": name, "function": function, "input": asked, "result": payload})
+                self._note_keys(run, self._server.tasks[run.task].job)
+                opened = self._views.opened(run.organization, asked.get("kwargs", {}).get("message"), payload)
+                entry = {"organization": name, "function": function, "input": asked, "result": payload}
+                self.transcript.append({**entry, **opened})
             result = to_text(payload)
         self._server.finish(run, status, result, text)
         self._tell("end", run)
+
+    def _note_keys(self, run: RunState, job: int) -> None:
+        if self._record:
+            for number, name in self.names.items():
+                if number == run.organization or name == self._aggregator:
+                    self._views.note_keys(Path(self._folder.name) / f"job-{job}" / name, number)
 
     def _tell(self, event: str, run: RunState) -> None:
         if self._progress is not None:
@@ -325,6 +342,8 @@ def module_name(algorithm: str) -> str:
 def _limit_text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return json.dumps([str(entry) for entry in value])
+    if isinstance(value, Mapping):
+        return json.dumps({str(key): str(entry) for key, entry in value.items()})
     return str(value)
 
 

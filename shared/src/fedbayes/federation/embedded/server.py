@@ -44,6 +44,8 @@ class TaskState:
     parent: int | None
     databases: list[dict[str, str]]
     created_at: str
+    image: str
+    init_org: int
     runs: list[RunState] = field(default_factory=list)
 
     @property
@@ -63,6 +65,8 @@ class TaskState:
             "parent": {"id": self.parent} if self.parent else None,
             "status": self.status,
             "created_at": self.created_at,
+            "image": self.image,
+            "init_org": {"id": self.init_org},
             "databases": self.databases,
         }
 
@@ -76,14 +80,22 @@ class Server:
         Ids and names.
     launch : callable
         ``launch(run, task)`` starts a container.
+    image : callable
+        Returns the image of the task that the researcher makes next.
     """
 
-    def __init__(self, organizations: dict[int, str], launch: Callable[[RunState, TaskState], None]) -> None:
+    def __init__(
+        self,
+        organizations: dict[int, str],
+        launch: Callable[[RunState, TaskState], None],
+        image: Callable[[], str] = lambda: "embedded",
+    ) -> None:
         self.organizations = organizations
         self.tasks: dict[int, TaskState] = {}
         self.tokens: dict[str, RunState] = {}
         self.changed = threading.Condition()
         self._launch = launch
+        self._image = image
         self._runs = 0
         handler = type("Handler", (_Handler,), {"platform": self})
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -109,6 +121,8 @@ class Server:
                 parent.id if parent else None,
                 databases,
                 datetime.now(timezone.utc).isoformat(),
+                parent.image if parent else self._image(),
+                parent.runs[0].organization if parent else min(self.organizations),
             )
             for organization, text in inputs.items():
                 self._runs += 1
@@ -123,6 +137,18 @@ class Server:
         with self.changed:
             run.status, run.result, run.log = status, result, log
             self.changed.notify_all()
+
+    def settle(self, job: int, seconds: float) -> None:
+        """Wait until no task of a job runs any more, or some time has passed."""
+
+        def ended() -> bool:
+            return all(
+                task.job != job or all(run.status != "active" for run in task.runs)
+                for task in list(self.tasks.values())
+            )
+
+        with self.changed:
+            self.changed.wait_for(ended, seconds)
 
     def wait(self, task: TaskState, seconds: float) -> str:
         """Return a task's status, once it has finished or after some time."""
@@ -171,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
                 if len(parts) == 1 or key == int(parts[1])
             ]
             if len(parts) == 1:
-                return {"data": entries, "links": {}}
+                return {"data": entries if int(query.get("page", 1)) == 1 else [], "links": {}}
             return entries[0] if entries else None
         if parts[0] == "task" and int(parts[1]) in platform.tasks:
             task = platform.tasks[int(parts[1])]

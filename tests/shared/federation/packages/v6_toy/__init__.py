@@ -10,22 +10,30 @@ import numpy as np
 
 from fedbayes.federation import (
     Federation,
+    Masked,
     Message,
+    Public,
+    Released,
+    Sealed,
     Station,
     central,
     disclosure_settings,
     partial,
+    partial_close,
     partial_open_channel,
+    preflight,
 )
 from fedbayes.randomness import secret_bytes
 
 __all__ = [
     "disclosure_settings",
+    "partial_close",
     "partial_draw",
     "partial_fail",
     "partial_open_channel",
     "partial_relay",
     "partial_sum",
+    "preflight",
     "run_draw",
     "run_fail",
     "run_relay",
@@ -40,8 +48,13 @@ class Ask(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Sum(Message):
+    values: Masked
+
+
+@dataclass(frozen=True, slots=True)
 class Values(Message):
-    values: np.ndarray
+    values: Released[np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +62,30 @@ class Letters(Message):
     letters: dict[int, bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class SealedLetters(Message):
+    letters: dict[int, Sealed]
+    read: Public[dict[int, str]]
+
+
 @partial
-def partial_sum(station: Station, request: Ask) -> Values:
+def partial_sum(station: Station, request: Ask) -> Sum:
     column = station.data([request.text])[request.text]
-    station.charge(0.5, note="sum")
+    receipt = station.charge(0.5, note="sum")
     total = np.array([len(column), int(column.sum())], dtype=np.int64)
-    return Values(values=station.channel.mask(total, station.participants))
+    return Sum(values=station.mask(station.released(total, receipt)))
 
 
 @partial
 def partial_draw(station: Station, request: Ask) -> Values:
     """Charge, draw, and hang while the file named by the request exists (only its first run)."""
-    station.charge(1.0, note="draw")
+    receipt = station.charge(1.0, note="draw")
     hold = Path(request.text) / f"hold-{station.organization}"
     if hold.exists():
         hold.rename(hold.with_suffix(".seen"))
         time.sleep(30)
     drawn = np.frombuffer(secret_bytes(16), dtype=np.uint64)
-    return Values(values=drawn)
+    return Values(values=station.released(drawn, receipt))
 
 
 @partial
@@ -78,28 +97,28 @@ def partial_fail(station: Station, request: Ask) -> Values:
         os._exit(3)
     if manner == "sleep":
         time.sleep(30)
-    return Values(values=np.zeros(1))
+    return Values(values=station.released(np.zeros(1), station.charge(0.0)))
 
 
 @partial
-def partial_relay(station: Station, request: Letters) -> Letters:
+def partial_relay(station: Station, request: Letters) -> SealedLetters:
     """Send a letter to every other member; on the second round read the letters."""
-    channel = station.channel
-    others = [member for member in channel.members if member != station.organization]
+    others = [member for member in station.channel.members if member != station.organization]
     if not request.letters:
         station.keep("sent", to=np.array(others))
         text = f"from {station.organization}".encode()
-        return Letters(letters={member: channel.seal(member, text, "letter") for member in others})
+        sealed = {member: station.seal(member, text, "letter") for member in others}
+        return SealedLetters(sealed, station.public({}))
     station.kept("sent")
-    opened = {sender: channel.unseal(sender, sealed, "letter") for sender, sealed in request.letters.items()}
-    return Letters(letters=opened)
+    opened = {k: station.unseal(k, sealed, "letter").decode() for k, sealed in request.letters.items()}
+    return SealedLetters({}, station.public(opened))
 
 
 @central
 def run_sum(federation: Federation, column: str, survivors: bool = False, organizations: Any = None) -> dict[str, Any]:
     parties = federation.open_channel(organizations)
     asked = Ask(text=column)
-    total = federation.secure_sum("partial_sum", asked, parties.stations, Values, "values", survivors=survivors)
+    total = federation.secure_sum("partial_sum", asked, parties.stations, Sum, "values", survivors=survivors)
     return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
 
 
@@ -109,7 +128,7 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
     parties = federation.open_channel()
     totals = []
     for column in columns:
-        total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Values, "values")
+        total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
         totals.append([int(part) for part in total])
         federation._per_round.pop()
     return federation.result(model=totals)
@@ -119,7 +138,7 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
 def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
     parties = federation.open_channel()
     replies = federation.round("partial_draw", Ask(text=folder), parties.stations, Values)
-    return federation.result(model={str(key): reply.values for key, reply in replies.items()})
+    return federation.result(model={str(key): reply.values.value for key, reply in replies.items()})
 
 
 @central
@@ -132,15 +151,15 @@ def run_fail(federation: Federation, manner: str, timeout: float = 60.0) -> dict
 def run_relay(federation: Federation, swap: bool = False) -> dict[str, Any]:
     parties = federation.open_channel()
     empty = Letters(letters={})
-    sent = federation.round("partial_relay", empty, parties.members, Letters)
+    sent = federation.round("partial_relay", empty, parties.members, SealedLetters)
     inboxes = {
-        member: {sender: reply.letters[member] for sender, reply in sent.items() if sender != member}
+        member: {sender: reply.letters[member].content for sender, reply in sent.items() if sender != member}
         for member in parties.members
     }
     if swap:
         first, second = sorted(inboxes[1])[:2]
         inboxes[1][first], inboxes[1][second] = inboxes[1][second], inboxes[1][first]
     letters = {member: Letters(letters=inbox) for member, inbox in inboxes.items()}
-    read = federation.round("partial_relay", letters, parties.members, Letters, last=True)
-    texts = {str(key): {str(k): v.decode() for k, v in reply.letters.items()} for key, reply in read.items()}
+    read = federation.round("partial_relay", letters, parties.members, SealedLetters, last=True)
+    texts = {str(key): {str(k): v for k, v in reply.read.value.items()} for key, reply in read.items()}
     return federation.result(model=texts)

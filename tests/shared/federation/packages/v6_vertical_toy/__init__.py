@@ -1,6 +1,6 @@
 """Batches of tables over vertically split records, as a method would ask for them."""
 
-from fedbayes.federation import central, disclosure_settings, partial_open_channel, results
+from fedbayes.federation import central, disclosure_settings, partial_close, partial_open_channel, results
 from fedbayes.federation.vertical import (
     SecureTables,
     open_parties,
@@ -12,6 +12,7 @@ from fedbayes.federation.vertical import (
 
 __all__ = [
     "disclosure_settings",
+    "partial_close",
     "partial_extend",
     "partial_match",
     "partial_open_channel",

@@ -1,0 +1,144 @@
+"""What a station checks of a request before anything else: origin, signer, participants, manifest, peers, models."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..mpc.relay import fingerprint, is_signed
+from . import peers, platform
+from .codec import decode, encode
+from .envelope import Request
+from .errors import MessageError, PolicyError
+from .manifest import Manifest, ModelClaim
+
+if TYPE_CHECKING:
+    from .station import Station
+
+
+def check(station: Station, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest | None:
+    """Check a request against what the platform says of this sub-task, and return the job's manifest.
+
+    Raises
+    ------
+    MessageError
+        If sender, session, participants or manifest are not this job's.
+    PolicyError
+        If a member's lasting key is not the one that this node knows.
+    """
+    if request.sender != origin.organization:
+        raise MessageError("the request does not come from the organization that runs central; the job stops")
+    if request.session != station.session:
+        raise MessageError("the request is of another job; the job stops")
+    chosen = request.participants
+    if run.organization not in chosen or len(set(chosen)) != len(chosen):
+        raise MessageError("the request is for other stations")
+    _check_signer(station, request)
+    if not request.manifest_hash:
+        return None
+    if request.body is not None:
+        raise MessageError("the request is not sealed for this station; the job stops")
+    manifest = _manifest(station, run, origin, request)
+    if not set(request.participants) <= set(manifest.members):
+        raise MessageError("an organization takes part in this round that is no member of the job")
+    return manifest
+
+
+def _check_signer(station: Station, request: Request) -> None:
+    """Check that one key signs all requests of the job."""
+    mark = request.signer + (b"\x01" if request.lasting else b"\x00")
+    if station.memory.once("signer", mark) != mark:
+        raise MessageError("the requests of this job are signed by different keys; the job stops")
+
+
+def _manifest(station: Station, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
+    known = station.memory.read("manifest")
+    if known is not None:
+        manifest: Manifest = decode(Manifest, json.loads(known))
+    elif request.manifest is not None:
+        manifest = request.manifest
+        _check_new(station, run, origin, request, manifest)
+        station.memory.once("manifest", json.dumps(encode(manifest)).encode())
+    else:
+        raise MessageError("this station has not seen the manifest of the job; start the job again")
+    if manifest.hash != request.manifest_hash:
+        raise MessageError("the manifest of the job has changed; the job stops")
+    return manifest
+
+
+def _check_new(
+    station: Station, run: platform.Run, origin: platform.Origin, request: Request, manifest: Manifest
+) -> None:
+    if (manifest.session, manifest.aggregator) != (station.session, origin.organization):
+        raise MessageError("the manifest is of another job; the job stops")
+    if manifest.image != origin.image:
+        raise MessageError("the manifest is of another image; the job stops")
+    manifest.check_cards()
+    listed = manifest.names if run.mock else platform.organizations()
+    if any(listed.get(member) != name for member, name in manifest.names.items()):
+        raise MessageError("the manifest names an organization that is not in this collaboration; the job stops")
+    central = manifest.cards.get(manifest.aggregator)
+    if central is not None and central.identity != (request.signer if request.lasting else b""):
+        raise MessageError("the requests are not signed by the organization that runs central; the job stops")
+    marks = peers.marks_of(manifest, run.organization)
+    if central is None:
+        marks[listed.get(manifest.aggregator, str(manifest.aggregator))] = (
+            fingerprint(request.signer) if request.lasting else ""
+        )
+    _check_peers(station, manifest, marks, {name: number for number, name in listed.items()})
+
+
+def _check_peers(station: Station, manifest: Manifest, marks: dict[str, str], ids: dict[str, int]) -> None:
+    policy, folder = station.policy, station.policy.folder()
+    if policy.pinned_keys is not None:
+        if station.identity is None:
+            raise PolicyError(
+                "this node pins its peers' keys but has no lasting key of its own; see FEDBAYES_LONG_TERM_KEY"
+            )
+        peers.check_pins(marks, ids, policy.pinned_keys)
+    if folder is not None and station.identity is not None:
+        peers.KnownPeers(folder).meet(marks)
+        peers.keep_manifest(folder, manifest)
+
+
+def check_models(station: Station) -> None:
+    """Check the seals of the models that were given as arguments, before an exact answer about them.
+
+    Raises
+    ------
+    PolicyError
+        If this node has a folder database and does not know a model as a fit of this federation.
+    """
+    folder, manifest = station.policy.folder(), station.manifest
+    if station.policy.allow_foreign_models or folder is None or station.identity is None or manifest is None:
+        return
+    for claim in manifest.models:
+        if not _is_own(claim, folder, station.organization, manifest.algorithm):
+            raise PolicyError(
+                "model: this node answers exactly only about models that a fit of this federation made, as they are; ask with an "
+                "epsilon, or ask the node administrator to set FEDBAYES_ALLOW_FOREIGN_MODELS"
+            )
+
+
+def _is_own(claim: ModelClaim, folder: Any, organization: int, algorithm: str) -> bool:
+    seal = claim.seal
+    if (
+        seal is None
+        or seal.algorithm != algorithm
+        or not is_signed(seal.identity, seal.signature, seal.text(claim.digest))
+    ):
+        return False
+    own = seal.tokens.get(organization)
+    if own is not None and own != peers.token(folder, seal.manifest):
+        return False
+    known = {peer.fingerprint for peer in peers.KnownPeers(folder).list()}
+    known.add(fingerprint(peers.identity(folder).public_bytes))
+    return fingerprint(seal.identity) in known
+
+
+def token_of(station: Station) -> str:
+    """Return this node's tag of the job's manifest, for the seal of a model; empty without a folder database."""
+    folder = station.policy.folder()
+    if folder is None or station.identity is None or station.manifest is None:
+        return ""
+    return peers.token(folder, station.manifest.hash)

@@ -1,0 +1,230 @@
+"""The gate: everything that leaves a station says by its type why it may.
+
+The fields of a reply are of the types below, or lists, tuples, mappings, optionals and messages of them. A reply class with another field is refused when its
+partial function is defined; a reply with a value that this station did not make in this round is refused when it would leave. Only `Station` makes such
+values, and each of its makers applies the node's limits. So no method can forget a guard.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from .codec import Message, Wrapped
+from .errors import PolicyError
+
+T = TypeVar("T")
+MOST_PUBLIC_BYTES = 4096
+NOT_YET = frozenset(
+    {
+        "v6_bayesian_ensemble",
+        "v6_discriminative_naive_bayes",
+        "v6_dp_naive_bayes",
+        "v6_scalar_product",
+        "v6_secure_naive_bayes",
+        "v6_smooth_naive_bayes",
+        "v6_vertibayes",
+        "v6_verticox",
+        "fedbayes.federation.horizontal",
+        "fedbayes.federation.vertical",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Public(Wrapped, Generic[T]):
+    """Public metadata: flags, whole numbers, names and keys that say nothing of the values in the table."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(Wrapped, Generic[T]):
+    """An exact aggregate, under the node's guards; not differentially private."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Released(Wrapped, Generic[T]):
+    """Noisy numbers whose privacy loss was debited before the noise was drawn."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Share(Wrapped, Generic[T]):
+    """Numbers or bytes that are uniform to whoever sees them without what others hold."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Masked(Message):
+    """Numbers modulo 2^64 under pairwise masks, which cancel in the sum over exactly the participants of the round.
+
+    Attributes
+    ----------
+    value : ndarray of uint64
+    check : ndarray of uint64, shape (1,)
+        A mask of nothing: the sum over the participants is 0, or else the masks do not fit.
+    """
+
+    value: np.ndarray
+    check: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Check dtype and shape."""
+        if self.value.dtype != np.uint64 or self.check.dtype != np.uint64 or self.check.shape != (1,):
+            raise ValueError("masked numbers are of dtype uint64")
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed(Message):
+    """Bytes that only one organization can open."""
+
+    receiver: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast(Message):
+    """Bytes that some organizations can open: enciphered once, with the key sealed for each.
+
+    Attributes
+    ----------
+    content : bytes
+    keys : dict of int to bytes
+        Receiver -> the sealed key.
+    """
+
+    content: bytes
+    keys: dict[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `Station.charge` returns: a debit of this round, with which numbers may be released."""
+
+    epsilon: float
+    delta: float
+
+
+REASONS = (Public, Exact, Released, Share, Masked, Sealed, Broadcast)
+
+
+def check_reply_class(reply: Any, module: str) -> None:
+    """Refuse a reply class with a field that does not say why it may leave.
+
+    Parameters
+    ----------
+    reply : type
+        The message class that a partial function is annotated to return.
+    module : str
+        Where the function is defined.
+
+    Raises
+    ------
+    TypeError
+        Naming the first such field.
+    """
+    if is_not_yet(module):
+        return
+    if not (isinstance(reply, type) and issubclass(reply, Message)):
+        raise TypeError("a partial function is annotated to return a message class")
+    _check_kind(reply, reply.__name__)
+
+
+def is_not_yet(module: str) -> bool:
+    """Return whether a module's replies do not say yet why they may leave."""
+    return any(module == name or module.startswith(name + ".") for name in NOT_YET)
+
+
+def _check_kind(kind: Any, place: str) -> None:
+    origin, parts = typing.get_origin(kind), typing.get_args(kind)
+    if kind in REASONS or origin in REASONS or kind in (type(None), Ellipsis):
+        return
+    if origin in (typing.Union, types.UnionType, list, tuple):
+        for part in parts:
+            _check_kind(part, place)
+    elif origin is dict:
+        _check_kind(parts[1], place)
+    elif isinstance(kind, type) and issubclass(kind, Message) and kind is not Message:
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(typing.cast(Any, kind)):
+            _check_kind(hints[field.name], f"{place}.{field.name}")
+    else:
+        names = ", ".join(reason.__name__ for reason in REASONS)
+        raise TypeError(f"{place} does not say why it may leave the station: it must be one of {names}")
+
+
+def leaving(reply: Any) -> Iterator[Any]:
+    """Yield every part of a reply that is not a container: each must be a value that the station made."""
+    if reply is None:
+        return
+    if isinstance(reply, REASONS):
+        yield reply
+    elif isinstance(reply, Message):
+        for field in dataclasses.fields(typing.cast(Any, reply)):
+            yield from leaving(getattr(reply, field.name))
+    elif isinstance(reply, Mapping):
+        for key, part in reply.items():
+            if not isinstance(key, int | str):
+                yield key
+            yield from leaving(part)
+    elif isinstance(reply, list | tuple):
+        for part in reply:
+            yield from leaving(part)
+    else:
+        yield reply
+
+
+def is_public(value: Any) -> bool:
+    """Return whether a value is of the kinds that public metadata has: no array, no fraction, nothing long."""
+    if value is None or isinstance(value, bool | int | str):
+        return True
+    if isinstance(value, bytes):
+        return len(value) <= MOST_PUBLIC_BYTES
+    if isinstance(value, Mapping):
+        return all(isinstance(key, int | str) and is_public(part) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return all(is_public(part) for part in value)
+    if isinstance(value, Message) and not isinstance(value, REASONS):
+        return all(is_public(getattr(value, field.name)) for field in dataclasses.fields(typing.cast(Any, value)))
+    return False
+
+
+class Gate:
+    """The values that one station made in one round, and the way out for them."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+
+    def made(self, value: T) -> T:
+        """Note a value that the station makes; return it."""
+        self._made[id(value)] = value
+        return value
+
+    def knows(self, value: Any) -> bool:
+        """Return whether the station made this very value in this round."""
+        return self._made.get(id(value)) is value
+
+    def check(self, reply: Any) -> None:
+        """Refuse a reply that holds anything else.
+
+        Raises
+        ------
+        PolicyError
+            Nothing has left then.
+        """
+        for part in leaving(reply):
+            if not (isinstance(part, REASONS) and self.knows(part)):
+                raise PolicyError(
+                    f"a reply holds a {type(part).__name__} that does not say why it may leave the station; nothing left it"
+                )

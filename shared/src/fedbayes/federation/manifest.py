@@ -1,0 +1,189 @@
+"""The manifest of a job: what is computed, for whom, among whom, under which keys.
+
+Central makes it after the first round and signs it; every station checks it against what the platform says and against the peers that it knows
+(`federation.peers`), and binds every key that it derives to its hash: two stations with different manifests have no key in common.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..mpc.relay import KEY_BYTES, SigningPair, is_signed
+from .codec import Message, encode
+from .errors import MessageError
+
+SIGNATURE_BYTES = 64
+ROLES = ("station", "helper")
+
+
+def text_of(*parts: Any) -> bytes:
+    """Return the one canonical JSON text of some parts, for a hash or a signature."""
+    return json.dumps(encode(list(parts)), sort_keys=True, separators=(",", ":")).encode()
+
+
+def digest_of(value: Any) -> str:
+    """Return the SHA-256, 64 hexadecimal digits, of the canonical JSON of a value."""
+    return hashlib.sha256(text_of(value)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Card(Message):
+    """An organization's keys in one job.
+
+    Attributes
+    ----------
+    organization : int
+    exchange : bytes
+        X25519 public key of the job, 32 bytes.
+    identity : bytes
+        Ed25519 public key of the organization, 32 bytes; empty without a folder database.
+    signature : bytes
+        Of session, organization and `exchange` under `identity`, 64 bytes; empty without one.
+    """
+
+    organization: int
+    exchange: bytes
+    identity: bytes = b""
+    signature: bytes = b""
+
+    def __post_init__(self) -> None:
+        """Check the lengths."""
+        if len(self.exchange) != KEY_BYTES or (len(self.identity), len(self.signature)) not in (
+            (0, 0),
+            (KEY_BYTES, SIGNATURE_BYTES),
+        ):
+            raise ValueError("a key of a card is malformed")
+
+    @classmethod
+    def make(cls, organization: int, exchange: bytes, identity: SigningPair | None, session: str) -> Card:
+        """Return the card of an organization, signed if it has a lasting key."""
+        if identity is None:
+            return cls(organization, exchange)
+        signature = identity.sign(text_of("card", session, organization, exchange))
+        return cls(organization, exchange, identity.public_bytes, signature)
+
+    def check(self, session: str) -> None:
+        """Raise `MessageError` if the signature is not of this session, organization and key."""
+        if self.identity and not is_signed(
+            self.identity, self.signature, text_of("card", session, self.organization, self.exchange)
+        ):
+            raise MessageError(f"the keys of organization {self.organization} are not signed by it; the job stops")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSeal(Message):
+    """What shows that a model comes out of a fit of this federation.
+
+    Attributes
+    ----------
+    algorithm : str
+        The package that fitted it.
+    manifest : str
+        Hash of that job's manifest.
+    tokens : dict of int to str
+        Organization -> its tag of that hash under a key that only its own node has (`federation.peers.token`).
+    identity, signature : bytes
+        Lasting key of the organization that ran central, and its signature of all of this and the model's digest.
+    """
+
+    algorithm: str
+    manifest: str
+    tokens: dict[int, str]
+    identity: bytes
+    signature: bytes
+
+    def text(self, digest: str) -> bytes:
+        """Return what is signed for a model of this digest."""
+        return text_of("model", self.algorithm, self.manifest, self.tokens, digest)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClaim(Message):
+    """A model that was given as an argument: its digest, and its seal if it has one."""
+
+    digest: str
+    seal: ModelSeal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest(Message):
+    """What a job is.
+
+    Attributes
+    ----------
+    session : str
+        The job, as the platform tells it.
+    image, algorithm, function : str
+        Image, its package, the central function that the researcher called.
+    arguments : str
+        Digest of the arguments.
+    aggregator : int
+        The organization that runs central.
+    names : dict of int to str
+        Members by name.
+    roles : dict of int to str
+        Member -> ``station`` (holds data of the task) or ``helper``.
+    cards : dict of int to Card
+        Member -> its keys.
+    models : tuple of ModelClaim
+        The models among the arguments.
+    """
+
+    session: str
+    image: str
+    algorithm: str
+    function: str
+    arguments: str
+    aggregator: int
+    names: dict[int, str]
+    roles: dict[int, str]
+    cards: dict[int, Card]
+    models: tuple[ModelClaim, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check that every member has a name, a role, and keys of its own."""
+        if not self.cards or set(self.names) != set(self.cards) or set(self.roles) != set(self.cards):
+            raise ValueError("every member needs a name, a role and keys")
+        if any(role not in ROLES for role in self.roles.values()):
+            raise ValueError(f"a role is one of: {', '.join(ROLES)}")
+        if any(card.organization != member for member, card in self.cards.items()):
+            raise ValueError("a member's card is of another organization")
+        exchanges = [card.exchange for card in self.cards.values()]
+        identities = [card.identity for card in self.cards.values() if card.identity]
+        for distinct in (exchanges, identities, list(self.names.values())):
+            if len(set(distinct)) != len(distinct):
+                raise ValueError("two organizations have one name or one key: an organization takes part once")
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the manifest, 64 hexadecimal digits."""
+        return digest_of(self)
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Organization ids, ascending."""
+        return tuple(sorted(self.cards))
+
+    def check_cards(self) -> None:
+        """Raise `MessageError` if a member's keys are not signed by it."""
+        for card in self.cards.values():
+            card.check(self.session)
+
+
+def claim_of(model: Mapping[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
+    """Return a model without its seal, and what is claimed of it.
+
+    Raises
+    ------
+    MessageError
+        If the seal is malformed.
+    """
+    from .codec import decode
+
+    bare = {key: value for key, value in model.items() if key != "seal"}
+    given = model.get("seal")
+    return bare, ModelClaim(digest_of(bare), None if given is None else decode(ModelSeal, given))

@@ -1,0 +1,141 @@
+"""What one job remembers at one station: a folder that the platform's facts name, never a message.
+
+The folder holds the session, the job's keys and manifest, kept arrays, and the sealed replies for repeats by the platform.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import platform
+from .errors import MessageError
+from .platform import Origin, Run
+from .secrets import KEY_FILE, once, own_keys
+
+FOLDER = "fedbayes-"
+SESSION_FILE = "session"
+TASK_FILE = "task"
+AGGREGATOR_FILES = ("aggregator-exchange", "aggregator-signing")
+
+
+def _safe(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
+class Memory:
+    """The job's folder at one station, mode 0700.
+
+    Parameters
+    ----------
+    run : Run
+        Identity of this container.
+    origin : Origin
+        Where its task comes from; for central, its own task.
+    """
+
+    def __init__(self, run: Run, origin: Origin) -> None:
+        known_at = origin.created_at if run.mock else ""
+        facts = (origin.job, origin.parent, origin.image, origin.organization, run.organization, known_at)
+        self.path = run.folder / f"{FOLDER}{_safe(repr(facts))}"
+        self.session = self._open(run, origin)
+
+    def _open(self, run: Run, origin: Origin) -> str:
+        """Return the job's session; what a finished job, or another one of the same numbers, left here is removed."""
+        known = self.path / SESSION_FILE
+        if known.exists() and not origin.created_at:
+            return known.read_text()
+        session = platform.confirmed(origin).session
+        if known.exists() and known.read_text() != session:
+            shutil.rmtree(self.path, ignore_errors=True)
+        if not run.mock and not self.path.exists():
+            self._remove_stale(run.folder)
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        once(self.path / TASK_FILE, str(origin.parent).encode())
+        return once(known, session.encode()).decode()
+
+    @staticmethod
+    def _remove_stale(folder: Path) -> None:
+        """Remove the folders of jobs whose central task has ended; a job that runs beside this one keeps its own."""
+        for other in folder.glob(f"{FOLDER}*"):
+            try:
+                task = int((other / TASK_FILE).read_text())
+            except (OSError, ValueError):
+                task = 0
+            if task == 0 or not platform.is_running(task):
+                shutil.rmtree(other, ignore_errors=True)
+
+    def confirm(self, origin: Origin) -> None:
+        """Ask the platform, in the job's first round, whether the folder is still this job's."""
+        confirmed = platform.confirmed(origin)
+        if confirmed.session != self.session:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            once(self.path / TASK_FILE, str(origin.parent).encode())
+            self.session = once(self.path / SESSION_FILE, confirmed.session.encode()).decode()
+
+    def once(self, name: str, content: bytes) -> bytes:
+        """Write something of the job unless it is there; return what is there then. The name becomes part of no path."""
+        return once(self.path / f"fact-{_safe(name)}", content)
+
+    def read(self, name: str) -> bytes | None:
+        """Return what `once` wrote, or None."""
+        path = self.path / f"fact-{_safe(name)}"
+        return path.read_bytes() if path.exists() else None
+
+    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
+        """Keep arrays for later rounds of this job at this station (the first writer wins)."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        once(self.path / f"kept-{_safe(name)}", buffer.getvalue())
+
+    def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what `keep` stored.
+
+        Raises
+        ------
+        MessageError
+            If nothing of that name was kept in this job.
+        """
+        path = self.path / f"kept-{_safe(name)}"
+        if not path.exists():
+            raise MessageError("an earlier round of this job is missing at this station; start the job again")
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+    def _reply(self, asked: str, reply_key: bytes) -> Path:
+        return self.path / f"reply-{_safe(f'{asked}|{reply_key.hex()}')}"
+
+    def recorded(self, asked: str, reply_key: bytes) -> Any:
+        """Return the sealed reply that this question got before, if the platform runs it again; else None."""
+        path = self._reply(asked, reply_key)
+        return json.loads(path.read_bytes()) if path.exists() else None
+
+    def record(self, asked: str, reply_key: bytes, payload: Any) -> Any:
+        """Record a sealed reply before it leaves; of two runs at the same time the first one's reply is returned by both."""
+        return json.loads(once(self._reply(asked, reply_key), json.dumps(payload).encode()))
+
+    def has_keys(self) -> bool:
+        """Return whether this station has a key pair of the job."""
+        return (self.path / KEY_FILE).exists()
+
+    def keys(self) -> Any:
+        """Return this station's key pair of the job, made when first asked for."""
+        return own_keys(self.path)
+
+    def wipe(self) -> None:
+        """Remove keys and kept arrays; sealed replies stay, for a repeat by the platform."""
+        for pattern in ("kept-*", "fact-*", KEY_FILE):
+            for path in self.path.glob(pattern):
+                path.unlink(missing_ok=True)
+
+    def wipe_aggregator(self) -> None:
+        """Remove the keys of central."""
+        for name in AGGREGATOR_FILES:
+            (self.path / name).unlink(missing_ok=True)

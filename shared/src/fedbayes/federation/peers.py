@@ -1,0 +1,192 @@
+"""Who a node knows: its own lasting key, the fingerprints of its peers, the manifests of its jobs; all beside the ledger.
+
+A peer's key is believed when it is seen for the first time, and remembered, as ssh does with hosts; where the administrator pins fingerprints, only those are
+believed. A key that has changed, or that has been seen under another name, ends the job.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ..mpc.relay import SigningPair, fingerprint
+from .errors import PolicyError
+from .manifest import Manifest
+from .secrets import once
+
+IDENTITY_FILE = "fedbayes-identity"
+PEERS_FILE = "fedbayes-peers.json"
+MANIFESTS_FILE = "fedbayes-manifests.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """A known organization: its name, the fingerprint of its lasting key, when it was first seen (UTC)."""
+
+    name: str
+    fingerprint: str
+    first_seen: str
+
+
+def identity(folder: Path) -> SigningPair:
+    """Return the node's lasting key pair, made when first asked for."""
+    from ..randomness import secret_bytes
+
+    return SigningPair.from_bytes(once(folder / IDENTITY_FILE, secret_bytes(32)))
+
+
+def token(folder: Path, manifest: str) -> str:
+    """Return this node's tag of a manifest's hash, 64 hexadecimal digits; only this node can make or check it."""
+    key = hashlib.sha256(b"fedbayes model token|" + identity(folder).private_bytes).digest()
+    return hmac.new(key, manifest.encode(), hashlib.sha256).hexdigest()
+
+
+class KnownPeers:
+    """The file of known peers in a node's folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the ledger.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._path = folder / PEERS_FILE
+
+    def list(self) -> list[Peer]:
+        """Return the known peers by name.
+
+        Raises
+        ------
+        PolicyError
+            If the file cannot be read.
+        """
+        if not self._path.exists():
+            return []
+        try:
+            content = json.loads(self._path.read_text(encoding="utf-8"))
+            return [
+                Peer(str(name), str(entry["fingerprint"]), str(entry["first_seen"]))
+                for name, entry in sorted(content.items())
+            ]
+        except (OSError, ValueError, AttributeError, KeyError, TypeError):
+            raise PolicyError("the node's file of known peers cannot be read; ask the node administrator") from None
+
+    def accept(self, name: str, mark: str) -> None:
+        """Know a peer by this fingerprint from now on, whatever was known of it."""
+        with self._locked() as known:
+            known[name] = Peer(name, mark, _now())
+
+    def forget(self, name: str) -> bool:
+        """Forget a peer; return whether it was known."""
+        with self._locked() as known:
+            return known.pop(name, None) is not None
+
+    def meet(self, marks: dict[str, str]) -> None:
+        """Check peers against those known, and remember the new ones.
+
+        Parameters
+        ----------
+        marks : dict of str to str
+            Organization -> fingerprint of the key that it showed; empty if it showed none.
+
+        Raises
+        ------
+        PolicyError
+            Naming the organization whose key has changed, is missing, or was known under another name; nothing is remembered then.
+        """
+        with self._locked() as known:
+            owners = {peer.fingerprint: peer.name for peer in known.values()}
+            for name, mark in marks.items():
+                if name in known and known[name].fingerprint != mark:
+                    what = "has changed" if mark else "is missing"
+                    raise PolicyError(
+                        f"the lasting key of {name} {what}; ask its administrator, and accept the new key with 'fedbayes node peers'"
+                    )
+                if mark and owners.get(mark, name) != name:
+                    raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
+                if mark:
+                    known.setdefault(name, Peer(name, mark, _now()))
+
+    @contextmanager
+    def _locked(self) -> Iterator[dict[str, Peer]]:
+        """Give the known peers, and write them back whole if they changed; one process at a time."""
+        try:
+            lock = os.open(self._folder / f"{PEERS_FILE}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            raise PolicyError(
+                "the node's folder of known peers cannot be written; ask the node administrator"
+            ) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            known = {peer.name: peer for peer in self.list()}
+            before = dict(known)
+            yield known
+            if known != before:
+                self._write(known)
+        finally:
+            os.close(lock)
+
+    def _write(self, known: dict[str, Peer]) -> None:
+        content = {name: {"fingerprint": p.fingerprint, "first_seen": p.first_seen} for name, p in known.items()}
+        draft = self._folder / f"{PEERS_FILE}-{os.getpid()}"
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, self._path)
+
+
+def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str]) -> None:
+    """Check that every organization shows the key that is pinned for it, by name or by id.
+
+    Raises
+    ------
+    PolicyError
+        Naming the first that does not.
+    """
+    for name, mark in marks.items():
+        wanted = pinned.get(name, pinned.get(str(ids[name])))
+        if not mark or wanted is None or not hmac.compare_digest(wanted, mark):
+            raise PolicyError(
+                f"{name} has no lasting key, or one that this node's administrator did not pin; see FEDBAYES_PINNED_KEYS"
+            )
+
+
+def marks_of(manifest: Manifest, own: int) -> dict[str, str]:
+    """Return name -> fingerprint (empty: no lasting key) of every member but `own`."""
+    return {
+        manifest.names[member]: fingerprint(card.identity) if card.identity else ""
+        for member, card in manifest.cards.items()
+        if member != own
+    }
+
+
+def keep_manifest(folder: Path, manifest: Manifest) -> None:
+    """Note a job's manifest beside the ledger: date, hash, question, participants with roles."""
+    line: dict[str, Any] = {
+        "date": _now(),
+        "hash": manifest.hash,
+        "session": manifest.session,
+        "image": manifest.image,
+        "function": f"{manifest.algorithm}.{manifest.function}",
+        "arguments": manifest.arguments,
+        "aggregator": manifest.aggregator,
+        "participants": {manifest.names[member]: manifest.roles[member] for member in manifest.members},
+    }
+    with open(folder / MANIFESTS_FILE, "a", encoding="utf-8") as file:
+        file.write(json.dumps(line, sort_keys=True) + "\n")
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,87 @@
+"""Waiting for the runs of a sub-task.
+
+vantage6's own ``wait_for_results`` waits ever longer between its looks; here the status is asked often, from the moment on at which a stock node can have
+answered, with a time-out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from .errors import StationError
+from .platform import FINISHED
+
+# A stock node looks once a second whether a container has ended, and sleeps another second before it sends the result.
+FIRST_LOOK_SECONDS = 2.0
+POLL_SECONDS = 0.1
+EMBEDDED_POLL_SECONDS = 0.02
+LONGEST_POLL_SECONDS = 1.0
+POLL_FRACTION = 0.02
+TIMEOUT_SECONDS = 600.0
+START_SECONDS = 30.0
+SETTLE_SECONDS = 10.0
+
+
+def pauses(began: float) -> Iterator[float]:
+    """Yield the seconds to wait before each look at a round of which `began` is the monotonic time: a look costs the server and the proxy 30 ms of work.
+
+    On a platform, the first look is when a stock node can have answered at the earliest, and looking adds a fiftieth to the time of a long round.
+    """
+    if os.environ.get("FEDBAYES_EMBEDDED") == "true":
+        yield 0.0
+        while True:
+            yield EMBEDDED_POLL_SECONDS
+    yield max(0.0, began + FIRST_LOOK_SECONDS - time.monotonic())
+    while True:
+        yield min(max(POLL_SECONDS, POLL_FRACTION * (time.monotonic() - began)), LONGEST_POLL_SECONDS)
+
+
+def results_of(
+    client: Any, task: int, members: Sequence[int], began: float, timeout: float, name: Callable[[int], str]
+) -> list[Any]:
+    """Return the results of a sub-task once all its runs have ended, or one has failed.
+
+    Raises
+    ------
+    StationError
+        Naming the organizations whose node is off or silent.
+    """
+    deadline = began + timeout
+    look = time.monotonic() + START_SECONDS
+    for pause in pauses(began):
+        time.sleep(pause)
+        status = client.request(f"task/{task}/status").get("status")
+        if status in FINISHED:
+            break
+        if time.monotonic() > look:
+            _check_started(client, task, name)
+            look += START_SECONDS
+        if time.monotonic() > deadline:
+            silent = ", ".join(name(member) for member in members)
+            raise StationError(f"no answer in time from one of {silent}; is its node online?")
+    results = client.result.from_task(task)
+    if status != "completed":
+        results = _settle(client, task, min(deadline, time.monotonic() + SETTLE_SECONDS))
+    return [result for result in results if isinstance(result, dict)]
+
+
+def _check_started(client: Any, task: int, name: Callable[[int], str]) -> None:
+    """Raise `StationError` naming the organizations whose node has not even taken up the sub-task: such a node is off."""
+    runs = [run for run in client.run.from_task(task) if run.get("status") == "pending"]
+    if runs:
+        names = ", ".join(sorted(name(int(run["organization"]["id"])) for run in runs))
+        raise StationError(
+            f"the node of {names} does not take up the task: it is off or out of reach; leave it out or try later"
+        )
+
+
+def _settle(client: Any, task: int, deadline: float) -> list[Any]:
+    """After one failure give the siblings, which may still run, a moment: their refusals tell more than a crash."""
+    while time.monotonic() < deadline:
+        if all(run.get("status") in FINISHED for run in client.run.from_task(task)):
+            break
+        time.sleep(POLL_SECONDS)
+    return list(client.result.from_task(task))
