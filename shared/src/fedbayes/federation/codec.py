@@ -39,7 +39,7 @@ DTYPES = (
     "float64",
 )
 MOST_BYTES = 2**31
-MOST_NUMBER = 10**308
+LARGEST_WHOLE = 2**127
 BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 
 
@@ -266,7 +266,7 @@ def _decode_plain(kind: Any, value: Any, place: str) -> Any:
         raise MessageError(f"{place}: the field's type has no JSON form")
     if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
         raise MessageError(f"{place}: must be of type {kind.__name__}")
-    if kind is int and abs(value) >= 2**127:
+    if kind is int and not -LARGEST_WHOLE < typing.cast(int, value) < LARGEST_WHOLE:
         raise MessageError(f"{place}: is too large a number")
     return value
 
@@ -276,9 +276,12 @@ def _float(value: Any, place: str) -> float:
         return math.nan
     if isinstance(value, str) and value in ("inf", "-inf"):
         return float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -MOST_NUMBER < value < MOST_NUMBER:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise MessageError(f"{place}: must be a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise MessageError(f"{place}: is too large a number") from None
 
 
 def _bytes(value: Any, place: str) -> bytes:
