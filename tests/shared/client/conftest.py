@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fedbayes.bayes.sklearn import NaiveBayesClassifier
 from fedbayes.client.cli import invoke
 
 ALGORITHM = '''"""A toy: the sum of a column."""
@@ -111,3 +112,15 @@ def command(
         return code, told.out, told.err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def bayes_model() -> dict:
+    """A naive Bayes model over one numeric and one categorical feature."""
+    domain = {
+        "y": {"categories": ["a", "b"]},
+        "x": {"bounds": [0, 10]},
+        "c": {"categories": ["red", "blue"]},
+    }
+    frame = pd.DataFrame({"x": [1, 2, 8, 9] * 5, "c": ["red", "red", "blue", "blue"] * 5})
+    return NaiveBayesClassifier(domain, "y", bins=5).fit(frame, pd.Series(["a", "a", "b", "b"] * 5)).model_.to_dict()

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.sklearn import NaiveBayesClassifier
 from fedbayes.dp.ledger import Ledger
 
 NETWORK = {
@@ -28,18 +27,6 @@ COX = {
     ],
     "baseline": {"times": [1.0, 2.0], "cumulative_hazard": [0.1, 0.3]},
 }
-
-
-@pytest.fixture(scope="module")
-def bayes_model() -> dict:
-    """A naive Bayes model over one numeric and one categorical feature."""
-    domain = {
-        "y": {"categories": ["a", "b"]},
-        "x": {"bounds": [0, 10]},
-        "c": {"categories": ["red", "blue"]},
-    }
-    frame = pd.DataFrame({"x": [1, 2, 8, 9] * 5, "c": ["red", "red", "blue", "blue"] * 5})
-    return NaiveBayesClassifier(domain, "y", bins=5).fit(frame, pd.Series(["a", "a", "b", "b"] * 5)).model_.to_dict()
 
 
 def write(path, model, **fields):

@@ -6,6 +6,7 @@ import math
 import sys
 from pathlib import Path
 
+from .coverage import domain_of, gaps
 from .exits import UsageProblem
 from .files import check_output, write_text
 from .kinds import read_result
@@ -14,24 +15,34 @@ from .tables import read_table
 
 
 def execute(result: Path, data: Path, out: Path | None, target: str | None, times: str | None) -> None:
-    """Write one line of CSV for every record.
+    """Write one line of CSV for every record; what the model does not understand in the table is told on stderr.
 
     Raises
     ------
     UsageProblem
-        If the files, the target or the times do not fit the model.
+        If the files, the target or the times do not fit the model, or nearly nothing in a column does.
     """
     if out is not None:
         check_output("--out", out)
     model = read_result(result).get("model")
     moments = _times(times)
-    predictions = predict_table(model, read_table(data), target, moments)
+    frame = read_table(data, domain_of(model))
+    predictions = predict_table(model, frame, target, moments)
+    found = gaps(model, frame, target)
+    for gap in found:
+        if gap.is_fatal:
+            raise gap.refusal()
+    for gap in found:
+        print(f"warning: {gap.told}", file=sys.stderr)
+    summary = f"{len(frame)} records, {sum(gap.cells for gap in found)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")
     if out is None:
         sys.stdout.write(text)
+        if found:
+            print(f"predictions: {summary}", file=sys.stderr)
         return
     write_text(out, text)
-    print(f"predictions: {out}", file=sys.stderr)
+    print(f"predictions: {out} ({summary})", file=sys.stderr)
 
 
 def _times(text: str | None) -> list[float] | None:

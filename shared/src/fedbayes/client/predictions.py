@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bayes.encoding import canonical_text
 from .exits import UsageProblem
 from .kinds import COX, ENSEMBLE, NAIVE_BAYES, NETWORK, kind_of, networks_of
 
@@ -133,7 +134,10 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, target: str) -> tu
 
 
 def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
-    """Return a column's values as states of a node: numbers are binned where the node has cuts, gaps are a state where it has one."""
+    """Return a column's values as states of a node: numbers are binned where the node has cuts, gaps are a state where it has one.
+
+    What the node does not know counts as a gap (`coverage` tells how many).
+    """
     import pandas as pd
 
     states, cuts = list(node["states"]), node.get("cuts")
@@ -141,6 +145,9 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     if cuts is not None and pd.api.types.is_numeric_dtype(column):
         bins = np.searchsorted(np.asarray(cuts, dtype=np.float64), column.to_numpy(dtype=np.float64), side="right")
         values = [None if missing else states[code] for code, missing in zip(bins, column.isna(), strict=True)]
+    else:
+        known = {canonical_text(state) for state in states}
+        values = [value if canonical_text(value) in known else None for value in values]
     return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
 
 

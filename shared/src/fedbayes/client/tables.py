@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -67,22 +68,29 @@ def _check_header(what: str, header: list[str]) -> None:
         raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")
 
 
-def read_table(path: Path) -> Any:
-    """Return a CSV, parquet or Excel file as a pandas frame.
+def read_table(path: Path, domain: Mapping[str, Any] | None = None) -> Any:
+    """Return a CSV, parquet or Excel file as a pandas frame; what is missing follows the rule of the stations (`fedbayes.bayes.missing`).
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    domain : mapping, optional
+        Categories and bounds by column, as far as they are known.
 
     Raises
     ------
     UsageProblem
         If it is missing or cannot be read.
     """
-    import pandas as pd
+    from ..bayes.missing import Reading
+    from ..federation.reading import KINDS, read_file
 
-    readers: dict[str, Any] = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
     check_table("the table", path)
-    if path.suffix not in readers:
-        raise UsageProblem(f"the table {path} must be one of: {', '.join(readers)}")
+    if path.suffix not in KINDS:
+        raise UsageProblem(f"the table {path} must be one of: {', '.join(KINDS)}")
     try:
-        return readers[path.suffix](path)
+        return read_file(path, KINDS[path.suffix], Reading(domain or {}))
     except (OSError, ValueError, ImportError) as problem:
         line = _LINE.search(str(problem))
         place = f", {line.group()}" if line else ""

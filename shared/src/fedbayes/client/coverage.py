@@ -1,0 +1,169 @@
+"""What a model does not understand in a table: counted for each column and told, before predictions are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bayes.encoding import SchemaError, canonical_text
+from ..bayes.missing import MISSING
+from ..bayes.schema import LARGEST_BOUND, Column
+from .exits import UsageProblem
+from .kinds import COX, ENSEMBLE, NETWORK, kind_of, networks_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MISSING_STATE = "?"
+NEARLY_ALL = 0.9
+FEW_CELLS = 10
+"""Numbers outside the bounds are an error only in this many cells: one record may lie outside."""
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Cells of a column that a model does not understand.
+
+    Attributes
+    ----------
+    column : str
+        Its name.
+    cells, present : int
+        Cells that are not understood, of all that are not empty.
+    outside : bool
+        Whether they are numbers outside the bounds (else categories that the model has never seen).
+    taken_as : str
+        What the model takes them for.
+    """
+
+    column: str
+    cells: int
+    present: int
+    outside: bool
+    taken_as: str
+
+    @property
+    def told(self) -> str:
+        """One sentence: which column, how many cells, what became of them."""
+        what = "outside the model's bounds" if self.outside else "unknown to the model"
+        return f"column '{self.column}': {self.cells} of {self.present} cells are {what}; {self.taken_as}"
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the column is nearly all unknown, so that predictions would not be about it."""
+        enough = self.present >= FEW_CELLS or not self.outside
+        return enough and self.cells >= NEARLY_ALL * self.present
+
+    def refusal(self) -> UsageProblem:
+        """Return the error that names the remedy."""
+        remedy = "give it in the units" if self.outside else "write its categories in the way"
+        what = self.told.partition(";")[0]
+        return UsageProblem(f"{what}; {remedy} of the records that the model was fitted on, or empty the cells")
+
+
+def domain_of(model: Any) -> dict[str, Any]:
+    """Return the domain that a model was fitted with, as far as it tells: categories or bounds by column."""
+    if not isinstance(model, Mapping):
+        return {}
+    kind = kind_of(model)
+    if isinstance(model.get("domain"), Mapping):
+        return {str(name): entry for name, entry in model["domain"].items() if isinstance(entry, Mapping)}
+    networks = [model] if kind == NETWORK else list(networks_of(model).values()) if kind == ENSEMBLE else []
+    domain: dict[str, Any] = {}
+    for network in networks:
+        for name, node in network["nodes"].items():
+            if not isinstance(node, Mapping) or not isinstance(node.get("states"), list | tuple):
+                continue
+            if node.get("cuts") is not None:
+                domain[str(name)] = {"bounds": [-LARGEST_BOUND, LARGEST_BOUND]}
+                continue
+            known = domain.setdefault(str(name), {"categories": []}).get("categories", [])
+            known.extend(state for state in node["states"] if state not in (*known, MISSING_STATE))
+    return domain
+
+
+def gaps(model: Any, frame: pd.DataFrame, target: str | None = None) -> list[Gap]:
+    """Return the columns of a table with cells that a model does not understand.
+
+    Parameters
+    ----------
+    model : dict
+        The `model` of a result.
+    frame : DataFrame of shape (n, columns)
+        New records.
+    target : str, optional
+        What is predicted: its own column is not looked at.
+    """
+    if kind_of(model) == COX:
+        return [gap for gap in _cox(model, frame) if gap.cells]
+    domain = domain_of(model)
+    skipped = {target} if target is not None else {model.get("label"), model.get("target")} if domain else set()
+    found = [_gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped]
+    return [gap for gap in found if gap is not None and gap.cells]
+
+
+def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:
+    import pandas
+
+    try:
+        column = Column.from_json(name, {key: value for key, value in entry.items() if key != MISSING})
+    except SchemaError:
+        return None
+    present = int(values.notna().sum())
+    if column.is_categorical:
+        cells = int(sum(count for text, count in _texts(values).items() if text not in column.codes))
+        return Gap(name, cells, present, False, "they count as missing")
+    low, high = column.bounds or (0.0, 0.0)
+    numbers = pandas.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if int(np.count_nonzero(~np.isnan(numbers))) < present:
+        return Gap(name, present - int(np.count_nonzero(~np.isnan(numbers))), present, False, "they are no numbers")
+    outside = int(np.count_nonzero((numbers < low) | (numbers > high)))
+    return Gap(name, outside, present, True, "they are moved to the nearer bound")
+
+
+def _cox(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
+    """Return gaps of text features, and of the strata.
+
+    A model tells the categories that have a coefficient. The reference, which has none, is the first category in the order of the alphabet: what comes
+    later is unknown, and of several that come earlier only one can be it.
+    """
+    features = [str(entry["feature"]) for entry in model["coefficients"] if isinstance(entry, Mapping)]
+    told = model.get("references") if isinstance(model.get("references"), Mapping) else {}
+    known: dict[str, list[str]] = {}
+    for name in features:
+        source, found, category = name.partition("=")
+        if found and name not in frame.columns and source in frame.columns:
+            known.setdefault(source, []).append(category)
+    result = []
+    for source, categories in known.items():
+        texts = {str(text): count for text, count in _texts(frame[source], plain=True).items()}
+        rest = {text: count for text, count in texts.items() if text not in categories}
+        early = {text: count for text, count in rest.items() if text < min(categories)}
+        reference = (told or {}).get(source, max(early, key=lambda text: early[text]) if early else None)
+        cells = sum(count for text, count in rest.items() if text != reference)
+        result.append(Gap(source, cells, sum(texts.values()), False, "they count as the reference category"))
+    return [*result, *_strata(model, frame)]
+
+
+def _strata(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
+    from .survival import baselines_of
+
+    column, names = model.get("strata"), set(baselines_of(model)) - {""}
+    if not isinstance(column, str) or column not in frame.columns or not names:
+        return []
+    texts = _texts(frame[column], plain=True)
+    cells = sum(count for text, count in texts.items() if text not in names)
+    return [Gap(column, cells, sum(texts.values()), False, "their survival is not told")]
+
+
+def _texts(values: Any, plain: bool = False) -> dict[str, int]:
+    """Return how often each text occurs in a column: its canonical one, or `plain` as it is written."""
+    counted: dict[str, int] = {}
+    for value, count in values.value_counts(dropna=True).items():
+        text = str(value).strip() if plain else canonical_text(value)
+        if text is not None:
+            counted[text] = counted.get(text, 0) + int(count)
+    return counted
