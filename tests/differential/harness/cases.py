@@ -1,0 +1,226 @@
+"""One case: a federation, its files, a chain of questions; and how its outcome is judged."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fedbayes.client.exits import code_of
+
+from .inprocess import InProcess
+
+USAGE = ("ArgumentError", "PlacementError")
+
+
+class Difference(AssertionError):
+    """The federation's answer is not the pooled one."""
+
+
+@dataclass
+class Case:
+    """A federation and what is asked of it; plain JSON.
+
+    Attributes
+    ----------
+    algorithm, function : str
+        What is tested.
+    organizations : list of dict
+        ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper.
+    central : str
+        Who runs central.
+    steps : list of [function, arguments]
+        In turn; ``{"$model": i}`` as an argument stands for the model of step i. The last one is judged.
+    invalid : dict or None
+        ``{"argument", "kinds"}`` where the last step has a wrong argument, which must be refused so.
+    facts : dict
+        What the twin is told of how the case was made.
+    """
+
+    algorithm: str
+    function: str
+    organizations: list[dict[str, Any]]
+    central: str
+    steps: list[list[Any]]
+    invalid: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> Case:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content.pop("note", None)
+        content.pop("xfail", None)
+        return cls(**content)
+
+    def save(self, path: Path, **notes: str) -> None:
+        path.write_text(json.dumps({**notes, **asdict(self)}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the question that is judged."""
+        return dict(self.steps[-1][1])
+
+    def stations(self) -> dict[str, dict[str, list[str | None]]]:
+        """Return the tables of those that take part with data: organization -> column -> cells."""
+        named = self.arguments.get("organizations")
+        return {
+            entry["name"]: entry["columns"]
+            for entry in self.organizations
+            if entry["columns"] is not None and (named is None or entry["name"] in named)
+        }
+
+    def members(self) -> list[str]:
+        """Return everyone who takes part."""
+        named = self.arguments.get("organizations")
+        names = [entry["name"] for entry in self.organizations]
+        helper = self.arguments.get("helper")
+        return names if named is None else [name for name in names if name in named or name == helper]
+
+    def helpers(self) -> list[str]:
+        """Return those that take part without data."""
+        data = self.stations()
+        return [name for name in self.members() if name not in data]
+
+    def limit(self, name: str, default: Any, everywhere: bool = True) -> Any:
+        """Return the largest value of a limit among those that take part."""
+        members = self.members()
+        return max(entry["policy"].get(name, default) for entry in self.organizations if entry["name"] in members)
+
+    def files(self) -> dict[str, str | None]:
+        """Return each organization's CSV file."""
+        return {entry["name"]: csv_text(entry["columns"]) for entry in self.organizations}
+
+
+@dataclass
+class Outcome:
+    """What came of a case: the results of its steps, or the error of the last one."""
+
+    results: list[Any]
+    error: tuple[str, str, int] | None = None
+
+    @property
+    def result(self) -> Any:
+        return self.results[-1]
+
+
+def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
+    """Return a table as CSV; a missing cell is empty and unquoted, everything else is quoted where it must be."""
+    if columns is None:
+        return None
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow(["" if cell is None else cell for cell in row])
+    return stream.getvalue()
+
+
+class Interrupted(Exception):
+    """An earlier step of a case was refused, so that there is nothing to judge."""
+
+
+def run(case: Case, platform: Callable[..., Any] = InProcess) -> Outcome:
+    """Ask a case's questions in turn."""
+    results: list[Any] = []
+    policies = {entry["name"]: entry["policy"] for entry in case.organizations}
+    with platform(f"v6_{case.algorithm}", case.files(), policies, case.central) as federation:
+        for place, (function, arguments) in enumerate(case.steps):
+            given = {name: _filled(value, results) for name, value in arguments.items()}
+            try:
+                results.append(federation.run(function, given))
+            except Exception as error:
+                if place < len(case.steps) - 1:
+                    text = f"{function}: {type(error).__name__}: {error}"
+                    if not _is_refusal(error):
+                        raise Difference(f"an exception instead of an answer or a refusal: {text}") from error
+                    raise Interrupted(text) from error
+                return Outcome(results, (type(error).__name__, str(error), code_of(error)))
+    return Outcome(results)
+
+
+def _filled(value: Any, results: Sequence[Any]) -> Any:
+    if isinstance(value, dict) and set(value) == {"$model"}:
+        return results[value["$model"]]["model"]
+    if isinstance(value, dict) and set(value) == {"$membership"}:
+        return results[value["$membership"]]["membership"]
+    return value
+
+
+KINDS = (
+    "ArgumentError",
+    "PlacementError",
+    "PolicyError",
+    "ThresholdError",
+    "BudgetError",
+    "DataProblem",
+    "ConvergenceError",
+    "StationError",
+    "MessageError",
+)
+
+
+def _is_refusal(error: BaseException) -> bool:
+    return type(error).__name__ in KINDS and "unexpected " not in str(error)
+
+
+def judge(
+    case: Case,
+    outcome: Outcome,
+    refuse: Sequence[tuple[str, str]],
+    compare: Callable[[Any], None],
+    may: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Hold an outcome against what the twin expects.
+
+    Parameters
+    ----------
+    refuse, may : sequence of (kind, part of the reason)
+        Why the question must be, or may be, refused.
+    compare : callable
+        Raises `Difference` where an answer is not the pooled one.
+    """
+    if outcome.error is not None:
+        kind, text, code = outcome.error
+        if kind not in KINDS or "unexpected " in text or kind in ("StationError", "MessageError"):
+            raise Difference(f"an exception instead of an answer or a refusal: {kind}: {text}")
+        if case.invalid is not None:
+            if kind not in case.invalid["kinds"]:
+                raise Difference(
+                    f"{case.invalid['argument']}: {kind} (exit {code}) instead of {case.invalid['kinds']}: {text}"
+                )
+            return
+        if kind not in {entry[0] for entry in (*refuse, *may)}:
+            raise Difference(f"refused without a reason: {kind}: {text}; reasons there are: {list(refuse)}")
+        return
+    if case.invalid is not None:
+        raise Difference(f"accepted, though {case.invalid['argument']} = {case.invalid['value']!r:.200} is wrong")
+    if refuse:
+        raise Difference(f"answered, though {refuse[0][1]}")
+    compare(outcome.result)
+
+
+def close(what: str, found: Any, wanted: Any, tolerance: float = 1e-9, absolute: float | None = None) -> None:
+    """Raise `Difference` unless numbers, or nested lists of numbers, are equal up to a relative (and absolute) tolerance."""
+    if isinstance(wanted, list | tuple):
+        if not isinstance(found, list | tuple) or len(found) != len(wanted):
+            raise Difference(f"{what}: {found!r:.300} instead of {wanted!r:.300}")
+        for place, (left, right) in enumerate(zip(found, wanted, strict=True)):
+            close(f"{what}[{place}]", left, right, tolerance, absolute)
+        return
+    if wanted is None or found is None:
+        if found is not wanted:
+            raise Difference(f"{what}: {found!r} instead of {wanted!r}")
+        return
+    margin = tolerance * max(1.0, abs(wanted)) if absolute is None else tolerance * abs(wanted) + absolute
+    if not abs(found - wanted) <= margin:
+        raise Difference(f"{what}: {found!r} instead of {wanted!r}")
+
+
+def same(what: str, found: Any, wanted: Any) -> None:
+    """Raise `Difference` unless both are equal."""
+    if found != wanted:
+        raise Difference(f"{what}: {found!r:.500} instead of {wanted!r:.500}")

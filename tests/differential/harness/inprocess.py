@@ -1,0 +1,200 @@
+"""A vantage6 collaboration inside this process: the client, tokens, environments and files of containers, without containers.
+
+Everything above it is the real thing: decorators, codec, envelopes, the station's own readers. This is the only file that knows how.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import importlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+IMAGE = "registry.example/fedbayes:1"
+LABEL = "default"
+
+
+class Client:
+    """What a container asks of the server, as `vantage6.algorithm.client.AlgorithmClient` offers it."""
+
+    def __init__(self, platform: InProcess, task: int, organization: int) -> None:
+        def create(input_: Any, organizations: list[int], name: str = "", description: str = "") -> dict[str, Any]:
+            return platform.create(json.loads(json.dumps(input_)), organizations, task, organization)
+
+        listed = [{"id": key, "name": name, "public_key": ""} for key, name in platform.names.items()]
+        self._platform = platform
+        self.organization_id = organization
+        self.image, self.collaboration_id, self.databases = IMAGE, 1, [{"label": LABEL}]
+        self.task = SimpleNamespace(get=lambda number, **_: dict(platform.tasks[int(number)]), create=create)
+        self.organization = SimpleNamespace(list=lambda **_: listed, get=lambda number, **_: listed[int(number) - 1])
+        self.result = SimpleNamespace(
+            from_task=lambda number, **_: [run["result"] for run in reversed(platform.runs[int(number)])]
+        )
+        self.run = SimpleNamespace(from_task=lambda number, **_: list(reversed(platform.runs[int(number)])))
+        self.wait_for_results = self.result.from_task
+
+    def request(self, endpoint: str, *_: Any, **__: Any) -> Any:
+        kind, number, *rest = endpoint.strip("/").split("/")
+        if kind == "organization":
+            return self.organization.get(number)
+        if kind != "task":
+            raise NotImplementedError(endpoint)
+        told = self.task.get(number)
+        return {"status": told["status"]} if rest else told
+
+    def check_if_blob_store_enabled(self) -> bool:
+        return False
+
+
+class InProcess:
+    """Organizations with a file or none, their limits, and who runs central.
+
+    Parameters
+    ----------
+    module : str
+        Package of the algorithm.
+    files : mapping of str to (str or None)
+        Organization -> its CSV file's text.
+    policies : mapping of str to mapping
+        Organization -> {limit: value}.
+    central : str
+        The organization that runs central functions.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        files: Mapping[str, str | None],
+        policies: Mapping[str, Mapping[str, Any]],
+        central: str,
+    ) -> None:
+        self.module = importlib.import_module(module)
+        self.names = {number + 1: name for number, name in enumerate(files)}
+        self._ids = {name: number for number, name in self.names.items()}
+        self._central = self._ids[central]
+        self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-differential-", dir=_memory())
+        self._files: dict[int, Path] = {}
+        for name, text in files.items():
+            if text is not None:
+                path = Path(self._folder.name) / f"{self._ids[name]}.csv"
+                path.write_text(text, encoding="utf-8", newline="")
+                self._files[self._ids[name]] = path
+        self._policies = {
+            self._ids[name]: {f"FEDBAYES_{key.upper()}": _text(value) for key, value in limits.items()}
+            for name, limits in policies.items()
+        }
+        self.tasks: dict[int, dict[str, Any]] = {}
+        self.runs: dict[int, list[dict[str, Any]]] = {}
+        self._stack: list[Client] = []
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._folder.cleanup()
+
+    def run(self, function: str, arguments: Mapping[str, Any]) -> Any:
+        """Run a central function as one task; what it raises is what the researcher's log would tell."""
+        from fedbayes.federation import platform
+
+        number = self._task(None, self._central)
+        content = json.loads(json.dumps({"kwargs": dict(arguments)}))
+        with (
+            mock.patch.object(platform, "algorithm_client", lambda: self._stack[-1]),
+            contextlib.redirect_stdout(io.StringIO()),
+            self._container(number, self._central),
+        ):
+            result = getattr(self.module, function)(**content["kwargs"])
+            return json.loads(json.dumps(result, allow_nan=False))
+
+    # -- the server ------------------------------------------------------------------------------------------------------
+
+    def _task(self, parent: int | None, initiator: int) -> int:
+        number = len(self.tasks) + 1
+        self.tasks[number] = {
+            "id": number,
+            "job_id": self.tasks[parent]["job_id"] if parent else number,
+            "parent": {"id": parent, "link": f"/api/task/{parent}"} if parent else None,
+            "created_at": datetime.now(timezone.utc).isoformat(),
+            "status": "completed",
+            "image": IMAGE,
+            "databases": [{"label": LABEL}],
+            "init_org": {"id": initiator, "link": f"/api/organization/{initiator}"},
+            "collaboration": {"id": 1},
+        }
+        return number
+
+    def create(self, content: Any, organizations: list[int], parent: int, initiator: int) -> dict[str, Any]:
+        """Create a sub-task and run it at once at every organization."""
+        number = self._task(parent, initiator)
+        self.runs[number] = []
+        for organization in organizations:
+            result, status = None, "crashed"
+            with self._container(number, organization):
+                try:
+                    answer = getattr(self.module, content["method"])(**content["kwargs"])
+                    result, status = json.loads(json.dumps(answer)), "completed"
+                except Exception:
+                    self.tasks[number]["status"] = "failed"
+            self.runs[number].append({"result": result, "status": status, "organization": {"id": organization}})
+        return dict(self.tasks[number])
+
+    # -- the node --------------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _container(self, task: int, organization: int) -> Iterator[None]:
+        folder = Path(self._folder.name) / f"job-{self.tasks[task]['job_id']}" / str(organization)
+        folder.mkdir(parents=True, exist_ok=True)
+        token = folder / f"token-{task}"
+        identity = {"organization_id": organization, "task_id": task, "image": IMAGE, "databases": [{"label": LABEL}]}
+        identity |= {"client_type": "container", "node_id": organization, "collaboration_id": 1}
+        payload = base64.urlsafe_b64encode(json.dumps({"sub": identity}).encode()).decode().rstrip("=")
+        token.write_text(f"header.{payload}.signature")
+        environment = {
+            "TOKEN_FILE": str(token),
+            "TEMPORARY_FOLDER": str(folder),
+            "FEDBAYES_EMBEDDED": "true",
+            "USER_REQUESTED_DATABASE_LABELS": LABEL,
+            **self._policies.get(organization, {}),
+        }
+        if organization in self._files:
+            environment["DEFAULT_DATABASE_URI"] = str(self._files[organization])
+            environment["DEFAULT_DATABASE_TYPE"] = "csv"
+        before = {key: os.environ[key] for key in os.environ if _ours(key)}
+        for key in before:
+            del os.environ[key]
+        os.environ.update(environment)
+        self._stack.append(Client(self, task, organization))
+        try:
+            yield
+        finally:
+            self._stack.pop()
+            for key in [key for key in os.environ if _ours(key)]:
+                del os.environ[key]
+            os.environ.update(before)
+
+
+def _ours(key: str) -> bool:
+    return key.startswith(("FEDBAYES_", "DEFAULT_DATABASE")) or key in (
+        "TOKEN_FILE",
+        "TEMPORARY_FOLDER",
+        "USER_REQUESTED_DATABASE_LABELS",
+    )
+
+
+def _memory() -> str | None:
+    """Return a folder in memory, if there is one: every station writes and syncs small files in every round."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,297 @@
+"""Pooled answers about rows at several stations (horizontal): counts, moments, naive Bayes, scores; and their strategies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from .cases import Case, Difference, close, same
+from .records import Refusals, equal, number
+from .tables import horizontal, population, stacked
+
+HUGE_EPSILON = 1e12
+LABEL = "the label"
+
+
+@st.composite
+def classified(
+    draw: Any,
+    kinds: tuple[str, ...] = ("category", "number"),
+    stations: tuple[int, int] = (1, 6),
+    people: tuple[int, int] = (12, 120),
+    outside: bool = True,
+    fixed: dict[str, Any] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Draw labelled people with a public domain; return (people, placement, domain).
+
+    With `outside`, some values lie outside the domain: a number beyond its bounds, or a category that is not listed.
+    """
+    from .tables import STATES, categories, with_gaps
+
+    people_drawn = draw(population(fewest=1, most=5, people=people, kinds=kinds))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    states = draw(st.sampled_from([entry for entry in STATES if len(entry) > 1]))
+    cells = categories(states, people_drawn["people"], random, draw(st.sampled_from([1.0, 0.3, 0.03])))
+    if draw(st.booleans()):  # the first column tells of the label
+        first = next(iter(people_drawn["columns"].values()))
+        ranks = {cell: rank for rank, cell in enumerate(sorted({cell for cell in first if cell is not None}))}
+        cells = [
+            cell if other is None or random.random() < 0.3 else states[ranks[other] * len(states) // max(len(ranks), 1)]
+            for cell, other in zip(cells, first, strict=True)
+        ]
+    people_drawn["columns"][LABEL] = with_gaps(cells, draw(st.sampled_from([0.0, 0.0, 0.1])), random)
+    people_drawn["kinds"][LABEL] = "category"
+    people_drawn["states"][LABEL] = states
+    domain: dict[str, Any] = {}
+    for name, column in people_drawn["columns"].items():
+        if people_drawn["kinds"][name] == "category":
+            listed = people_drawn["states"][name] or sorted({cell for cell in column if cell})
+            listed = list(draw(st.permutations(listed)))
+            if outside and len(listed) > 2 and draw(st.integers(0, 4)) == 4:
+                listed = listed[1:]
+            domain[name] = {"categories": listed}
+        else:
+            domain[name] = {"bounds": draw(_bounds([float(cell) for cell in column if cell is not None], outside))}
+    place = draw(horizontal(people_drawn, stations, fixed, sort_by=LABEL))
+    return people_drawn, place, domain
+
+
+@st.composite
+def _bounds(draw: Any, values: list[float], outside: bool) -> list[float]:
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    width = high - low or 1.0
+    if outside and draw(st.integers(0, 4)) == 4:
+        return [low + 0.2 * width, high + 0.3 * width]
+    return [low - 0.1 * width, high + draw(st.sampled_from([0.1, 3.0])) * width]
+
+
+def who(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
+    """Draw `organizations`, now and then."""
+    names = [entry["name"] for entry in place["organizations"]]
+    if draw(st.integers(0, 5)) < 5 or len(names) < 2:
+        return {}
+    return {"organizations": draw(st.lists(st.sampled_from(names), min_size=2, max_size=len(names), unique=True))}
+
+
+def limits(case: Case, masked: bool, label: str | None = None) -> Refusals:
+    """Return why limits of the nodes demand a refusal; `masked`: the answer is a secure sum."""
+    stations, found = case.stations(), []
+    needed = case.limit("minimum_organizations", 3)
+    if len(case.members()) < needed or (masked and len(stations) < max(2, needed)):
+        found.append(("ThresholdError", "a node demands more organizations"))
+    if not stations:
+        found.append(("StationError", "nobody has data"))
+    rows = [len(next(iter(columns.values()))) for columns in stations.values()]
+    if min(rows, default=0) < case.limit("minimum_rows", 10):
+        found.append(("ThresholdError", "a table has fewer rows than a node demands"))
+    return found
+
+
+def code(cell: str | None, categories: Sequence[Any]) -> int:
+    """Return a cell's place among categories, -1 where it is missing or unknown."""
+    return next((place for place, entry in enumerate(categories) if cell is not None and equal(entry, cell)), -1)
+
+
+def encoded(case_tables: dict[str, Any], domain: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the pooled columns as codes (-1 missing) or numbers (NaN missing, clipped to the bounds)."""
+    pooled = stacked(case_tables, list(names))
+    found: dict[str, Any] = {}
+    for name in names:
+        if "categories" in domain[name]:
+            found[name] = np.array([code(cell, domain[name]["categories"]) for cell in pooled[name]], dtype=int)
+        else:
+            values = [number(cell) for cell in pooled[name]]
+            numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+            found[name] = np.clip(numbers, *domain[name]["bounds"])
+    return found
+
+
+def lies_outside(case_tables: dict[str, Any], domain: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """Return the columns that hold a value outside the domain."""
+    found = []
+    for name in names:
+        cells = [cell for cell in stacked(case_tables, [name])[name] if cell is not None]
+        if "categories" in domain[name]:
+            wrong = any(code(cell, domain[name]["categories"]) < 0 for cell in cells)
+        else:
+            low, high = domain[name]["bounds"]
+            wrong = any(not low <= (number(cell) or 0.0) <= high for cell in cells)
+        if wrong:
+            found.append(name)
+    return found
+
+
+def edges_of(bounds: Sequence[float], bins: Any) -> Any:
+    """Return bin edges: equal widths, or the inner ones given."""
+    if isinstance(bins, int):
+        return np.linspace(bounds[0], bounds[1], bins + 1)
+    return np.array([bounds[0], *(edge for edge in bins if bounds[0] < edge < bounds[1]), bounds[1]])
+
+
+def table_of(labels: Any, values: Any, classes: int, entry: dict[str, Any], bins: Any) -> tuple[Any, int]:
+    """Return (counts by class and value, missing in the last column; how many rows lie on an edge, within rounding)."""
+    borderline = 0
+    if "categories" in entry:
+        width, codes = len(entry["categories"]), values
+    else:
+        edges = edges_of(entry["bounds"], bins)
+        width = len(edges) - 1
+        codes = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, width - 1)
+        codes = np.where(np.isnan(values), -1, codes)
+        span = edges[-1] - edges[0]
+        borderline = int(sum(np.nanmin(np.abs(edges[1:-1] - value), initial=np.inf) < 1e-9 * span for value in values))
+    table = np.zeros((classes, width + 1))
+    for label, place in zip(labels, codes, strict=True):
+        if label >= 0:
+            table[label, place] += 1
+    return table, borderline
+
+
+def compare_table(what: str, found: Any, wanted: Any, borderline: int, tolerance: float = 1e-6) -> None:
+    """Compare counts; rows on an edge may fall to either side."""
+    found, wanted = np.asarray(found, dtype=float), np.asarray(wanted, dtype=float)
+    if found.shape != wanted.shape or np.abs(found - wanted).sum() > 2 * borderline + tolerance * max(1, wanted.size):
+        raise Difference(f"{what}: {found.tolist()!r:.300} instead of {wanted.tolist()!r:.300}")
+
+
+def compare_model(
+    model: dict[str, Any],
+    tables: dict[str, Any],
+    label: str,
+    features: Sequence[str],
+    domain: dict[str, Any],
+    bins: Any = 20,
+    units: float = 1.0,
+) -> None:
+    """Hold a naive Bayes model of counts and moments against the pooled ones; `units`: rounding of a moment per row."""
+    data = encoded(tables, domain, [*features, label])
+    classes = len(domain[label]["categories"])
+    labels = data[label]
+    same("label", model["label"], label)
+    same("features", list(model["features"]), list(features))
+    compare_table("class counts", model["class_counts"], [(labels == place).sum() for place in range(classes)], 0)
+    for name in features:
+        feature, entry = model["features"][name], domain[name]
+        if feature["kind"] == "gaussian":
+            _compare_moments(name, feature, data[name], labels, classes, entry["bounds"])
+            continue
+        own = bins.get(name, 20) if isinstance(bins, dict) else bins
+        table, borderline = table_of(labels, data[name], classes, entry, own)
+        if feature["kind"] == "histogram":
+            close(f"edges of {name!r}", feature["edges"], edges_of(entry["bounds"], own).tolist(), 1e-12)
+        compare_table(f"counts of {name!r}", feature["counts"], table[:, :-1], borderline)
+        compare_table(f"missing of {name!r}", feature["missing"], table[:, -1], 0)
+
+
+def _compare_moments(name: str, feature: Any, values: Any, labels: Any, classes: int, bounds: Sequence[float]) -> None:
+    unit = (values - (bounds[0] + bounds[1]) / 2) / ((bounds[1] - bounds[0]) / 2)
+    for place in range(classes):
+        own = unit[(labels == place) & ~np.isnan(unit)]
+        margin = 1.6 * len(own) / 2**16 + 1e-6
+        close(f"rows of {name!r}, class {place}", feature["count"][place], len(own), 1e-9, 1e-4)
+        close(f"sum of {name!r}, class {place}", feature["total"][place], float(own.sum()), 1e-9, margin)
+        squares = float((own**2 - 0.5).sum())
+        close(f"squares of {name!r}, class {place}", feature["squares"][place], squares, 1e-9, margin)
+
+
+# -- prediction and scores -----------------------------------------------------------------------------------------------
+
+
+def log_posterior(model: dict[str, Any], data: dict[str, Any]) -> Any:
+    """Return log P(class | row) of a naive Bayes model's JSON, as the pages of the methods define it without noise."""
+    counts = np.maximum(np.array(model["class_counts"], dtype=float), max(0.5, model["class_noise"]))
+    rows = len(next(iter(data.values())))
+    joint = np.tile(np.log(counts / counts.sum()), (rows, 1))
+    for name, feature in model["features"].items():
+        values = data[name]
+        if feature["kind"] == "gaussian":
+            joint += _gaussian(feature, np.asarray(values, dtype=float))
+            continue
+        cells = np.maximum(np.array(feature["counts"], dtype=float), 0.0) + feature["pseudocount"]
+        sums = cells.sum(axis=1, keepdims=True)
+        logs = np.log(np.where(sums > 0, cells / np.where(sums > 0, sums, 1.0), 1.0 / cells.shape[1]))
+        if feature["kind"] == "histogram":
+            edges = np.array(feature["edges"])
+            places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
+            values = np.where(np.isnan(values), -1, places)
+        joint += np.where(np.asarray(values)[:, None] >= 0, logs.T[np.asarray(values)], 0.0)
+    return joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+
+
+def on_an_edge(model: dict[str, Any], data: dict[str, Any]) -> bool:
+    """Whether a value lies on an edge of a histogram, within rounding: it may then fall to either side."""
+    for name, feature in model["features"].items():
+        if feature["kind"] == "histogram":
+            edges = np.array(feature["edges"])
+            values = data[name][~np.isnan(data[name])]
+            if len(values) and np.abs(values[:, None] - edges[None, 1:-1]).min(initial=np.inf) < 1e-9 * (
+                edges[-1] - edges[0]
+            ):
+                return True
+    return False
+
+
+def _gaussian(feature: dict[str, Any], values: Any) -> Any:
+    low, high = feature["bounds"]
+    middle, half = (low + high) / 2, (high - low) / 2
+    count, total, squares = (np.array(feature[key], dtype=float) for key in ("count", "total", "squares"))
+    everything = max(count.sum(), 1.0)
+    mean_of_all = total.sum() / everything
+    second_of_all = max(squares.sum() / everything + 0.5, mean_of_all**2)
+    there = count > 0
+    mean = np.where(there, total / np.where(there, count, 1), mean_of_all)
+    second = np.where(there, squares / np.where(there, count, 1) + 0.5, second_of_all)
+    floor = 1e-9 * max(second_of_all - mean_of_all**2, 1e-12)
+    variance = np.maximum(second - mean**2, floor) * half**2
+    centre = middle + half * mean
+    density = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - centre) ** 2 / variance)
+    return np.where(np.isnan(density), 0.0, density)
+
+
+def compare_scores(result: dict[str, Any], logs: Any, truth: Any, near: float = 1e-6, auc_margin: float = 0.0) -> None:
+    """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels."""
+    known = truth >= 0
+    logs, truth = logs[known], truth[known]
+    rows = len(truth)
+    same("n", result["n"], rows)
+    ordered = np.sort(logs, axis=1)
+    ties = int((ordered[:, -1] - ordered[:, -2] < near).sum())
+    right = logs.argmax(axis=1) == truth
+    close("accuracy", result["accuracy"], float(right.mean()), 1e-9, ties / rows + 1e-9)
+    losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
+    close("log_loss", result["log_loss"], float(losses.mean()), 1e-6, 2e-5)
+    wanted, doubt = weighted_area(logs, truth)
+    if wanted is None:
+        if result["auc"] is not None:
+            raise Difference(f"auc: {result['auc']} where there is one class")
+    else:
+        close("auc", result["auc"], wanted, 1e-9, doubt + 1e-9 + auc_margin)
+    if result["calibration"] is not None:
+        same("rows of the calibration", sum(result["calibration"]["rows"]), rows)
+
+
+def weighted_area(logs: Any, truth: Any) -> tuple[float | None, float]:
+    """Return the area under the curve, one against the rest, weighted by class size, and what binning scores may change."""
+    classes = [1] if logs.shape[1] == 2 else list(range(logs.shape[1]))
+    total = area = doubt = 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = np.log(-np.expm1(np.minimum(logs, -1e-300)))
+        odds = np.arcsinh(np.nan_to_num(logs - others, nan=0.0, posinf=1e9, neginf=-1e9))
+    for place in classes:
+        yes, no = odds[truth == place, place], odds[truth != place, place]
+        if not len(yes) or not len(no):
+            continue
+        gaps = yes[:, None] - no[None, :]
+        unsure = (np.abs(gaps) < 12.0 / 512 * 1.001) | ((np.abs(yes)[:, None] > 5.97) & (np.abs(no)[None, :] > 5.97))
+        share = ((gaps > 1e-12).sum() + 0.5 * (np.abs(gaps) <= 1e-12).sum()) / gaps.size
+        area, total, doubt = area + share * len(yes), total + len(yes), doubt + len(yes) * 0.5 * unsure.mean()
+    return (None, 0.0) if total == 0 else (float(area / total), float(doubt / total))
+
+
+def finite(value: float) -> bool:
+    """Whether a number is neither NaN nor infinite."""
+    return math.isfinite(value)

@@ -1,0 +1,375 @@
+"""Questions about vertically split records, and their pooled answers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from .cases import Case, Difference, Outcome, close, judge, same
+from .records import (
+    Refusals,
+    check_states,
+    expected_cuts,
+    is_numeric,
+    number,
+    owner_of,
+    place_of,
+    pooled_table,
+    roles,
+    unknown_columns,
+)
+from .tables import joined, population, vertical
+
+ALGORITHM = "scalar_product"
+LARGEST_EPSILON = 1000.0
+
+
+@st.composite
+def _federation(draw: Any, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    people = draw(population(**options))
+    return people, draw(vertical(people, (1, 8) if draw(st.integers(0, 9)) == 9 else (2, 5)))
+
+
+@st.composite
+def _who(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
+    """Draw `helper` and `organizations`."""
+    chosen: dict[str, Any] = {}
+    names = [entry["name"] for entry in place["organizations"]]
+    helpers = [entry["name"] for entry in place["organizations"] if entry["columns"] is None]
+    helper = draw(st.sampled_from(["left out", "left out", "named", "none"]))
+    if helper == "none":
+        chosen["helper"] = "none"
+    elif helper == "named" and helpers:
+        chosen["helper"] = draw(st.sampled_from(helpers))
+    if draw(st.integers(0, 5)) == 5:
+        chosen["organizations"] = (
+            draw(st.lists(st.sampled_from(names), min_size=2, max_size=len(names), unique=True))
+            if len(names) > 1
+            else names
+        )
+    return chosen
+
+
+def _case(function: str, place: dict[str, Any], arguments: dict[str, Any], **facts: Any) -> Case:
+    return Case(ALGORITHM, function, place["organizations"], place["central"], [[function, arguments]], None, facts)
+
+
+@st.composite
+def _condition(draw: Any, column: str, cells: list[Any], kind: str) -> dict[str, Any]:
+    present = sorted({cell for cell in cells if cell is not None}) or ["a"]
+    if kind == "number":
+        operator = draw(st.sampled_from(["<", "<=", ">", ">=", "between", "missing", "=="]))
+        values = sorted(float(cell) for cell in present)
+        value: Any = draw(st.sampled_from(values))
+        if value == int(value) and abs(value) < 2**53 and draw(st.booleans()):
+            value = int(value)
+        if operator == "between":
+            value = sorted([value, draw(st.sampled_from(values))])
+    else:
+        operator = draw(st.sampled_from(["==", "!=", "in", "missing"]))
+        value = draw(st.sampled_from(present))
+        if operator == "in":
+            value = draw(st.lists(st.sampled_from([*present, "not there"]), min_size=1, max_size=3, unique=True))
+    return {"column": column, "op": operator} | ({} if operator == "missing" else {"value": value})
+
+
+@st.composite
+def _noise(draw: Any) -> dict[str, Any]:
+    if draw(st.integers(0, 3)):
+        return {}
+    return {"epsilon": LARGEST_EPSILON, "honest_fraction": draw(st.sampled_from([0.5, 1.0]))}
+
+
+@st.composite
+def count_cases(draw: Any) -> Case:
+    people, place = draw(_federation(tame=draw(st.booleans())))
+    names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=1, max_size=5))
+    conditions = [draw(_condition(name, people["columns"][name], people["kinds"][name])) for name in names]
+    protocol = draw(st.sampled_from(["masked_tables", "masked_tables", "thesis"]))
+    arguments = {"conditions": conditions, "id_column": place["id_column"]} | draw(_who(place))
+    if protocol == "thesis":
+        arguments["protocol"] = protocol
+    else:
+        arguments |= draw(_noise())
+    return _case("count", place, arguments)
+
+
+def _satisfies(cell: str | None, condition: dict[str, Any]) -> bool:
+    operator, value = condition["op"], condition.get("value")
+    if operator == "missing" or cell is None:
+        return cell is None and operator == "missing"
+    if operator in ("==", "!=", "in"):
+        from .records import equal
+
+        inside = any(equal(wanted, cell) for wanted in (value if operator == "in" else [value]))
+        return inside != (operator == "!=")
+    seen = number(cell)
+    assert seen is not None
+    if operator == "between":
+        return bool(value[0] <= seen <= value[1])
+    return {"<": seen < value, "<=": seen <= value, ">": seen > value, ">=": seen >= value}[operator]
+
+
+def _identifying(case: Case, columns: set[str]) -> Refusals:
+    found: Refusals = []
+    for column in columns:
+        cells = case.stations().get(owner_of(case, column) or "", {}).get(column, [])
+        if len({cell for cell in cells if cell is not None}) * 2 > len(cells):
+            found.append(("PolicyError", "an exact match on a column that tells records apart"))
+    return found
+
+
+def check_count(case: Case, outcome: Outcome) -> None:
+    arguments = case.arguments
+    tests = arguments["conditions"]
+    columns = [test["column"] for test in tests]
+    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    may = _identifying(case, {test["column"] for test in tests if test["op"] in ("==", "!=", "in")})
+    thesis = arguments.get("protocol") == "thesis"
+    if thesis and arguments.get("helper") == "none":
+        refuse.append(("ArgumentError", "the published protocol needs a helper"))
+    owners = {owner_of(case, column) for column in columns}
+    if thesis and not 2 <= len(owners) <= 5:
+        refuse.append(("ArgumentError", "the published protocol is for 2 to 5 stations"))
+    if len(owners) > 8:
+        refuse.append(("ArgumentError", "too many stations"))
+    if refuse:
+        return judge(case, outcome, refuse, lambda _: None, may)
+    texts = [test["column"] for test in tests if test["op"] in ("<", "<=", ">", ">=", "between")]
+    for column in texts:
+        if not is_numeric(case.stations()[owner_of(case, column) or ""][column]):
+            refuse.append(("DataProblem", "numbers asked of text"))
+    if refuse:
+        return judge(case, outcome, refuse, lambda _: None, may)
+    records = joined(case.stations(), arguments["id_column"])
+    wanted = sum(all(_satisfies(record[test["column"]], test) for test in tests) for record in records.values())
+    minimum = case.limit("minimum_count", 5)
+    if arguments.get("epsilon") is None and min(wanted, len(records) - wanted) < minimum:
+        refuse.append(("ThresholdError", "the count or its complement is small"))
+
+    def compare(result: Any) -> None:
+        same("count", result["count"], wanted)
+        same("records", result["records"], len(records))
+        same("model", result["model"], {"count": wanted, "records": len(records)})
+
+    judge(case, outcome, refuse, compare, may)
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def _states(draw: Any, people: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """Draw `domain` and `bins`; what bites as a missing text is always public."""
+    domain: dict[str, Any] = {}
+    bins: Any = draw(st.sampled_from([None, None, "quantile", "published", 3, "dict"]))
+    chosen: dict[str, Any] = {}
+    for name in names:
+        if people["kinds"][name] == "category":
+            states = people["states"][name] or sorted({cell for cell in people["columns"][name] if cell})
+            bites = {"None", "NA", "NULL", "n/a", "nan", "inf"} & set(states)
+            if bites or draw(st.booleans()):
+                domain[name] = {"categories": draw(st.permutations(states))}
+            continue
+        values = [float(cell) for cell in people["columns"][name] if cell is not None] or [0.0]
+        if draw(st.booleans()):
+            low, high = min(values), max(values)
+            domain[name] = {"bounds": [low - 1, high + 1]}
+        elif bins == "dict":
+            cuts = sorted({float(np.quantile(values, share)) for share in (0.3, 0.7)})
+            chosen[name] = draw(st.sampled_from([cuts, 2, "quantile", "published"]))
+    arguments: dict[str, Any] = {"domain": domain} if domain else {}
+    if bins == "dict":
+        return arguments | ({"bins": chosen} if chosen else {})
+    return arguments | ({} if bins is None else {"bins": bins})
+
+
+def _state_refusals(case: Case, columns: list[str]) -> Refusals:
+    """Return why the owner of a column must refuse to make states of it."""
+    refuse: Refusals = []
+    for column in columns:
+        cells = case.stations()[owner_of(case, column) or ""][column]
+        if all(cell is None for cell in cells):
+            refuse.append(("DataProblem", f"{column!r} has no value"))
+        elif None in cells and not case.arguments.get("missing_state", True):
+            refuse.append(("DataProblem", f"{column!r} has gaps"))
+        entry = (case.arguments.get("domain") or {}).get(column, {})
+        rule = case.arguments.get("bins", "quantile")
+        named = isinstance(rule, dict) and column in rule
+        if not is_numeric(cells) and ("bounds" in entry or (named and "categories" not in entry)):
+            refuse.append(("DataProblem", f"{column!r} is text"))
+        if "categories" in entry and any(
+            cell is not None and place_of(cell, entry["categories"], None) is None for cell in cells
+        ):
+            refuse.append(("DataProblem", f"{column!r} holds a value outside its categories"))
+    return refuse
+
+
+@st.composite
+def contingency_cases(draw: Any) -> Case:
+    people, place = draw(_federation())
+    names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=1, max_size=3, unique=True))
+    arguments = {"columns": names, "id_column": place["id_column"]} | draw(_who(place)) | draw(_states(people, names))
+    arguments |= draw(_noise())
+    if draw(st.booleans()):
+        arguments["missing_state"] = draw(st.booleans())
+    return _case("contingency", place, arguments)
+
+
+def check_contingency(case: Case, outcome: Outcome) -> None:
+    arguments = case.arguments
+    columns = arguments["columns"]
+    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    if not refuse:
+        refuse += _state_refusals(case, columns)
+    records = joined(case.stations(), arguments["id_column"]) if not refuse else {}
+
+    def compare(result: Any) -> None:
+        same("columns of the axes", [axis["column"] for axis in result["axes"]], columns)
+        rule = arguments.get("bins", "quantile")
+        for axis in result["axes"]:
+            check_states(case, axis["column"], axis["labels"], axis["cuts"], rule)
+        table = pooled_table(records, result["axes"])
+        same("records", result["records"], len(records))
+        if int(table.sum()) != len(records):
+            raise Difference("the pooled table loses records: a value has no state")
+        found = np.array(result["counts"], dtype=object)
+        same("shape", list(found.shape), list(table.shape))
+        minimum = 0 if arguments.get("epsilon") is not None else case.limit("minimum_count", 5)
+        for place in np.ndindex(*table.shape):
+            if found[place] is None:
+                if minimum <= 1 or not bool((table < minimum).any()):
+                    raise Difference(f"cell {place} is hidden though no cell is small")
+            elif found[place] != int(table[place]):
+                raise Difference(f"cell {place}: {found[place]} instead of {int(table[place])}")
+            elif minimum > 1 and int(table[place]) < minimum:
+                raise Difference(f"cell {place} is shown though it is small")
+        same("model", result["model"]["counts"], result["counts"])
+
+    judge(case, outcome, refuse, compare)
+
+
+@st.composite
+def information_gain_cases(draw: Any) -> Case:
+    people, place = draw(_federation(fewest=2))
+    names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=2, max_size=4, unique=True))
+    arguments = {"target": names[0], "columns": names[1:], "id_column": place["id_column"]}
+    arguments |= draw(_who(place)) | draw(_states(people, names)) | draw(_noise())
+    if draw(st.booleans()):
+        arguments["missing_state"] = draw(st.booleans())
+    return _case("information_gain", place, arguments)
+
+
+def _pooled_states(case: Case, column: str) -> list[Any]:
+    """Return the state of every cell of a column, by identifier: text, bin number, or None."""
+    arguments = case.arguments
+    cells = case.stations()[owner_of(case, column) or ""][column]
+    entry = (arguments.get("domain") or {}).get(column, {})
+    rule = arguments.get("bins", "quantile")
+    named = isinstance(rule, dict) and column in rule
+    rule = rule.get(column) if isinstance(rule, dict) else rule
+    values = [number(cell) for cell in cells]
+    few = len({value for value in values if value is not None}) <= 10
+    if "categories" in entry or (not entry and not named and (few or not is_numeric(cells) or _truth(cells))):
+        return [None if cell is None else _meaning(cell) for cell in cells]
+    bounds = entry.get("bounds")
+    cuts = expected_cuts(rule, values, bounds, len(cells))
+    if cuts is None:
+        cuts = expected_cuts("quantile", values, bounds, len(cells))
+    return [None if value is None else sum(cut <= value for cut in cuts or []) for value in values]
+
+
+def _truth(cells: list[Any]) -> bool:
+    return {cell for cell in cells if cell is not None} <= {"true", "false"}
+
+
+def _meaning(cell: str) -> Any:
+    seen = number(cell)
+    return cell if seen is None or cell in ("true", "false") or not math.isfinite(seen) else seen
+
+
+def check_information_gain(case: Case, outcome: Outcome) -> None:
+    arguments = case.arguments
+    names = [arguments["target"], *arguments["columns"]]
+    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, names)
+    if not refuse:
+        refuse += _state_refusals(case, names)
+
+    def compare(result: Any) -> None:
+        stations = {name: dict(columns) for name, columns in case.stations().items()}
+        for column in names:
+            stations[owner_of(case, column) or ""][column] = _pooled_states(case, column)
+        records = list(joined(stations, arguments["id_column"]).values())
+        same("records", result["records"], len(records))
+        same("columns", sorted(result["information_gain"]), sorted(arguments["columns"]))
+        for column in arguments["columns"]:
+            wanted = _gain([record[names[0]] for record in records], [record[column] for record in records])
+            close(f"information gain of {column!r}", result["information_gain"][column], wanted, 1e-9)
+
+    judge(case, outcome, refuse, compare)
+
+
+def _gain(target: list[Any], column: list[Any]) -> float:
+    def bits(values: list[Any]) -> float:
+        texts = [repr(value) for value in values]
+        shares = np.unique(texts, return_counts=True)[1] / len(texts)
+        return float(-(shares * np.log2(shares)).sum())
+
+    return bits(target) + bits(column) - bits(list(zip(target, column, strict=True)))
+
+
+@st.composite
+def scalar_product_cases(draw: Any) -> Case:
+    people, place = draw(
+        _federation(kinds=("number", "number", "number", "category"), gaps=(0.0, 0.0, 0.0, 0.0, 0.1), tame=True)
+    )
+    names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=1, max_size=5, unique=True))
+    arguments = {"columns": names, "id_column": place["id_column"]} | draw(_who(place))
+    return _case("scalar_product", place, arguments)
+
+
+def check_scalar_product(case: Case, outcome: Outcome) -> None:
+    arguments = case.arguments
+    columns = arguments["columns"]
+    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    may: Refusals = []
+    if refuse:
+        return judge(case, outcome, refuse, lambda _: None)
+    for column in columns:
+        cells = case.stations()[owner_of(case, column) or ""][column]
+        if not is_numeric(cells) or _truth(cells):
+            (refuse if not _truth(cells) else may).append(("DataProblem", f"{column!r} holds text"))
+        if None in cells:
+            refuse.append(("DataProblem", f"{column!r} has gaps"))
+    for name, station in case.stations().items():
+        own = [column for column in columns if owner_of(case, column) == name]
+        if own and not refuse:
+            products = [
+                math.prod(number(station[column][row]) or 0.0 for column in own) for row in range(len(station[own[0]]))
+            ]
+            if sum(value != 0.0 for value in products) < case.limit("minimum_count", 5):
+                refuse.append(("ThresholdError", "the columns are zero nearly everywhere"))
+
+    def compare(result: Any) -> None:
+        records = list(joined(case.stations(), arguments["id_column"]).values())
+        products = [math.prod(number(record[column]) or 0.0 for column in columns) for record in records]
+        same("records", result["records"], len(records))
+        bound = result["diagnostics"]["largest_error"]
+        size = math.fsum(abs(value) for value in products)
+        close("scalar_product", result["scalar_product"], math.fsum(products), 1e-9, bound + 1e-12 * size)
+        largest = math.prod(max(abs(number(record[column]) or 0.0) for record in records) for column in columns)
+        if bound > 1e-2 * max(largest, 1e-300) * len(records):
+            raise Difference(f"largest_error {bound} says nothing about a sum of products up to {largest}")
+
+    judge(case, outcome, refuse, compare, may)
+
+
+FUNCTIONS = {
+    "count": (count_cases, check_count),
+    "contingency": (contingency_cases, check_contingency),
+    "information_gain": (information_gain_cases, check_information_gain),
+    "scalar_product": (scalar_product_cases, check_scalar_product),
+}

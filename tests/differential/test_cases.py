@@ -1,0 +1,30 @@
+"""Cases that once differed stay mended; a sample of them also runs in the embedded federation."""
+
+import json
+from pathlib import Path
+
+import pytest
+from harness.cases import Case, Interrupted, csv_text, run
+from harness.registry import check
+
+FOLDER = Path(__file__).parent / "cases"
+CASES = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+def test_a_case_that_differed(path: Path) -> None:
+    reason = json.loads(path.read_text(encoding="utf-8")).get("xfail")
+    case = Case.load(path)
+    try:
+        check(case, run(case))
+    except (AssertionError, Interrupted):
+        if reason:
+            pytest.xfail(reason)
+        raise
+    assert not reason, "the case has no difference any more: take its xfail out"
+
+
+def test_a_cell_survives_the_file() -> None:
+    """What is written is what was drawn: quotes only where a cell needs them, missing cells empty."""
+    text = csv_text({"a,b": ["None", None, 'say "x"'], "n": ["007", "1.0", "two\nlines"]})
+    assert text == '"a,b",n\nNone,007\n,1.0\n"say ""x""","two\nlines"\n'

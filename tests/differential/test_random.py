@@ -1,0 +1,28 @@
+"""A few random cases a function, always the same ones; `make differential` asks many, with a fresh seed."""
+
+from pathlib import Path
+
+import pytest
+from harness.__main__ import Search
+from harness.registry import FUNCTIONS
+
+SEED = 20261122
+CASES, LEAST, SECONDS = 12, 3, 1.0
+PENDING: dict[tuple[str, str], str] = {
+    ("scalar_product", "count"): "a station that is dealt no correction has nothing kept",
+    ("scalar_product", "contingency"): "categories that look like missing values",
+    ("scalar_product", "information_gain"): "categories that look like missing values",
+    ("dp_naive_bayes", "fit"): "categories that look like missing values",
+    ("dp_naive_bayes", "update"): "categories that look like missing values",
+    ("dp_naive_bayes", "evaluate"): "categories that look like missing values",
+    ("vertibayes", "fit"): "drop counts other columns' gaps",
+    ("verticox", "fit"): "categories that look like missing values",
+}
+
+
+@pytest.mark.parametrize(("method", "function"), list(FUNCTIONS), ids=lambda entry: entry)
+def test_answers_equal_the_pooled_ones(method: str, function: str, tmp_path: Path) -> None:
+    found = Search(method, function, SEED, tmp_path).run(CASES, SECONDS, LEAST)
+    if found and (method, function) in PENDING:
+        pytest.xfail(PENDING[method, function])
+    assert found is None, found
