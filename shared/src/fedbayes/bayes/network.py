@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.graph import topological_order
+from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.randomness import uniform_floats
 
 MISSING = -1
@@ -155,12 +156,7 @@ class BayesianNetwork:
 
     def log_likelihood(self, counts: Mapping[str, npt.ArrayLike]) -> float:
         """Return sum(counts * log table) over the families; 0 log 0 is 0."""
-        total = 0.0
-        with np.errstate(divide="ignore"):
-            for node, table in self.tables.items():
-                cells = np.asarray(counts[node], dtype=np.float64)
-                total += float((cells[cells > 0] * np.log(table[cells > 0])).sum())
-        return total
+        return log_likelihood_of(self.tables, counts)
 
     def aic(self, log_likelihood: float) -> float:
         """Return Akaike's criterion 2 k - 2 log L (smaller is better)."""
@@ -207,7 +203,8 @@ class BayesianNetwork:
         counts : mapping of node to array, optional
             The family counts behind the tables; needed for ``minimum_count``.
         minimum_count : float
-            A parent configuration seen in fewer rows gets the distribution of the node over all rows.
+            A parent configuration seen in fewer rows gets the distribution of the node over all rows, and so do those
+            that would give it back by subtraction (`fedbayes.bayes.hiding`).
         floor : float
             No probability below ``floor`` and so none of 1: tables become (1 - cardinality * floor) p +
             floor.
@@ -217,12 +214,13 @@ class BayesianNetwork:
         ValueError
             `minimum_count` without counts, or a floor that leaves no room for the states.
         """
+        if minimum_count > 0 and counts is None:
+            raise ValueError("minimum_count needs the counts behind the tables")
+        hidden = hidden_configurations(self.parents, counts or {}, minimum_count)
         tables: dict[str, Array] = {}
         for node, table in self.tables.items():
-            if minimum_count > 0:
-                if counts is None:
-                    raise ValueError("minimum_count needs the counts behind the tables")
-                table = _back_off(table, np.asarray(counts[node], dtype=np.float64), minimum_count)
+            if counts is not None and node in hidden:
+                table = _back_off(table, np.asarray(counts[node], dtype=np.float64), hidden[node])
             if not 0 <= floor * table.shape[-1] < 1:
                 raise ValueError(f"floor must be at least 0 and below 1 / {table.shape[-1]} for {node}")
             tables[node] = (1 - floor * table.shape[-1]) * table + floor
@@ -272,6 +270,16 @@ class BayesianNetwork:
         return pd.DataFrame(table, rows, columns)
 
 
+def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.ArrayLike]) -> float:
+    """Return sum(counts * log table) over tables and counts of the same shapes; 0 log 0 is 0."""
+    total = 0.0
+    with np.errstate(divide="ignore"):
+        for node, table in tables.items():
+            cells = np.asarray(counts[node], dtype=np.float64)
+            total += float((cells[cells > 0] * np.log(table[cells > 0])).sum())
+    return total
+
+
 def normalise(counts: Array) -> Array:
     """Return counts divided by their sum over the last axis; uniform where that sum is not positive."""
     totals = counts.sum(axis=-1, keepdims=True)
@@ -280,10 +288,10 @@ def normalise(counts: Array) -> Array:
     return uniform
 
 
-def _back_off(table: Array, counts: Array, minimum_count: float) -> Array:
+def _back_off(table: Array, counts: Array, hidden: npt.NDArray[np.bool_]) -> Array:
+    """Return a table whose hidden parent configurations have the distribution of the node over all rows."""
     margin = normalise(counts.reshape(-1, counts.shape[-1]).sum(axis=0))
-    rare = counts.sum(axis=-1, keepdims=True) < minimum_count
-    return np.where(rare, margin, table)
+    return np.where(hidden[..., None], margin, table)
 
 
 def _code(place: Mapping[str | None, int], node: str, value: Any) -> int:

@@ -1,0 +1,114 @@
+"""Which parent configurations of a network are published as their node's margin, so that subtraction gives none back.
+
+A configuration with few records is hidden. What is published besides it must not restore it: the node's margin, and what
+the families of its children tell of it, minus the visible configurations, is the sum of the hidden ones. So wherever such
+a sum is known it must be of two configurations or more, with enough records together; the smallest visible ones are hidden
+besides until it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Totals = npt.NDArray[np.float64]
+Hidden = npt.NDArray[np.bool_]
+Axes = tuple[int, ...]
+NOTHING = 1e-9  # expected counts below this are no record
+
+
+def hidden_configurations(
+    parents: Mapping[str, Sequence[str]], counts: Mapping[str, npt.ArrayLike], minimum: float
+) -> dict[str, Hidden]:
+    """Return for every node which of its parents' configurations to hide.
+
+    Parameters
+    ----------
+    parents : mapping of str to sequence of str
+        The structure.
+    counts : mapping of str to array, shape (*parent cardinalities, child cardinality)
+        (Expected) counts of every family.
+    minimum : float
+        A configuration with fewer records is hidden, and so is what would give it back; 0 hides nothing.
+
+    Returns
+    -------
+    dict of str to bool array, shape (*parent cardinalities,)
+
+    Notes
+    -----
+    **Assumes** the worst: that whoever reads the network knows, exactly, the number of records of every visible
+    configuration, and every sum over configurations that another family could tell.
+    """
+    totals = {node: np.asarray(table, dtype=np.float64).sum(axis=-1) for node, table in counts.items()}
+    hidden = {node: (total < minimum) & (total.ndim > 0) & (minimum > 0) for node, total in totals.items()}
+    hidden = {node: np.asarray(part, dtype=np.bool_).reshape(totals[node].shape) for node, part in hidden.items()}
+    if minimum <= 0:
+        return hidden
+    changed = True
+    while changed:
+        before = sum(int(part.sum()) for part in hidden.values())
+        for node in parents:
+            if hidden[node].any():
+                _protect(totals[node], hidden[node], _known_sums(parents, node), minimum)
+                _pass_on(parents, node, hidden)
+        changed = sum(int(part.sum()) for part in hidden.values()) > before
+    return hidden
+
+
+def _known_sums(parents: Mapping[str, Sequence[str]], node: str) -> list[Axes]:
+    """Return the sets of the node's parents by which other families tell the node's counts; () is its margin."""
+    own = list(parents[node])
+    found: set[Axes] = {()}
+    for others in parents.values():
+        if node in others:
+            found.add(tuple(place for place, name in enumerate(own) if name in others))
+    return sorted(axes for axes in found if len(axes) < len(own))
+
+
+def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, Hidden]) -> None:
+    """Hide, in families whose parents are all of the node's family and maybe more, what is hidden in the node's."""
+    own = list(parents[node])
+    for child, others in parents.items():
+        if node not in others or not set(own) <= set(others):
+            continue
+        shape = [hidden[child].shape[place] if name in own else 1 for place, name in enumerate(others)]
+        order = sorted(range(len(own)), key=lambda place: list(others).index(own[place]))
+        hidden[child] |= np.transpose(hidden[node], order).reshape(shape)
+
+
+def _protect(totals: Totals, hidden: Hidden, known: Sequence[Axes], minimum: float) -> None:
+    """Hide more until every known sum over hidden configurations is of two or more, with enough records together."""
+    exposed = np.zeros_like(hidden)
+    changed = True
+    while changed:
+        changed = False
+        for axes in known:
+            for place in _short(totals, hidden & ~exposed, axes, minimum):
+                view = tuple(place[axes.index(axis)] if axis in axes else slice(None) for axis in range(totals.ndim))
+                changed |= _hide_one(totals[view], hidden[view], exposed[view])
+
+
+def _short(totals: Totals, hidden: Hidden, axes: Axes, minimum: float) -> list[Axes]:
+    """Return the states of the parents at `axes` at which the hidden records are too few, or of one configuration."""
+    over = tuple(axis for axis in range(totals.ndim) if axis not in axes)
+    counted = hidden & (totals > NOTHING)
+    number = counted.sum(axis=over)
+    records = np.where(counted, totals, 0.0).sum(axis=over)
+    short = (number > 0) & (totals.sum(axis=over) >= minimum) & ((number < 2) | (records < minimum))
+    return [tuple(int(part) for part in place) for place in np.argwhere(short)]
+
+
+def _hide_one(totals: Totals, hidden: Hidden, exposed: Hidden) -> bool:
+    """Hide the smallest visible configuration; where there is none, a single hidden one is as good as told."""
+    visible = ~hidden & (totals > NOTHING)
+    if visible.any():
+        hidden[np.unravel_index(int(np.argmin(np.where(visible, totals, np.inf))), totals.shape)] = True
+        return True
+    counted = hidden & ~exposed & (totals > NOTHING)
+    if int(counted.sum()) == 1:
+        exposed |= counted
+        return True
+    return False
