@@ -9,9 +9,9 @@ import pytest
 
 import v6_vertibayes
 from fedbayes.bayes.network import BayesianNetwork
-from v6_vertibayes.merging import MergedTables, fine_rules
+from v6_vertibayes.merging import MergedTables
 from v6_vertibayes.model import ObservedStates, Variable, learn
-from v6_vertibayes.options import Options
+from v6_vertibayes.options import Options, fine_rules
 from v6_vertibayes.validation import assess, assess_counts, average
 
 VARIABLES = [Variable("a", ("x", "y"), True), Variable("b", ("0", "1"), True)]
@@ -33,17 +33,18 @@ def options(kit, **arguments) -> Options:
 
 def test_empty_missing_states_vanish_and_full_ones_stay(kit) -> None:
     joint = np.array([[40, 10, 0], [5, 45, 0], [3, 2, 0]])
-    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=False)
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=False)
     assert observed([("a", "b")])[0].shape == (3, 2)
     assert observed.has_gaps("a")
     assert not observed.has_gaps("b")
-    dropped = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=True)
-    assert dropped([("b",)])[0].tolist() == [48, 57]
+    kept = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=True)
+    assert kept([("b",)])[0].tolist() == [48, 57, 0]
+    assert kept.missing == {"b": (0.0, 105.0)}
 
 
 def test_missing_states_that_are_noise_vanish() -> None:
     joint = np.array([[40, 10, 1], [5, 45, -2], [30, 30, 0]])
-    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, drop=False, epsilon=1.0)
+    observed = ObservedStates(oracle_of(joint), {v.name: v for v in VARIABLES}, keep=False, epsilon=1.0)
     assert observed([("a", "b")])[0].shape == (3, 2)
 
 
@@ -121,8 +122,10 @@ def test_fine_bins_are_merged_and_missing_stays_apart() -> None:
 
 def test_epsilon_is_shared_by_the_most_batches_there_can_be(kit) -> None:
     assert options(kit, structure=[["a", "b"]]).batches == 1
-    assert options(kit, structure="k2", max_parents=3).batches == 3
-    assert options(kit, structure="k2", max_parents=0, order="information").batches == 2
+    assert options(kit, structure="k2", max_parents=3, columns=list("abcd")).batches == 3
+    assert options(kit, structure="k2", max_parents=3).batches == 1
+    assert options(kit, structure="k2", max_parents=0, order="information").batches == 1
+    assert options(kit, structure="hill_climb").batches is None
     assert options(kit, structure="naive", label="a", validation="svdg").batches == 2
 
 

@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -111,21 +111,6 @@ class Marked:
         return counts
 
 
-class Present(TableCache):
-    """A cache whose families are without "missing": margins are taken first, so that each family keeps all its records."""
-
-    def __init__(self, oracle: TableOracle, columns: Sequence[str], variables: Mapping[str, Variable]) -> None:
-        super().__init__(oracle, columns)
-        self._states = {column: len(variables[unmarked(column)].states) for column in columns}
-        self._order = {column: position for position, column in enumerate(columns)}
-
-    def family(self, parents: Iterable[str], child: str) -> Counts:
-        """Return the counts of a family in the records that have all its columns."""
-        axes = (*sorted(parents, key=self._order.__getitem__), child)
-        counts = super().family(axes[:-1], child)
-        return counts[tuple(slice(0, self._states[column]) for column in axes)]
-
-
 def marked(place: int, column: str) -> str:
     """Return the node of a column in the member at `place`."""
     return f"{place}{MARK}{column}"
@@ -166,7 +151,8 @@ def learn_parts(
         learning = replace(learning, structure="augmented")
     nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (target, *part))
     told = Marked(oracle, variables)
-    cache = Present(told, nodes, variables) if united else TableCache(told, nodes)
+    present = {node: len(variables[unmarked(node)].states) for node in nodes} if united else None
+    cache = TableCache(told, nodes, present)
     if learning.structure in ("k2", "augmented"):
         cache.ask(_at_once(learning, target, parts, variables))
     structure = search(learning, target, parts, nodes, cache)

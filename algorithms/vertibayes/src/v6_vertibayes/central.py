@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation import results as statements
+from fedbayes.federation.vertical.states import check_domain
 
 from . import results
 from .evaluation import by_counts, chosen_method
-from .merging import fine_rules, merged_by_class
+from .merging import merged_by_class
 from .model import learn
 from .options import Options
 from .prediction import Model
 from .scoring import RecordScores
-from .sources import Question, open_source
+from .sources import Budget, Question, open_source
 from .validation import validate
 
 
@@ -32,7 +34,7 @@ def fit(
     forbidden_edges: list[list[str]] | None = None,
     bins: Any = "published",
     domain: dict[str, Any] | None = None,
-    missing: str = "em",
+    missing: str = "em_on_counts",
     synthetic_rows: int = 10_000,
     restarts: int = 3,
     pseudocount: float = 0.5,
@@ -71,10 +73,10 @@ def fit(
         Numeric columns: "published", "quantile", "width", "mdl", a number, or ``{column: rule, number or cut points}``.
     domain : dict, optional
         Public states, ``{column: {"categories": [...]} | {"bounds": [low, high]}}``; what is not in it is found by its owner and revealed.
-    missing : {"em", "em_on_counts", "drop", "category"}
+    missing : {"em_on_counts", "em", "drop", "category"}
         What becomes of missing values.
     synthetic_rows, restarts : int
-        Of expectation maximisation.
+        Of "em", and rows of synthetic validation.
     pseudocount, minimum_count, smallest_probability : float
         Smoothing of the tables, and what of them is published.
     epsilon : float, optional
@@ -107,15 +109,15 @@ def fit(
         If too few records or organizations take part.
     """
     options = Options.check(locals())
-    rules = fine_rules(bins)
-    batches = options.batches + (rules != bins)
-    cut = folds if validation == "svdg" else 0
-    portion = None if epsilon is None else epsilon / batches
-    question = Question(options.columns, id_column, domain or {}, rules, split, portion, helper, cut)
-    source = merged_by_class(open_source(federation, question, organizations), bins, label)
-    learned = learn(options, list(source.variables.values()), source)
-    scores = validate(options, learned, source.by_fold)
-    return results.fitted(federation, options, learned, source, scores, batches)
+    cut = options.folds if options.validation == "svdg" else 0
+    budget = Budget(options.epsilon, options.batches)
+    question = Question(options.columns, id_column, check_domain(domain), options.rules, split, budget, helper, cut)
+    source = merged_by_class(open_source(federation, question, organizations), options.bins, options.label)
+    left = partial(source.rest, kept=options.held_out)
+    learned = learn(options, list(source.variables.values()), source, left)
+    least = results.least_count(options, source) if source.budget.exact else 0.0
+    scores = validate(options, learned, source.by_fold, least)
+    return results.fitted(federation, options, learned, source, scores)
 
 
 @central
@@ -158,11 +160,11 @@ def evaluate(
     read = Model.read(model)
     target = read.target(label)
     if chosen_method(read, target, method, split) == "counts":
-        epsilon = arguments.check_number("epsilon", epsilon, above=0, optional=True)
-        question = Question(read.network.nodes, id_column, read.domain, read.bins, split, epsilon, helper)
+        budget = Budget(arguments.check_number("epsilon", epsilon, above=0, optional=True))
+        question = Question(read.network.nodes, id_column, read.domain, read.bins, split, budget, helper)
         source = open_source(federation, question, organizations)
         scores = by_counts(read, target, source)
-        return federation.result(scores, results.privacy(epsilon, 1, source), {"records": source.records})
+        return federation.result(scores, results.privacy(budget, source), {"records": source.records})
     identifier = arguments.check_name("id_column", id_column)
     records = RecordScores(federation, read, target, identifier, helper, organizations, with_label=True)
     scores = records.tallies()

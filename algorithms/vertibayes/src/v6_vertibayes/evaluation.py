@@ -34,12 +34,13 @@ def chosen_method(model: Model, label: str, method: Any, split: str) -> str:
 
 
 def by_counts(model: Model, label: str, source: Source) -> dict[str, Any]:
-    """Return scores and criteria of a network from one batch of tables."""
+    """Return scores and criteria of a network from one batch of tables; small counts do not show where tables are exact."""
     network = model.network
     around = (*blanket(network, label), label)
     families = [(*network.parents[node], node) for node in network.nodes]
     *counted, table = source([*families, around])
-    trimmed = dict(zip(network.nodes, counted, strict=True))
-    scores = assess_counts(network, around, np.maximum(table, 0), label)
+    minimum = source.minimum_count if source.budget.exact else 0
+    scores = assess_counts(network, around, np.maximum(table, 0), label, minimum)
     rows = float(max(part.sum() for part in counted))
-    return {**scores, "criteria": results.criteria(network, results.observed(trimmed, network), rows)}
+    observed = results.observed(dict(zip(network.nodes, counted, strict=True)), network)
+    return {**scores, "criteria": results.criteria(network, observed, rows, minimum)}

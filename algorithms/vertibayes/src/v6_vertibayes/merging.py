@@ -14,17 +14,8 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.federation.errors import ArgumentError
 
 from .model import Variable
-from .sources import Source
-
-RULE = "mdl"
-FINE_BINS = 10
-
-
-def fine_rules(bins: Any) -> Any:
-    """Return `bins` with every "mdl" replaced by a number of fine bins of equal frequency."""
-    if isinstance(bins, Mapping):
-        return {column: FINE_BINS if rule == RULE else rule for column, rule in bins.items()}
-    return FINE_BINS if bins == RULE else bins
+from .options import BY_CLASS
+from .sources import Budget, Source
 
 
 class MergedTables:
@@ -55,9 +46,21 @@ class MergedTables:
             self._starts[column] = [0, *((fine.cuts or ()).index(cut) + 1 for cut in kept), *ends]
             self.variables[column] = Variable(column, Bins(kept).labels, fine.missing, kept)
 
+    @property
+    def budget(self) -> Budget:
+        """The budget of the tables."""
+        return self._source.budget
+
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
         return [self._merge(columns, counts) for columns, counts in zip(tables, self._source(tables), strict=True)]
+
+    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
+        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
+        answers = self._source.rest(tables, kept)
+        if not answers:
+            return []
+        return [self._merge(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
@@ -88,8 +91,8 @@ def merged_by_class(source: Source, bins: Any, label: str | None) -> Source:
         There is no label to judge bins by.
     """
     numeric = [name for name, variable in source.variables.items() if variable.cuts]
-    asked = [name for name in numeric if (bins.get(name) if isinstance(bins, Mapping) else bins) == RULE]
-    if bins != RULE and not asked:
+    asked = [name for name in numeric if (bins.get(name) if isinstance(bins, Mapping) else bins) == BY_CLASS]
+    if bins != BY_CLASS and not asked:
         return source
     if label is None:
         raise ArgumentError('bins="mdl" needs a label: the column by which bins are judged')

@@ -12,7 +12,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,8 @@ class Learned:
         Columns with missing values that the tables count as a state.
     em : dict
         What expectation maximisation reports; empty where it did not run.
+    missing : dict of str to (float, float)
+        See `ObservedStates`.
     """
 
     network: BayesianNetwork
@@ -78,10 +80,11 @@ class Learned:
     variables: tuple[Variable, ...]
     gaps: dict[str, bool]
     em: dict[str, Any] = field(default_factory=dict)
+    missing: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 class ObservedStates:
-    """A table oracle that drops the "missing" state of columns in which nothing is missing (or of all columns).
+    """A table oracle that drops the "missing" state of columns in which nothing is missing.
 
     Whether something is missing in a column shows in the first table that has the column.
 
@@ -91,24 +94,39 @@ class ObservedStates:
         Its tables have "missing" as the last state of every variable with ``missing=True``.
     variables : mapping of str to Variable
         The variables, as the oracle answers.
-    drop : bool
-        Whether records with missing values are left out of each table (available cases).
+    keep : bool
+        Whether every state is kept, for a cache that leaves "missing" out of families itself.
     epsilon : float, optional
         Budget of a batch where counts are noisy: then "missing" must stand out of the noise to stay.
+    earlier : ObservedStates, optional
+        What has decided already of which columns values are missing.
+
+    Attributes
+    ----------
+    missing : dict of str to (float, float)
+        Records without a known value of a column, and all records, as the first table that has the column counts them.
     """
 
     def __init__(
-        self, oracle: TableOracle, variables: Mapping[str, Variable], drop: bool, epsilon: float | None = None
+        self,
+        oracle: TableOracle,
+        variables: Mapping[str, Variable],
+        keep: bool,
+        epsilon: float | None = None,
+        earlier: ObservedStates | None = None,
     ) -> None:
         self._epsilon = epsilon
         self._oracle = oracle
         self._variables = dict(variables)
-        self._drop = drop
-        self._gaps: dict[str, bool] = {}
+        self._keep = keep
+        self._gaps: dict[str, bool] = {} if earlier is None else earlier._gaps
+        self.missing: dict[str, tuple[float, float]] = {}
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables without the states that are dropped."""
         answers = self._oracle(tables)
+        if not answers:
+            return []
         for columns, counts in zip(tables, answers, strict=True):
             for axis, column in enumerate(columns):
                 if column not in self._gaps:
@@ -116,6 +134,8 @@ class ObservedStates:
                     scale = len(tables) / self._epsilon if self._epsilon else 0.0
                     least = OUTSTANDING * scale * float(np.sqrt(last.size))
                     self._gaps[column] = bool(self._variables[column].missing and last.sum() > least)
+                    if self._variables[column].missing:
+                        self.missing[column] = (float(last.sum()), float(counts.sum()))
         return [self._trim(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
 
     def has_gaps(self, column: str) -> bool:
@@ -123,14 +143,15 @@ class ObservedStates:
         return self._gaps.get(column, self._variables[column].missing)
 
     def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
-        kept = tuple(
-            slice(0, -1) if self._variables[column].missing and (self._drop or not self._gaps[column]) else slice(None)
-            for column in columns
-        )
-        return counts[kept]
+        if self._keep:
+            return counts
+        gapless = (self._variables[column].missing and not self._gaps[column] for column in columns)
+        return counts[tuple(slice(0, -1) if drop else slice(None) for drop in gapless)]
 
 
-def learn(options: Options, variables: Sequence[Variable], oracle: TableOracle) -> Learned:
+def learn(
+    options: Options, variables: Sequence[Variable], oracle: TableOracle, rest: TableOracle | None = None
+) -> Learned:
     """Return the network that the counts of an oracle give.
 
     Parameters
@@ -141,18 +162,36 @@ def learn(options: Options, variables: Sequence[Variable], oracle: TableOracle) 
         The nodes.
     oracle : TableOracle
         Counts, "missing" as the last state of variables with ``missing=True``.
+    rest : TableOracle, optional
+        Counts with what the search has left of an epsilon; no tables where nothing is left.
     """
     named = {variable.name: variable for variable in variables}
-    epsilon = None if options.epsilon is None else options.epsilon / options.batches
-    observed = ObservedStates(oracle, named, options.missing == "drop", epsilon)
-    structure = search(options, observed)
-    gaps = {} if options.missing == "drop" else {name: observed.has_gaps(name) for name in named}
-    return fit_tables(options, variables, structure, gaps)
+    drop = options.missing == "drop"
+    epsilon = None if options.epsilon is None else options.epsilon / (options.batches or 1)
+    observed = ObservedStates(oracle, named, drop, epsilon)
+    structure = search(options, observed, {v.name: len(v.states) for v in variables} if drop else None)
+    if rest is not None:
+        structure = _counted_again(structure, ObservedStates(rest, named, drop, epsilon, observed))
+    gaps = {} if drop else {name: observed.has_gaps(name) for name in named}
+    return replace(fit_tables(options, variables, structure, gaps), missing=dict(observed.missing))
 
 
-def search(options: Options, oracle: TableOracle) -> Structure:
-    """Return the structure that the options ask for, with the counts of its families."""
-    cache = TableCache(oracle, options.columns)
+def _counted_again(structure: Structure, oracle: TableOracle) -> Structure:
+    """Return a structure with its families counted again, where the oracle still answers."""
+    families = [(*parents, node) for node, parents in structure.parents.items()]
+    answers = oracle(families)
+    if not answers:
+        return structure
+    counts = {
+        node: table[tuple(slice(0, size) for size in structure.counts[node].shape)]
+        for node, table in zip(structure.parents, answers, strict=True)
+    }
+    return replace(structure, counts=counts, batches=structure.batches + 1, tables=structure.tables + len(families))
+
+
+def search(options: Options, oracle: TableOracle, present: Mapping[str, int] | None = None) -> Structure:
+    """Return the structure that the options ask for, with the counts of its families (of their `present` states)."""
+    cache = TableCache(oracle, options.columns, present)
     space = options.space()
     score = scores.by_name(options.score, options.equivalent_sample_size)
     if not isinstance(options.structure, str):

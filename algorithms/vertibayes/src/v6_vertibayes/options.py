@@ -11,13 +11,16 @@ from fedbayes.bayes.scores import SCORES
 from fedbayes.bayes.structure import SearchSpace
 from fedbayes.federation import arguments
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.states import check_bins
 
 STRUCTURES = ("naive", "k2", "hill_climb")
-MISSING = ("em", "em_on_counts", "drop", "category")
+MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")
 ORDERS = ("columns", "information")
 MOST_SYNTHETIC_ROWS = 1_000_000
 MOST_PARENTS = 7
+BY_CLASS = "mdl"
+FINE_BINS = 10
 
 Edges = tuple[tuple[str, str], ...]
 
@@ -32,9 +35,12 @@ class Options:
         Nodes in declared order.
     structure : str or tuple of (parent, child)
         "naive", "k2", "hill_climb", or edges.
+    bins : str, int or dict
+        As given; `rules` is what is counted.
     """
 
     columns: tuple[str, ...]
+    bins: Any
     structure: str | Edges
     label: str | None
     score: str
@@ -65,8 +71,10 @@ class Options:
         """
         columns = tuple(arguments.check_names("columns", given["columns"], least=2))
         label = arguments.check_name("label", given["label"], optional=True)
+        check_bins(fine_rules(given["bins"]))
         options = cls(
             columns=columns,
+            bins=given["bins"],
             structure=_structure(given["structure"]),
             label=label,
             score=arguments.check_choice("score", given["score"], SCORES),
@@ -116,12 +124,39 @@ class Options:
                 raise ArgumentError(f"structure: {problem}") from None
 
     @property
-    def batches(self) -> int:
-        """Largest number of batches of tables that are asked: what an epsilon is divided by."""
-        searched = 1
-        if self.structure == "k2":
-            searched = max(1, self.max_parents) + (self.order == "information" and self.max_parents == 0)
-        return searched + (self.validation == "svdg")
+    def rules(self) -> Any:
+        """`bins` as they are counted: fine bins where they are merged by class."""
+        return fine_rules(self.bins)
+
+    @property
+    def batches(self) -> int | None:
+        """Largest number of batches of tables that are asked: what an epsilon is divided by; None: nobody knows."""
+        if self.structure == "hill_climb":
+            return None
+        return int(self.rules != self.bins) + self._searched() + self.held_out
+
+    @property
+    def held_out(self) -> int:
+        """Batches that are asked after learning."""
+        return int(self.validation == "svdg")
+
+    def _searched(self) -> int:
+        if self.structure != "k2":
+            return 1
+        required = self.space().start()
+        steps, first = 1, 0
+        for node in self.columns:
+            before = self.columns
+            if isinstance(self.order, tuple) or self.order == "columns":
+                order = self.order if isinstance(self.order, tuple) else self.columns
+                before = order[: order.index(node)]
+            fixed = len(required[node])
+            free = sum(self.space().allows(name, node) and name not in required[node] for name in before)
+            grows = min(self.max_parents - fixed, free)
+            steps = max(steps, grows)
+            first = max(first, 1 + fixed + (grows > 0))
+        pairs_serve = first <= 2  # the tables of the order are those of the first step
+        return steps + (self.order == "information" and not pairs_serve)
 
     def space(self) -> SearchSpace:
         """Return the search space; `ArgumentError` where the constraints contradict one another."""
@@ -129,6 +164,13 @@ class Options:
             return SearchSpace(self.columns, self.max_parents, self.required, self.forbidden)
         except ValueError as problem:
             raise ArgumentError(f"required_edges, forbidden_edges: {problem}") from None
+
+
+def fine_rules(bins: Any) -> Any:
+    """Return `bins` with every "mdl" replaced by a number of fine bins of equal frequency."""
+    if isinstance(bins, Mapping):
+        return {column: FINE_BINS if rule == BY_CLASS else rule for column, rule in bins.items()}
+    return FINE_BINS if bins == BY_CLASS else bins
 
 
 def _structure(value: Any) -> str | Edges:

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network import BayesianNetwork, log_likelihood_of
+from fedbayes.bayes.scores import by_name
+from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, results
 
+from .guards import pooled, pooled_tables
 from .model import Learned, Variable
 from .options import Options
-from .sources import Source
+from .sources import Budget, Source
 
+NEARLY_ALL = 0.9
 EXACT = "exact counts are learned by central and stand behind the published probabilities"
 SUMS = "exact sums over records are released"
 PREDICTIONS = "probabilities of single records are released"
@@ -28,33 +32,70 @@ PREDICTED = {
 }
 
 
+def least_count(options: Options, source: Source) -> float:
+    """Return the smallest count behind a configuration that is published: of the task, or of a node."""
+    return max(options.minimum_count, float(source.minimum_count))
+
+
 def fitted(
-    federation: Federation,
-    options: Options,
-    learned: Learned,
-    source: Source,
-    scores: Mapping[str, Any] | None,
-    batches: int,
+    federation: Federation, options: Options, learned: Learned, source: Source, scores: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the result of `fit`; `batches`: how many parts the epsilon was divided into."""
-    minimum = max(options.minimum_count, float(source.minimum_count))
+    """Return the result of `fit`."""
+    minimum = least_count(options, source)
     network = learned.network.publish(learned.counts, minimum, options.smallest_probability)
-    return federation.result(
+    guard = minimum if source.budget.exact else 0.0
+    missing = missing_shares(learned, source, guard)
+    structure = learned.structure
+    found = federation.result(
         model=network_json(network, source.variables, options.label),
-        privacy=privacy(options.epsilon, batches, source),
+        privacy=privacy(source.budget, source),
         diagnostics={
             "records": source.records,
             "structure": {
-                "score": learned.structure.score,
-                "tables": learned.structure.tables,
-                "batches": learned.structure.batches,
+                "score": total_score(options, structure, guard),
+                "tables": structure.tables,
+                "batches": structure.batches,
             },
-            "criteria": criteria(network, observed(learned.structure.counts, network), learned.rows),
-            "em": learned.em or None,
+            "criteria": criteria(network, observed(structure.counts, network), learned.rows, guard),
+            "em": {name: value for name, value in learned.em.items() if not guard or name != "log_likelihood"} or None,
             "minimum_count": minimum,
+            "missing": missing,
             "validation": scores,
         },
     )
+    return {**found, "warnings": [*of_missing(missing), *found["warnings"]]}
+
+
+def total_score(options: Options, structure: Structure, minimum: float) -> float:
+    """Return the structure's score; hidden configurations of a node count as one."""
+    if not minimum:
+        return structure.score
+    score = by_name(options.score, options.equivalent_sample_size)
+    return sum(score(table) for table in pooled(structure.parents, structure.counts, minimum).values())
+
+
+def missing_shares(learned: Learned, source: Source, minimum: float) -> dict[str, float | None]:
+    """Return the share of records without a known value of each column: missing, or outside its domain.
+
+    None where the records without, or those with, are fewer than `minimum`; a noisy share is cut to 0 and 1.
+    """
+    found: dict[str, float | None] = {}
+    for name, (without, total) in learned.missing.items():
+        counts = (without, total - without)
+        small = source.budget.exact and any(0 < count < minimum for count in counts)
+        found[name] = None if small else round(min(max(without / max(total, 1.0), 0.0), 1.0), 4)
+    return found
+
+
+def of_missing(shares: Mapping[str, float | None]) -> list[str]:
+    """Return the warning, the first one, of columns of which nearly nothing is known."""
+    unknown = sorted(name for name, share in shares.items() if share is not None and share > NEARLY_ALL)
+    if not unknown:
+        return []
+    return [
+        f"nearly no value was understood in: {', '.join(unknown)}; nothing can be learned from it: "
+        "compare the domain, with its spelling, with the stations' files"
+    ]
 
 
 def network_json(network: BayesianNetwork, variables: Mapping[str, Variable], label: str | None) -> dict[str, Any]:
@@ -70,12 +111,16 @@ def observed(counts: Mapping[str, Counts], network: BayesianNetwork) -> dict[str
     return {node: counts[node][tuple(slice(0, size) for size in network.shape(node))] for node in network.nodes}
 
 
-def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float) -> dict[str, Any]:
+def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float, minimum: float = 0) -> dict[str, Any]:
     """Return log-likelihood, AIC and BIC of the network on counted families.
 
-    Records with a gap in a family are left out of that family. `aic_as_published` is VertiBayes' larger-is-better form.
+    Records with a gap in a family are left out of that family; hidden configurations of a node count as one.
+    `aic_as_published` is VertiBayes' larger-is-better form.
     """
-    log_likelihood = network.log_likelihood({node: np.maximum(table, 0) for node, table in counts.items()})
+    positive = {node: np.maximum(table, 0) for node, table in counts.items()}
+    together = pooled(network.parents, positive, minimum)
+    tables = pooled_tables(network.parents, positive, network.tables, minimum)
+    log_likelihood = log_likelihood_of(tables, together)
     return {
         "log_likelihood": log_likelihood,
         "parameters": network.parameters,
@@ -85,10 +130,10 @@ def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float
     }
 
 
-def privacy(epsilon: float | None, batches: int, source: Source) -> dict[str, Any]:
+def privacy(budget: Budget, source: Source) -> dict[str, Any]:
     """Return the privacy statement."""
     reveals = source.reveals()
-    if epsilon is None:
+    if budget.epsilon is None:
         return results.not_private(EXACT, reveals=reveals)
     if source.found:
         return results.not_private(
@@ -99,9 +144,9 @@ def privacy(epsilon: float | None, batches: int, source: Source) -> dict[str, An
         True,
         unit="record",
         neighbors="add_remove",
-        epsilon=epsilon,
+        epsilon=budget.spent_epsilon,
         mechanism="discrete Laplace noise on every cell, made of the stations' shares inside the sum",
-        composition=f"basic, over {batches} batches and all tables of a batch; the number of common records is taken as public",
+        composition=f"basic, over {budget.batches} batches and all tables of a batch; the number of common records is taken as public",
         sensitivity="1 a table",
         reveals=reveals,
     )

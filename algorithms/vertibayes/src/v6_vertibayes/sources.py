@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,11 +25,55 @@ MOST_CELLS = 2**22
 HONEST_FRACTION = 0.5
 
 
+class Budget:
+    """How many batches of tables may be asked, and an epsilon in equal parts, one a batch.
+
+    Parameters
+    ----------
+    epsilon : float or None
+        All of it; None where tables are exact.
+    batches : int or None
+        Most batches that can be asked; None where nobody knows (exact tables only).
+    """
+
+    def __init__(self, epsilon: float | None = None, batches: int | None = 1) -> None:
+        self.epsilon, self.batches, self._taken = epsilon, batches, 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether tables have no noise."""
+        return self.epsilon is None
+
+    def take(self, parts: int = 1) -> float | None:
+        """Return the epsilon of the next batch."""
+        self._taken += parts
+        if self.epsilon is None or self.batches is None:
+            return None
+        if self._taken > self.batches:
+            raise ArgumentError("epsilon: more tables are asked than it was divided over; the job stops")
+        return self.epsilon * parts / self.batches
+
+    def rest(self, kept: int) -> int:
+        """Return the parts that are left but for those that are kept for later; 0 where tables are exact."""
+        return 0 if self.epsilon is None or self.batches is None else self.batches - self._taken - kept
+
+    @property
+    def spent_epsilon(self) -> float:
+        """What the batches that were asked cost together."""
+        return (self.epsilon or 0.0) * self._taken / (self.batches or 1)
+
+    @property
+    def spent(self) -> bool:
+        """Whether no batch can follow."""
+        return self.batches is not None and self._taken >= self.batches
+
+
 class Source(Protocol):
     """An oracle that knows its variables and says what each role learns; `found`: columns whose states come from
     data.
     """
 
+    budget: Budget
     variables: dict[str, Variable]
     records: int | None
     minimum_count: int
@@ -37,6 +81,9 @@ class Source(Protocol):
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
+
+    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
+        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
@@ -59,8 +106,8 @@ class Question:
         How values become states, see `fedbayes.federation.vertical.states`.
     split : {"vertical", "horizontal", "hybrid"}
         What the stations share: records, columns, or some of both.
-    epsilon : float or None
-        Privacy budget of one batch of tables.
+    budget : Budget
+        Of all tables.
     helper : int, str or None
         The commodity server.
     folds : int
@@ -72,7 +119,7 @@ class Question:
     domain: Mapping[str, Any]
     bins: Any
     split: str
-    epsilon: float | None = None
+    budget: Budget = field(default_factory=Budget)
     helper: Any = None
     folds: int = 0
 
@@ -109,7 +156,7 @@ class VerticalTables:
     """
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
-        self._question = question
+        self._question, self.budget = question, question.budget
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
         self._tables = SecureTables.open(
             federation,
@@ -121,7 +168,7 @@ class VerticalTables:
             missing_state=True,
             helper=question.helper,
             records="union" if question.split == "hybrid" else "intersection",
-            noisy=question.epsilon is not None,
+            noisy=question.budget.epsilon is not None,
         )
         self.minimum_count = self._tables.minimum_count
         self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)
@@ -133,13 +180,27 @@ class VerticalTables:
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns: one batch."""
+        return self._counted(tables, 1)
+
+    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
+        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
+        parts = self._question.budget.rest(kept)
+        return self._counted(tables, parts) if parts else []
+
+    def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
         refuse_large(tables, self.variables)
-        return self._tables.tables(list(tables), epsilon=self._question.epsilon, honest_fraction=HONEST_FRACTION)
+        epsilon = self._question.budget.take(parts)
+        return self._ask(tables, epsilon)
+
+    def _ask(self, tables: Sequence[tuple[str, ...]], epsilon: float | None) -> list[Counts]:
+        last = self._question.budget.spent
+        return self._tables.tables(list(tables), epsilon=epsilon, honest_fraction=HONEST_FRACTION, last=last)
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
         fold = self._question.fold
-        answers = self._tables.tables([(*table, fold) for table in tables], epsilon=self._question.epsilon)
+        asked = [(*table, fold) for table in tables]
+        answers = self._ask(asked, self._question.budget.take())
         return [np.moveaxis(counts, -1, 0)[: self._question.folds] for counts in answers]
 
     def reveals(self) -> dict[str, str]:
@@ -163,17 +224,28 @@ class HorizontalTables:
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._federation, self._stations, self._question = federation, parties.stations, question
+        self.budget = question.budget
         self.variables = {column: _public_variable(column, question) for column in question.columns}
         self.found: list[str] = []
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns: one round."""
+        return self._counted(tables, 1)
+
+    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
+        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
+        parts = self._question.budget.rest(kept)
+        return self._counted(tables, parts) if parts else []
+
+    def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
         refuse_large(tables, self.variables)
         question = self._question
-        request = CountsRequest(
-            dict(question.domain), question.bins, [list(t) for t in tables], question.epsilon, HONEST_FRACTION
+        epsilon = question.budget.take(parts)
+        asked = [list(table) for table in tables]
+        request = CountsRequest(dict(question.domain), question.bins, asked, epsilon, HONEST_FRACTION)
+        summed = self._federation.secure_sum(
+            "partial_counts", request, self._stations, CountsReply, last=question.budget.spent
         )
-        summed = self._federation.secure_sum("partial_counts", request, self._stations, CountsReply)
         shapes = [[len(self.variables[column].all_states()) for column in table] for table in tables]
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         if len(summed) != cuts[-1]:

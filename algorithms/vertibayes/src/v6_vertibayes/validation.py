@@ -21,6 +21,7 @@ from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.tables import Counts, TableOracle
 from fedbayes.federation.errors import ArgumentError
 
+from .guards import grouped, guarded, shown
 from .model import Learned, Variable, fit_tables, refit, synthetic
 from .options import Options
 
@@ -28,7 +29,9 @@ Array = npt.NDArray[np.float64]
 TINY = 1e-300
 
 
-def assess(network: BayesianNetwork, rows: Codes, label: str, weights: Array | None = None) -> dict[str, Any]:
+def assess(
+    network: BayesianNetwork, rows: Codes, label: str, weights: Array | None = None, minimum: float = 0
+) -> dict[str, Any]:
     """Return how well the network predicts the label of rows from their other columns.
 
     Parameters
@@ -41,6 +44,8 @@ def assess(network: BayesianNetwork, rows: Codes, label: str, weights: Array | N
         The node that is predicted.
     weights : float array, shape (rows,), optional
         How often each record occurs.
+    minimum : float
+        Fewest records of a group that is scored as one, see `guards.grouped`.
 
     Returns
     -------
@@ -50,7 +55,7 @@ def assess(network: BayesianNetwork, rows: Codes, label: str, weights: Array | N
     """
     weight = np.ones(len(rows)) if weights is None else weights
     truth = rows[:, network.nodes.index(label)]
-    probabilities = posteriors(network, rows, label)
+    probabilities = grouped(posteriors(network, rows, label), weight, minimum)
     labelled = truth >= 0
     return {
         **_scores(truth[labelled], probabilities[labelled], weight[labelled]),
@@ -110,7 +115,9 @@ def blanket(network: BayesianNetwork, label: str) -> tuple[str, ...]:
     return tuple(node for node in network.nodes if node in around)
 
 
-def assess_counts(network: BayesianNetwork, columns: Sequence[str], counts: Counts, label: str) -> dict[str, Any]:
+def assess_counts(
+    network: BayesianNetwork, columns: Sequence[str], counts: Counts, label: str, minimum: float = 0
+) -> dict[str, Any]:
     """Return what `assess` returns, from the contingency table of the label and its Markov blanket.
 
     Given its blanket the label is independent of everything else, so the table scores every complete record exactly;
@@ -126,13 +133,16 @@ def assess_counts(network: BayesianNetwork, columns: Sequence[str], counts: Coun
         One axis a column; an axis longer than the node's states has "missing" as its last state.
     label : str
         The node that is predicted.
+    minimum : float
+        Fewest records of a group that is scored as one, and smallest count of the confusion table; it is hidden where smaller.
     """
     cells = np.argwhere(counts > 0)
     rows = np.full((len(cells), len(network.nodes)), -1, dtype=np.int64)
     for axis, column in enumerate(columns):
         states = len(network.states[column])
         rows[:, network.nodes.index(column)] = np.where(cells[:, axis] < states, cells[:, axis], -1)
-    return assess(network, rows, label, counts[counts > 0].astype(np.float64))
+    scores = assess(network, rows, label, counts[counts > 0].astype(np.float64), minimum)
+    return {**scores, "confusion": shown(scores["confusion"], minimum)}
 
 
 def synthetic_cross_validation(options: Options, learned: Learned) -> dict[str, Any]:
@@ -151,7 +161,7 @@ def synthetic_cross_validation(options: Options, learned: Learned) -> dict[str, 
     return {"method": "scv", **average(parts)}
 
 
-def validate(options: Options, learned: Learned, by_fold: TableOracle) -> dict[str, Any] | None:
+def validate(options: Options, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any] | None:
     """Return the scores that the options ask for, or None.
 
     Parameters
@@ -162,13 +172,16 @@ def validate(options: Options, learned: Learned, by_fold: TableOracle) -> dict[s
         What was learned from all records.
     by_fold : TableOracle
         Gives tables with the fold as first axis; asked for SVDG.
+    minimum : float
+        Smallest count behind a published configuration: scores are those of published networks.
     """
     if options.validation == "none":
         return None
+    learned = guarded(learned, minimum)
     if options.validation == "scv":
         return synthetic_cross_validation(options, learned)
     if options.validation == "svdg":
-        return held_out_generation(options, learned, by_fold)
+        return held_out_generation(options, learned, by_fold, minimum)
     return {"method": "public", **assess(learned.network, public_rows(options, learned), options.label or "")}
 
 
@@ -197,7 +210,7 @@ def _binned(value: Any, variable: Variable) -> Any:
     return variable.states[int(Bins(variable.cuts or ()).encode([value])[0])]
 
 
-def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle) -> dict[str, Any]:
+def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any]:
     """Return the SVDG scores: for every fold, train on the other folds, score on rows drawn from a network of the fold.
 
     Parameters
@@ -208,6 +221,8 @@ def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle
         Its structure is used in every fold.
     by_fold : TableOracle
         One batch: the family tables, the fold as first axis.
+    minimum : float
+        Smallest count behind a configuration of a fold's networks.
 
     Notes
     -----
@@ -224,8 +239,8 @@ def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle
     for fold in range(options.folds):
         train = replace(structure, counts={node: table.sum(axis=0) - table[fold] for node, table in counts.items()})
         held = replace(structure, counts={node: table[fold] for node, table in counts.items()})
-        trained = fit_tables(options, learned.variables, train, learned.gaps).network
-        generator = fit_tables(options, learned.variables, held, learned.gaps).intermediate
+        trained = guarded(fit_tables(options, learned.variables, train, learned.gaps), minimum).network
+        generator = guarded(fit_tables(options, learned.variables, held, learned.gaps), minimum).intermediate
         rows = synthetic(generator, trained.states, options.synthetic_rows)
         parts.append(assess(trained, rows, options.label or ""))
     return {"method": "svdg", **average(parts)}

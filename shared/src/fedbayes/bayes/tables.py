@@ -75,6 +75,9 @@ class TableCache:
         Who counts.
     columns : sequence of str
         Declared order of the columns.
+    present : mapping of column to int, optional
+        How many states of a column a family keeps; the oracle's tables have "missing" after them. Margins are taken
+        first, so that each family counts all records in which its own columns are present.
 
     Attributes
     ----------
@@ -82,8 +85,9 @@ class TableCache:
         Calls of the oracle and tables asked so far.
     """
 
-    def __init__(self, oracle: TableOracle, columns: Sequence[str]) -> None:
+    def __init__(self, oracle: TableOracle, columns: Sequence[str], present: Mapping[str, int] | None = None) -> None:
         self._oracle = oracle
+        self._present = present
         self._place = {column: position for position, column in enumerate(columns)}
         self._known: dict[frozenset[str], tuple[tuple[str, ...], Counts]] = {}
         self.batches = 0
@@ -125,7 +129,10 @@ class TableCache:
         if not self._derive(frozenset(axes)):
             raise KeyError(f"the table of {child} was not asked")
         stored, counts = self._known[frozenset(axes)]
-        return np.transpose(counts, [stored.index(column) for column in axes])
+        table = np.transpose(counts, [stored.index(column) for column in axes])
+        if self._present is None:
+            return table
+        return table[tuple(slice(0, self._present[column]) for column in axes)]
 
     def _derive(self, key: frozenset[str]) -> bool:
         if key in self._known:

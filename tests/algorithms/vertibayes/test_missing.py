@@ -1,0 +1,107 @@
+"""Tables of random networks with missing values count what pandas counts, however the records are split."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.federation.embedded import EmbeddedFederation
+from v6_vertibayes.model import Variable, learn
+from v6_vertibayes.options import Options
+
+LIMITS = {"*": {"minimum_rows": 1, "minimum_count": 0, "minimum_organizations": 2}}
+
+
+def random_network(seed: int) -> tuple[pd.DataFrame, list[list[str]], dict[str, list[str]]]:
+    """Return records with gaps in some columns, random edges, and the categories of every column."""
+    draw = np.random.default_rng(seed)
+    names = [f"c{place}" for place in range(int(draw.integers(3, 7)))]
+    sizes = {name: int(draw.integers(2, 4)) for name in names}
+    table = pd.DataFrame({name: draw.integers(0, sizes[name], 120).astype(str) for name in names}, dtype=object)
+    table = table.map(lambda code: f"s{code}")
+    edges = []
+    for place, name in enumerate(names):
+        for parent in draw.choice(names[:place], size=int(draw.integers(0, min(place, 3) + 1)), replace=False):
+            edges.append([str(parent), name])
+    for name in draw.choice(names, size=int(draw.integers(1, len(names))), replace=False):
+        table.loc[draw.random(len(table)) < 0.2, str(name)] = None
+    table.insert(0, "id", [f"r{row:03d}" for row in range(len(table))])
+    return table, edges, {name: [f"s{code}" for code in range(sizes[name])] for name in names}
+
+
+def expected(table: pd.DataFrame, parents: tuple[str, ...], node: str, states: dict[str, list[str]]) -> np.ndarray:
+    """Return P(node | parents) of the records in which all of these are present, half a record added to each cell."""
+    there = table[[*parents, node]].dropna()
+    counts = np.full([len(states[name]) for name in (*parents, node)], 0.5)
+    for values in there.itertuples(index=False):
+        counts[tuple(states[name].index(value) for name, value in zip((*parents, node), values, strict=True))] += 1
+    return counts / counts.sum(axis=-1, keepdims=True)
+
+
+def assert_tables(found: BayesianNetwork, table: pd.DataFrame, states: dict[str, list[str]]) -> None:
+    for node in found.nodes:
+        assert list(found.states[node]) == states[node]
+        np.testing.assert_allclose(found.tables[node], expected(table, found.parents[node], node, states), atol=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["given", "k2", "information"])
+def test_each_table_counts_the_records_that_have_its_columns(kit, structure) -> None:
+    for seed in range(40):
+        table, edges, states = random_network(seed)
+        names = list(states)
+        variables = [Variable(name, tuple(states[name]), True) for name in names]
+        codes = {name: table[name].map(states[name].index, na_action="ignore").fillna(-1) for name in names}
+        codes = {name: np.where(c < 0, len(states[name]), c).astype(int) for name, c in codes.items()}
+
+        def oracle(tables, codes=codes, states=states):
+            answers = []
+            for columns in tables:
+                counts = np.zeros([len(states[c]) + 1 for c in columns], dtype=np.int64)
+                np.add.at(counts, tuple(codes[c] for c in columns), 1)
+                answers.append(counts)
+            return answers
+
+        chosen: dict[str, Any] = {"structure": edges} if structure == "given" else {"structure": "k2"}
+        chosen["order"] = "information" if structure == "information" else None
+        options = Options.check({**kit.defaults, "columns": names, "missing": "drop", **chosen})
+        assert_tables(learn(options, variables, oracle).network, table, states)
+
+
+def parties_of(table: pd.DataFrame, split: str, names: list[str], folder: Path) -> dict[str, Any]:
+    parts = []
+    if split == "vertical":
+        parts = [table[["id", *names[:1]]], table[["id", *names[1:]]]]
+    elif split == "horizontal":
+        parts = [table.iloc[0::2][names], table.iloc[1::2][names]]
+    else:
+        parts = [table.iloc[:70][["id", *names[:1]]], table.iloc[50:][["id", *names[1:]]]]
+    folder.mkdir()
+    found = {}
+    for place, part in enumerate(parts):
+        part.sample(frac=1, random_state=place).to_csv(folder / f"{place}.csv", index=False)
+        found[f"s{place}"] = {"default": folder / f"{place}.csv"}
+    return found
+
+
+@pytest.mark.parametrize("split", ["vertical", "horizontal", "hybrid"])
+def test_splits_count_what_pandas_counts(split, tmp_path) -> None:
+    for seed in range(100, 104):
+        table, edges, states = random_network(seed)
+        names = list(states)
+        domain = {name: {"categories": values} for name, values in states.items()}
+        given = {"columns": names, "structure": edges, "missing": "drop", "split": split, "domain": domain}
+        given |= {} if split == "horizontal" else {"id_column": "id"}
+        parties = parties_of(table, split, names, tmp_path / str(seed))
+        helpers = [] if split == "horizontal" else ["helper"]
+        with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+            result = federation.run("vertibayes", "fit", given)
+        seen = table.copy()
+        if split == "hybrid":
+            seen.loc[70:, names[0]] = None
+            seen.loc[:49, names[1:]] = None
+        assert_tables(BayesianNetwork.from_dict(result["model"]), seen, states)
+        shares = {name: round(float(seen[name].isna().mean()), 4) for name in names}
+        assert result["diagnostics"]["missing"] == pytest.approx(shares, abs=1e-4)
