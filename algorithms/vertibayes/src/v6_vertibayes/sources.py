@@ -73,11 +73,14 @@ class Source(Protocol):
     data.
     """
 
-    budget: Budget
     variables: dict[str, Variable]
     records: int | None
     minimum_count: int
     found: list[str]
+
+    @property
+    def budget(self) -> Budget:
+        """How much may be asked."""
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
@@ -250,8 +253,8 @@ class HorizontalTables:
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         if len(summed) != cuts[-1]:
             raise ArgumentError("the stations' tables do not have the states of the domain; check domain and bins")
-        parts = np.split(lift(summed), cuts[:-1])
-        return [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+        pieces = np.split(lift(summed), cuts[:-1])
+        return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Refuse: records that are split by rows are not cut into folds."""
