@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import SecureTables
@@ -22,7 +23,7 @@ def count(
     epsilon: float | None = None,
     protocol: str = "masked_tables",
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Return how many records satisfy all conditions, whichever stations hold their columns.
@@ -91,7 +92,7 @@ def contingency(
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Return the table of counts over columns of any stations: its axes and its cells, small ones hidden or all of them noisy.
@@ -158,7 +159,7 @@ def information_gain(
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Return how many bits each column tells about the target; all tables in one round.
