@@ -83,8 +83,9 @@ def test_contingency_with_public_bins_over_three_stations(federation, table):
     shown = np.array(result["counts"], dtype=object).reshape(2, -1)[:, :]
     full = np.array(result["counts"], dtype=object)
     for place, value in np.ndenumerate(full):
-        if value is not None and place[1] < 3:
-            assert value == pooled[place[0]][place[1]][place[2]]
+        if value is not None:
+            present = place[0] < 2 and place[1] < 3 and place[2] < 2
+            assert value == (pooled[place[0]][place[1]][place[2]] if present else 0)
     assert any(value is not None for value in shown.reshape(-1))
 
 

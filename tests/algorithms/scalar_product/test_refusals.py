@@ -138,7 +138,7 @@ def test_missing_values_without_a_state(federation):
 def test_too_many_states_are_refused_before_they_are_opened(federation):
     domain = {name: {"bounds": [0, 1000]} for name in ("weight", "age", "flag2")}
     arguments = {"columns": ["weight", "age", "flag2"], "domain": domain}
-    arguments["bins"] = {name: list(range(3000)) for name in domain}
+    arguments |= {"bins": {name: list(range(3000)) for name in domain}, "epsilon": 1.0}
     assert_refused(federation, errors.ArgumentError, "too many states", "contingency", **arguments)
 
 

@@ -124,7 +124,8 @@ def test_placement_and_budgets_are_respected(halves, given, tmp_path) -> None:
         limits={"minimum_organizations": 2},
     )
     assert_refused(PolicyError, "differentially private", halves, tmp_path, given, limits={"allow_non_private": False})
-    costly = {"epsilon": 3.0}
+    domain = {name: {"categories": ["no", "yes"]} for name in ("smoke", "ill")}
+    costly = {"epsilon": 3.0, "domain": domain}
     assert_refused(
         (PolicyError, BudgetError),
         "epsilon",

@@ -8,7 +8,7 @@ import pytest
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.errors import MessageError, StationError
+from fedbayes.federation.errors import ArgumentError, MessageError, StationError
 
 EDGES = [["smoke", "ill"], ["ill", "xray"], ["smoke", "cough"], ["ill", "cough"]]
 
@@ -69,14 +69,14 @@ def test_result_states_what_each_role_learns(runs) -> None:
 
 def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, table) -> None:
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], "epsilon": 2.0}
-    leaky = federation.run("vertibayes", "fit", arguments)["privacy"]
-    assert leaky["differentially_private"] is False
-    assert "ill, smoke" in leaky["reason"]
+    with pytest.raises(ArgumentError, match="public states.*smoke, ill"):
+        federation.run("vertibayes", "fit", arguments)
     arguments["domain"] = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     noisy = [federation.run("vertibayes", "fit", arguments) for _ in range(2)]
     for result in noisy:
         assert result["privacy"]["differentially_private"] is True
         assert result["privacy"]["epsilon"] == 2.0
+        assert result["privacy"]["neighbors"] == "replace_one"
         found = BayesianNetwork.from_dict(result["model"])
         smokers = table[table["smoke"] == "yes"]
         assert found.tables["ill"][1, 1] == pytest.approx((smokers["ill"] == "yes").mean(), abs=0.3)

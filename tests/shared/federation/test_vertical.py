@@ -107,10 +107,13 @@ def test_without_a_helper_a_fourth_station_only_shares(stations, table, tmp_path
 
 def test_noise_is_added_once_with_and_without_a_helper(stations, table):
     for helpers, helper in ((["helper"], None), ([], "none")):
+        domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
         arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "epsilon": 0.5, "helper": helper}
         with EmbeddedFederation(stations, helpers=helpers) as federation:
-            noisy = np.array(federation.run("vertical_toy", "run_tables", arguments)["model"][0][0])
-        difference = noisy - pooled(table, ["a", "c"])
+            found = federation.run("vertical_toy", "run_tables", {**arguments, "domain": domain})
+        noisy = np.array(found["model"][0][0])
+        assert noisy.shape == (4, 3)  # "missing" is a state, whether a value is missing or not
+        difference = noisy[:3, :2] - pooled(table, ["a", "c"])
         assert np.abs(difference).max() < 150
 
 

@@ -102,7 +102,7 @@ class Election:
                 domain[name] = {"categories": [state for state in states if state != MISSING_STATE]}
             bins.update({name: list(cuts) for name, cuts in member.cuts.items()})
         domain = {name: entry for name, entry in domain.items() if name not in bins}
-        self._tables = self._open(columns, domain=domain, bins=bins, missing_state=True, noisy=True)
+        self._tables = self._open(columns, domain=domain, bins=bins, missing_state=True, noisy=True, guarded=False)
         self.engine = self._tables.engine
         return self.engine.rows
 

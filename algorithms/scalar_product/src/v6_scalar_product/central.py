@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, arguments, central
-from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import SecureTables
+from fedbayes.federation.errors import ArgumentError, ThresholdError
+from fedbayes.federation.vertical import SecureTables, check_alignment, open_parties
 
 from .chain import chain_count
 from .messages import PROTOCOLS
-from .model import axes, decoded, error_bound, guarded_count, information_gains, published
+from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
 from .questions import answer, ask_privacy, checked_conditions, open_question
 
 
@@ -19,12 +18,13 @@ from .questions import answer, ask_privacy, checked_conditions, open_question
 def count(
     federation: Federation,
     conditions: list[dict[str, Any]],
-    id_column: str,
+    id_column: str | None = None,
     epsilon: float | None = None,
     protocol: str = "masked_tables",
     helper: int | str | None = None,
-    honest_fraction: float = HONEST_FRACTION,
+    honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Return how many records satisfy all conditions, whichever stations hold their columns.
 
@@ -34,8 +34,8 @@ def count(
         Given by the platform.
     conditions : list of dict
         ``{"column", "op", "value"}`` each; `op` is ==, !=, in, <, <=, >, >=, between or missing.
-    id_column : str
-        The identifier at every station, by which records are matched.
+    id_column : str, optional
+        The identifier at every station, by which records are matched; demanded unless `rows_aligned`.
     epsilon : float, optional
         One discrete Laplace noise term for the federation; without it the count is exact.
     protocol : {"masked_tables", "thesis"}
@@ -46,6 +46,8 @@ def count(
         Part of the stations whose noise alone must suffice.
     organizations : list of int or str, optional
         Who takes part, by id or name; all by default.
+    rows_aligned : bool
+        Whether all files hold the same records in the same order; then no identifier is needed.
 
     Returns
     -------
@@ -59,18 +61,19 @@ def count(
     ThresholdError
         If the answer or its complement is below what a node reveals, or too few records are common.
     """
-    tests = checked_conditions(conditions, id_column)
+    identifier = check_alignment(id_column, rows_aligned)
+    tests = checked_conditions(conditions, identifier)
     arguments.check_choice("protocol", protocol, PROTOCOLS)
+    if protocol == "thesis" and epsilon is not None:
+        raise ArgumentError("epsilon: noise is part of protocol masked_tables only")
     privacy = ask_privacy(epsilon, honest_fraction)
-    engine = open_question(
-        federation, "condition", [test.column for test in tests], id_column, helper, organizations, tests
-    )
+    columns = [test.column for test in tests]
+    private = epsilon is not None
+    engine = open_question(federation, "condition", columns, identifier, helper, organizations, tests, private)
     if protocol == "thesis":
-        if epsilon is not None:
-            raise ArgumentError("epsilon: noise is part of protocol masked_tables only")
         found, extra = chain_count(federation, engine, tests)
     else:
-        found, extra = answer(engine, epsilon, honest_fraction)
+        (found,), extra = answer(engine, epsilon, honest_fraction)
     if epsilon is None:
         found = guarded_count(found, engine.rows, engine.minimum_count)
     return federation.result(
@@ -86,14 +89,15 @@ def count(
 def contingency(
     federation: Federation,
     columns: list[str],
-    id_column: str,
+    id_column: str | None = None,
     bins: Any = "quantile",
     domain: dict[str, Any] | None = None,
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = HONEST_FRACTION,
+    honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Return the table of counts over columns of any stations: its axes and its cells, small ones hidden or all of them noisy.
 
@@ -103,8 +107,8 @@ def contingency(
         Given by the platform.
     columns : list of str
         One axis each.
-    id_column : str
-        The identifier at every station.
+    id_column : str, optional
+        The identifier at every station; demanded unless `rows_aligned`.
     bins : str, int or dict
         Numeric columns: "quantile", "width", "published", a number of bins, or ``{column: [cut points]}``.
     domain : dict, optional
@@ -119,6 +123,8 @@ def contingency(
         Part of the stations whose noise alone must suffice.
     organizations : list of int or str, optional
         Who takes part, by id or name; all by default.
+    rows_aligned : bool
+        Whether all files hold the same records in the same order; then no identifier is needed.
 
     Returns
     -------
@@ -132,18 +138,20 @@ def contingency(
     ThresholdError
         If too few records are common.
     """
+    identifier = check_alignment(id_column, rows_aligned)
     names = arguments.check_names("columns", columns)
     privacy = ask_privacy(epsilon, honest_fraction)
-    tables = _tables(federation, names, id_column, bins, domain, missing_state, helper, organizations, epsilon)
+    tables = _tables(federation, names, identifier, bins, domain, missing_state, helper, organizations, epsilon)
     counts = tables.tables([names], epsilon, honest_fraction, last=True)[0]
-    shown, hidden = published(counts, tables.minimum_count if epsilon is None else 0)
-    found = axes([tables.columns[name] for name in names])
+    states = [tables.columns[name] for name in names]
+    shown, hidden = published(counts, tables.minimum_count if epsilon is None else 0, states)
+    found = axes(states)
     return federation.result(
         axes=found,
         counts=shown,
         records=tables.rows,
         model={"axes": found, "counts": shown, "records": tables.rows},
-        privacy=privacy(tables.engine.setup, 1),
+        privacy=privacy(tables.engine.setup, tables.sensitivity([names])),
         diagnostics={"hidden_cells": hidden},
     )
 
@@ -153,14 +161,15 @@ def information_gain(
     federation: Federation,
     target: str,
     columns: list[str],
-    id_column: str,
+    id_column: str | None = None,
     bins: Any = "quantile",
     domain: dict[str, Any] | None = None,
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = HONEST_FRACTION,
+    honest_fraction: float = 1.0,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Return how many bits each column tells about the target; all tables in one round.
 
@@ -172,7 +181,7 @@ def information_gain(
         The column to know about.
     columns : list of str
         What might tell.
-    id_column, bins, domain, missing_state, epsilon, helper, honest_fraction, organizations
+    id_column, bins, domain, missing_state, epsilon, helper, honest_fraction, organizations, rows_aligned
         As in `contingency`; the budget is that of all tables together.
 
     Returns
@@ -187,6 +196,7 @@ def information_gain(
     ThresholdError
         If too few records are common.
     """
+    identifier = check_alignment(id_column, rows_aligned)
     names = arguments.check_names("columns", columns)
     if arguments.check_name("target", target) in names:
         raise ArgumentError("columns must not hold the target")
@@ -194,7 +204,7 @@ def information_gain(
     tables = _tables(
         federation,
         [target, *names],
-        id_column,
+        identifier,
         bins,
         domain,
         missing_state,
@@ -203,13 +213,16 @@ def information_gain(
         epsilon,
         joint=False,
     )
-    counts = tables.tables([(target, name) for name in names], epsilon, honest_fraction, last=True)
+    questions = [(target, name) for name in names]
+    counts = tables.tables(questions, epsilon, honest_fraction, last=True)
     gains = dict(zip(names, information_gains(counts), strict=True))
+    if epsilon is None:
+        gains = _safe_gains(federation, tables, questions, counts, gains)
     return federation.result(
         information_gain=gains,
         records=tables.rows,
         model={"target": target, "information_gain": gains, "records": tables.rows},
-        privacy=privacy(tables.engine.setup, len(names)),
+        privacy=privacy(tables.engine.setup, tables.sensitivity(questions)),
     )
 
 
@@ -217,9 +230,10 @@ def information_gain(
 def scalar_product(
     federation: Federation,
     columns: list[str],
-    id_column: str,
+    id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Return the sum over the records of the product of numeric columns, in fixed point, with the largest possible rounding error.
 
@@ -229,12 +243,14 @@ def scalar_product(
         Given by the platform.
     columns : list of str
         Numeric columns of any stations; several of one station are multiplied there.
-    id_column : str
-        The identifier at every station.
+    id_column : str, optional
+        The identifier at every station; demanded unless `rows_aligned`.
     helper : int or str, optional
         The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
     organizations : list of int or str, optional
         Who takes part, by id or name; all by default.
+    rows_aligned : bool
+        Whether all files hold the same records in the same order; then no identifier is needed.
 
     Returns
     -------
@@ -248,10 +264,13 @@ def scalar_product(
     ThresholdError
         If too few records are common.
     """
+    identifier = check_alignment(id_column, rows_aligned)
     names = arguments.check_names("columns", columns)
     privacy = ask_privacy(None, 1.0)
-    engine = open_question(federation, "values", names, id_column, helper, organizations)
-    found, _ = answer(engine, None, 1.0, bits=64)
+    engine = open_question(federation, "values", names, identifier, helper, organizations)
+    (found, counting), _ = answer(engine, None, 1.0, bits=64)
+    codes = any(reply.codes for reply in engine.replies.values())
+    guarded_product(counting, engine.rows, engine.minimum_count, codes)
     precisions = [precision for reply in engine.replies.values() for precision in reply.scales.values()]
     value = decoded(found, precisions)
     statement = privacy(engine.setup, 1)
@@ -261,8 +280,34 @@ def scalar_product(
         records=engine.rows,
         model={"scalar_product": value, "records": engine.rows},
         privacy=statement,
-        diagnostics={"largest_error": error_bound(engine.rows, precisions), "factors": len(engine.factors)},
+        diagnostics={"largest_error": error_bound(engine.rows, precisions), "factors": len(precisions)},
     )
+
+
+def _safe_gains(
+    federation: Federation,
+    tables: SecureTables,
+    questions: list[tuple[str, str]],
+    counts: list[Any],
+    gains: dict[str, float],
+) -> dict[str, float | None]:
+    """Return exact gains, None where their table has cells that may not be shown: with both margins a gain gives them back."""
+    safe: dict[str, float | None] = {}
+    for (target, name), table in zip(questions, counts, strict=True):
+        states = [tables.columns[target], tables.columns[name]]
+        safe[name] = gains[name] if is_shown(table, tables.minimum_count, states) else None
+    hidden = [name for name, gain in safe.items() if gain is None]
+    if len(hidden) == len(safe):
+        raise ThresholdError(
+            "every table of the target and a column has a cell below the smallest count that a node reveals; "
+            "give fewer states or bins, or an epsilon"
+        )
+    if hidden:
+        federation.warn(
+            f"no information gain for {', '.join(hidden)}: a cell of its table is below the smallest count that a node reveals; "
+            "give fewer states or bins, or an epsilon"
+        )
+    return safe
 
 
 def _tables(
@@ -278,8 +323,6 @@ def _tables(
     joint: bool = True,
 ) -> SecureTables:
     arguments.check_flag("missing_state", missing_state)
-    from fedbayes.federation.vertical import open_parties
-
     parties = open_parties(federation, organizations, helper)
     return SecureTables.open(
         federation,
@@ -291,5 +334,5 @@ def _tables(
         missing_state=missing_state,
         helper=helper,
         groups=[names] if joint else [],
-        noisy=epsilon is not None,
+        private=epsilon is not None,
     )

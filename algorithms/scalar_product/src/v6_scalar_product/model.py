@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation.errors import ThresholdError
-from fedbayes.federation.vertical import ColumnStates, suppress
+from fedbayes.federation.vertical import ColumnStates
+from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
 
 def guarded_count(count: int, records: int, minimum: int) -> int:
@@ -21,11 +21,23 @@ def guarded_count(count: int, records: int, minimum: int) -> int:
     ThresholdError
         If either is below `minimum`. The text does not say which: that would be part of the answer.
     """
-    if count < minimum or records - count < minimum:
-        raise ThresholdError(
-            "the answer or its complement is below the smallest count that a node reveals; ask a broader question, or give an epsilon"
-        )
+    check_count(count, records, minimum)
     return count
+
+
+def guarded_product(counting: int, records: int, minimum: int, codes: bool) -> None:
+    """Raise `ThresholdError` where too few records count in a scalar product, or, of columns that are codes, all but a few.
+
+    Parameters
+    ----------
+    counting : int
+        Records whose values are not zero at any station: see `vertical.values.counted`.
+    records, minimum : int
+        Common records; the smallest count that a node reveals.
+    codes : bool
+        Whether one of the columns has few values: then the product is a count, or a sum over a group that is one.
+    """
+    check_count(counting, records if codes else counting + minimum, minimum)
 
 
 def entropy(counts: npt.NDArray[np.int64]) -> float:
@@ -72,10 +84,15 @@ def axes(columns: Sequence[ColumnStates]) -> list[dict[str, Any]]:
     ]
 
 
-def published(counts: npt.NDArray[np.int64], minimum: int) -> tuple[list[Any], int]:
+def published(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[ColumnStates]) -> tuple[list[Any], int]:
     """Return the counts as nested lists with None for hidden cells, and how many are hidden."""
-    hidden = suppress(counts, minimum)
+    hidden = hidden_cells(counts, minimum, [states.has_missing for states in columns])
     shown = counts.astype(object)
     shown[hidden] = None
     listed: list[Any] = shown.tolist()
     return listed, int(hidden.sum())
+
+
+def is_shown(counts: npt.NDArray[np.int64], minimum: int, columns: Sequence[ColumnStates]) -> bool:
+    """Return whether every cell of a table may be shown."""
+    return not bool(hidden_cells(counts, minimum, [states.has_missing for states in columns]).any())

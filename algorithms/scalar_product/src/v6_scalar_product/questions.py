@@ -7,11 +7,12 @@ from typing import Any
 
 from fedbayes.federation import Federation, arguments, results
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import open_parties
+from fedbayes.federation.vertical import NEIGHBORS, open_parties
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
+from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.federation.vertical.roles import reveals_of, setup_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
@@ -27,8 +28,9 @@ def checked_conditions(conditions: Any, id_column: Any) -> list[Condition]:
     ------
     ArgumentError
         Naming the condition by its position; conditions on the identifier are refused.
+
+    `id_column` is what `check_alignment` returned.
     """
-    arguments.check_name("id_column", id_column)
     if not isinstance(conditions, list | tuple) or not 1 <= len(conditions) <= MOST_CONDITIONS:
         raise ArgumentError(f"conditions must be a list of 1 to {MOST_CONDITIONS} conditions")
     tests = [check_condition(entry, position) for position, entry in enumerate(conditions)]
@@ -38,23 +40,24 @@ def checked_conditions(conditions: Any, id_column: Any) -> list[Condition]:
 
 
 def ask_privacy(epsilon: Any, honest_fraction: Any) -> Callable[[Setup, int], dict[str, Any]]:
-    """Check the privacy arguments; return a function (setup, number of tables) -> privacy statement of the result."""
+    """Check the privacy arguments; return a function (setup, sensitivity of the batch) -> privacy statement of the result."""
     arguments.check_number("epsilon", epsilon, above=0.0, high=1000.0, optional=True)
     arguments.check_number("honest_fraction", honest_fraction, above=0.0, high=1.0)
 
-    def statement(setup: Setup, tables: int) -> dict[str, Any]:
+    def statement(setup: Setup, sensitivity: int) -> dict[str, Any]:
         reveals = reveals_of(setup)
         if epsilon is None:
             return results.not_private(NOT_PRIVATE, reveals=reveals)
         return results.privacy(
             True,
             unit="row",
-            neighbors="add_remove",
+            neighbors=NEIGHBORS,
             epsilon=epsilon,
             delta=0.0,
             mechanism="discrete Laplace noise made of the stations' Polya shares",
-            composition=f"one record is in one cell of each of {tables} table(s)",
-            sensitivity=str(tables),
+            composition="one batch: other values of one record change its counts by at most the sensitivity in all; "
+            "which records are common, and their number, are not protected",
+            sensitivity=str(sensitivity),
             reveals=reveals,
         )
 
@@ -69,44 +72,61 @@ def open_question(
     helper: int | str | None,
     organizations: list[int | str] | None,
     conditions: Sequence[Condition] = (),
+    private: bool = False,
 ) -> Engine:
     """Open one column of 0/1 or fixed-point numbers a station, and match the records. Three rounds.
 
-    Corrections for subset shares are dealt along with the match where that is cheaper than further rounds.
+    Corrections for subset shares are dealt along with the match where that is cheaper than further rounds. With numbers go columns
+    that say which records count in the product: see `chains`.
     """
     names = list(dict.fromkeys(columns))
     parties = open_parties(federation, organizations, helper)
-    engine = Engine(federation, setup_of(federation, parties, id_column, helper))
+    engine = Engine(federation, setup_of(federation, parties, id_column, helper, private=private))
     if id_column in names:
         raise ArgumentError("columns must not hold the id_column")
     wanted = Wanted(kind, names, list(conditions))
     replies = engine.submit([wanted], 64 if kind == "values" else 32)
     locate(federation, engine, names)
-    table = tuple(engine.factors)
+    tables = chains(engine)
+    table = tables[0]
     if len(table) > MOST_FACTORS:
         raise ArgumentError(f"columns of at most {MOST_FACTORS} organizations can be combined; name fewer")
     rows = max(
         (len(reply.parcel.content) // 4 for reply in replies.values() if reply.parcel is not None),
         default=EXPECTED_ROWS,
     )
-    widths = [1] * len(table)
+    widths = [len(tables)] * len(table)
     by_subsets = (
         engine.setup.helper != 0
         and len(table) > 2
         and subset_seconds(widths, rows, len(table)) <= tree_seconds(widths, rows, len(table))
     )
-    engine.match([table] if by_subsets else [])
+    engine.match(tables if by_subsets else [])
     return engine
 
 
-def answer(engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0) -> tuple[int, dict[str, Any]]:
-    """Return the product of all open factors summed over the records, and how it was made."""
-    level = list(engine.factors)
-    plan = "subset shares" if engine.dealt else "tree" if len(level) > 2 else "direct"
+def chains(engine: Engine) -> list[tuple[str, ...]]:
+    """Return the factors whose product is the answer; for numbers also those whose product is the number of records that count in it."""
+    opened = [info for info in engine.factors.values() if not info.derived]
+    guards = tuple(info.name for info in opened if info.name.startswith(f'["{COUNTED}"'))
+    answers = tuple(info.name for info in opened if info.name not in guards)
+    return [answers, guards] if guards else [answers]
+
+
+def answer(
+    engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0
+) -> tuple[list[int], dict[str, Any]]:
+    """Return the product of the factors of each chain summed over the records, and how it was made."""
+    levels = [list(chain) for chain in chains(engine)]
+    plan = "subset shares" if engine.dealt else "tree" if len(levels[0]) > 2 else "direct"
     ring = bits or (32 if epsilon is not None else 0)
-    while len(level) > 2 and not engine.dealt:
-        pairs = {f"{left}*{right}": (left, right) for left, right in zip(level[::2], level[1::2], strict=False)}
+    while len(levels[0]) > 2 and not engine.dealt:
+        steps = [list(zip(level[::2], level[1::2], strict=False)) for level in levels]
+        pairs = {f"{left}*{right}": (left, right) for step in steps for left, right in step}
         engine.extend(pairs, bits=ring)
-        level = [*pairs, *(level[-1:] if len(level) % 2 else [])]
-    found = engine.ask([tuple(level)], ring, epsilon, honest_fraction, last=True)[0]
-    return int(found.reshape(-1)[0]), {"plan": plan, "parties": len(engine.replies)}
+        levels = [
+            [*(f"{left}*{right}" for left, right in step), *(level[-1:] if len(level) % 2 else [])]
+            for step, level in zip(steps, levels, strict=True)
+        ]
+    found = engine.ask([tuple(level) for level in levels], ring, epsilon, honest_fraction, last=True)
+    return [int(table.reshape(-1)[0]) for table in found], {"plan": plan, "parties": len(engine.replies)}

@@ -131,7 +131,7 @@ class ObservedStates:
             for axis, column in enumerate(columns):
                 if column not in self._gaps:
                     last = np.take(counts, -1, axis=axis)
-                    scale = len(tables) / self._epsilon if self._epsilon else 0.0
+                    scale = 2.0 * len(tables) / self._epsilon if self._epsilon else 0.0
                     least = OUTSTANDING * scale * float(np.sqrt(last.size))
                     self._gaps[column] = bool(self._variables[column].missing and last.sum() > least)
                     if self._variables[column].missing:

@@ -12,6 +12,7 @@ from fedbayes.bayes.scores import by_name
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, results
+from fedbayes.federation.vertical import NEIGHBORS
 
 from .guards import pooled, pooled_tables
 from .model import Learned, Variable
@@ -143,10 +144,10 @@ def privacy(budget: Budget, source: Source) -> dict[str, Any]:
     return results.privacy(
         True,
         unit="record",
-        neighbors="add_remove",
+        neighbors=source.neighbors,
         epsilon=budget.spent_epsilon,
         mechanism="discrete Laplace noise on every cell, made of the stations' shares inside the sum",
         composition=f"basic, over {budget.batches} batches and all tables of a batch; the number of common records is taken as public",
-        sensitivity="1 a table",
+        sensitivity=f"{2 if source.neighbors == NEIGHBORS else 1} a table",
         reveals=reveals,
     )

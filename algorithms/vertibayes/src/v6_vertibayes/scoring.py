@@ -64,6 +64,7 @@ class RecordScores:
             missing_state=True,
             helper=helper,
             noisy=True,
+            guarded=False,
         )
 
     @property

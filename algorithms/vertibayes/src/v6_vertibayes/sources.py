@@ -11,10 +11,9 @@ import numpy as np
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
-from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, arguments
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import SecureTables, open_parties
+from fedbayes.federation.vertical import NEIGHBORS, SecureTables, open_parties
 from fedbayes.federation.vertical.opening import FOLDS
 from fedbayes.mpc.ring import lift
 
@@ -23,6 +22,7 @@ from .model import Variable
 
 SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_CELLS = 2**22
+HONEST_FRACTION = 0.5
 
 
 class Budget:
@@ -77,6 +77,7 @@ class Source(Protocol):
     records: int | None
     minimum_count: int
     found: list[str]
+    neighbors: str
 
     @property
     def budget(self) -> Budget:
@@ -160,6 +161,7 @@ class VerticalTables:
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._question, self.budget = question, question.budget
+        self.neighbors = NEIGHBORS
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
         self._tables = SecureTables.open(
             federation,
@@ -171,7 +173,7 @@ class VerticalTables:
             missing_state=True,
             helper=question.helper,
             records="union" if question.split == "hybrid" else "intersection",
-            noisy=question.budget.epsilon is not None,
+            private=question.budget.epsilon is not None,
         )
         self.minimum_count = self._tables.minimum_count
         self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)
@@ -224,6 +226,7 @@ class HorizontalTables:
 
     records: int | None = None
     minimum_count = 0
+    neighbors = "add_remove"
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._federation, self._stations, self._question = federation, parties.stations, question

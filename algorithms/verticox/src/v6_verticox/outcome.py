@@ -10,7 +10,7 @@ from .model import RiskSets, evaluate_predictor
 from .roles import OutcomeHolder
 
 
-def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome:
+def describe(outcome: Survival, per_edge: int, ties: str = "breslow", expanded: bool = False) -> Outcome:
     """Summarise the outcome.
 
     Parameters
@@ -18,16 +18,17 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome
     outcome : Survival
         The checked columns.
     per_edge : int
-        Events between two points of the baseline hazard, at least: a step of the hazard is then no single event. Also the fewest events of a
-        tie that is told.
+        Events between two points of the baseline hazard, at least: a step of the hazard is then no single event.
     ties : str
         How the likelihood treats them.
+    expanded : bool
+        Whether tied events are rows of their own.
 
     **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
-    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
-    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie.
+    events / `per_edge` times with the number of rows at risk there, as a life table does; with `expanded` also the largest number of
+    tied events and the number of rows.
     """
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, per_edge if ties == "efron" else 0)
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, expanded)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
     edges, rows, strata = _edges(holder, per_edge)
     return Outcome(
@@ -38,14 +39,14 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,
-        ties=[[first, size] for first, size in holder.rows.large],
-        band=holder.rows.band,
+        copies=holder.copies,
     )
 
 
 def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
     """Return times, rows and strata of the baseline's points: after every `per_edge` events, where all ties are in."""
-    time, stratum = holder.when, holder.code
+    records = len(holder.time)
+    time, stratum = holder.time[holder.order % records], holder.stratum[holder.order % records]
     begins = np.flatnonzero(holder.tied)
     edges: list[float] = []
     rows: list[int] = []

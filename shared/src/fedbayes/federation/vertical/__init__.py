@@ -3,11 +3,13 @@
 Central::
 
     parties = open_parties(federation, organizations, helper)               # round 1: open_channel, with the helper
+    id_column = check_alignment(id_column, rows_aligned)                    # an identifier, or the caller's word
     tables = SecureTables.open(                                             # rounds 2 and 3
-        federation, parties, id_column="id", columns=["a", "b", "c"],
+        federation, parties, id_column=id_column, columns=["a", "b", "c"],
         domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
         missing_state=False, helper=None | "name" | "none", records="intersection" | "union",
         groups=[("a", "b"), ...],                                           # optional: joint columns worth opening at once
+        private=epsilon is not None,                                        # noisy answers only: public states, replace_one
     )
     tables.rows                                                             # records in common
     tables.columns["a"]                                                     # ColumnStates: labels, cardinality, edges, owners
@@ -27,7 +29,9 @@ Roles: every organization with the task's data is a *data station*; the *helper*
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
 """
 
+from .accounting import NEIGHBORS
 from .central import SecureTables
+from .identifiers import check_alignment
 from .partials import partial_extend, partial_match, partial_submit, partial_tables
 from .roles import choose_helper, open_parties
 from .states import ColumnStates
@@ -36,9 +40,11 @@ from .suppression import suppress
 PARTIALS = ("partial_submit", "partial_match", "partial_extend", "partial_tables")
 
 __all__ = [
+    "NEIGHBORS",
     "PARTIALS",
     "ColumnStates",
     "SecureTables",
+    "check_alignment",
     "choose_helper",
     "open_parties",
     "partial_extend",

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dp.shares import HONEST_FRACTION
 from .. import arguments
 from ..errors import ArgumentError
 from ..rounds import Federation, Parties
+from .accounting import table_sensitivity
 from .engine import MOST_BYTES, ROUND_BYTES, Engine
 from .messages import Wanted
 from .opening import factor_name
 from .planning import Columns, Planner
 from .roles import reveals_of, setup_of
-from .states import ColumnStates
+from .states import ColumnStates, check_public
 
 Counts = npt.NDArray[np.int64]
 
@@ -45,7 +45,6 @@ class SecureTables:
         self.rows = engine.rows
         self.minimum_count = engine.minimum_count
         self._bits = 32 if noisy else 0
-        self._overlaps_asked = False
         self._planner = Planner({name: states.owners for name, states in columns.items()})
         for info in engine.factors.values():
             if info.columns:
@@ -66,6 +65,8 @@ class SecureTables:
         groups: Sequence[Sequence[str]] = (),
         small_groups: Sequence[Sequence[str]] = (),
         noisy: bool = False,
+        private: bool = False,
+        guarded: bool = True,
     ) -> SecureTables:
         """Align the records and open the columns: two rounds (three for a union).
 
@@ -93,15 +94,23 @@ class SecureTables:
             The same, but only at a station that has all columns of a group, and where the groups it has are small together
             (`opening.MOST_OPTIONAL_CELLS`): tables over them then cost no round of openings.
         noisy : bool
-            Whether `tables` will be called with an epsilon (needs the larger ring).
+            Whether the larger ring is needed, for scores or noise.
+        private : bool
+            Whether `tables` will be called with an epsilon, and only so: states must be public, "missing" is one of them, and nothing is refused
+            because of data.
+        guarded : bool
+            Whether `tables` will be called without one: conditions and cut points that are given must leave enough records on either side.
+            Without both, columns serve scores of records only.
 
         Raises
         ------
         ArgumentError
-            A column nowhere, or at two stations.
+            A column nowhere, or at two stations, or, where answers are private, without public states.
         """
         names = arguments.check_names("columns", list(columns))
-        setup = setup_of(federation, parties, id_column, helper, records, domain, bins, missing_state)
+        setup = setup_of(federation, parties, id_column, helper, records, domain, bins, missing_state, private, guarded)
+        if private:
+            check_public(names, setup.domain, setup.bins)
         if id_column in names:
             raise ArgumentError("columns must not hold the id_column")
         wanted = [Wanted("states", [name]) for name in names]
@@ -110,18 +119,19 @@ class SecureTables:
         engine = Engine(federation, setup)
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)
-        engine.match()
+        shared = {pair for places in owners.values() for pair in combinations(places, 2)}
+        engine.match(distinct=sorted(shared))
         described = {member: reply.described for member, reply in replies.items()}
         if setup.union:
             asked = [*wanted, Wanted("presence", [])]
             described = {int(member): entry for member, entry in engine.extend({}, asked, 32).items()}
-        return cls(federation, engine, _states(federation, owners, described), noisy)
+        return cls(federation, engine, _states(federation, owners, described), noisy or private)
 
     def tables(
         self,
         questions: Sequence[Sequence[str]],
         epsilon: float | None = None,
-        honest_fraction: float = HONEST_FRACTION,
+        honest_fraction: float = 1.0,
         last: bool = False,
     ) -> list[Counts]:
         """Return one table of counts for every tuple of columns.
@@ -131,8 +141,8 @@ class SecureTables:
         questions : sequence of tuples of column names
             Thousands are fine. One round, plus one for each level of products that is not open yet.
         epsilon : float, optional
-            Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares. One record changes one cell of
-            each table, so the scale is len(questions)/epsilon (neighbors: add or remove one record).
+            Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares. Another value of one record moves
+            it from one cell of each table to another, so the scale is `sensitivity(questions)`/epsilon (neighbors: `replace_one`).
         honest_fraction : float
             Share of the stations whose noise the promise rests on.
         last : bool
@@ -149,6 +159,8 @@ class SecureTables:
         """
         if not questions:
             return []
+        if self.engine.setup.private != (epsilon is not None):
+            raise ArgumentError("epsilon: columns that are opened for noisy answers give no others, and the reverse")
         for question in questions:
             self._check_question(question)
         plan = self._planner.plan([tuple(question) for question in questions])
@@ -156,24 +168,19 @@ class SecureTables:
             self._open(level)
         asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        overlaps = self._overlaps() if epsilon is None else []
-        found = self.engine.ask([*unique, *overlaps], self._bits, epsilon, honest_fraction, last=last)
-        if any(int(both.sum()) for both in found[len(unique) :]):
-            raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
-        answers = dict(zip(unique, found[: len(unique)], strict=True))
+        answers = dict(
+            zip(unique, self.engine.ask(unique, self._bits, epsilon, honest_fraction, last=last), strict=True)
+        )
         return [
             self._arranged(answers[names], parts, tuple(question))
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
         ]
 
-    def _overlaps(self) -> list[tuple[str, str]]:
-        """Return, for united records and once a job, the pairs of stations whose common records must be none."""
-        if not self.engine.setup.union or self._overlaps_asked:
-            return []
-        self._overlaps_asked = True
-        shared = {pair for states in self.columns.values() for pair in combinations(states.owners, 2)}
-        names = {member: factor_name("presence", [], member) for member in self.engine.setup.stations}
-        return [(names[first], names[second]) for first, second in sorted(shared)]
+    def sensitivity(self, questions: Sequence[Sequence[str]]) -> int:
+        """Return by how much the cells of a batch change in all when the values of one record change (neighbors: `replace_one`)."""
+        return sum(
+            table_sensitivity([self.columns[column].cardinality for column in question]) for question in questions
+        )
 
     def joint(self, groups: Sequence[Sequence[str]]) -> list[tuple[Columns, str]]:
         """Open the joint states of every group of columns as one factor; one round for each level that is not open yet.

@@ -9,12 +9,24 @@ import numpy.typing as npt
 
 from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.schema import LARGEST_BOUND, Column
-from ..errors import ArgumentError, DataProblem
+from ..errors import ArgumentError, DataProblem, ThresholdError
 from .messages import Condition
 
 
-def holds(values: Any, condition: Condition) -> npt.NDArray[np.bool_]:
-    """Return where a condition holds. A missing value satisfies `missing` only.
+def check_sides(found: npt.NDArray[np.bool_], minimum: int) -> None:
+    """Raise `ThresholdError` where the conditions on one station's columns hold, or fail, for a few of its records and not for none.
+
+    Such a question is about these few, whatever other stations add to it; its owner alone can see it.
+    """
+    inside = int(found.sum())
+    if any(0 < side < minimum for side in (inside, len(found) - inside)):
+        raise ThresholdError(
+            "the conditions on one station's columns single out too few of its records; ask a broader question, or give an epsilon"
+        )
+
+
+def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArray[np.bool_]:
+    """Return where a condition holds. A missing value satisfies `missing` only; so does text among numbers, where answers are `private`.
 
     Raises
     ------
@@ -35,6 +47,11 @@ def holds(values: Any, condition: Condition) -> npt.NDArray[np.bool_]:
         table = np.array([canonical_text(value) in texts for value in distinct] + [False], dtype=np.bool_)
         inside = table[positions]
         return np.asarray(~inside & ~absent if condition.op == "!=" else inside)
+    if private:
+        import pandas
+
+        values = pandas.to_numeric(values, errors="coerce")
+        absent = np.asarray(values.isna(), dtype=np.bool_)
     return _compared(values, condition, absent)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
 from ...mpc import shared_products as products
 from ...mpc.replicated import COMPUTING
@@ -91,11 +90,20 @@ class Engine:
             self._register(reply.factors, reply.parcel)
         return self.replies
 
-    def match(self, deal: Sequence[Table] = ()) -> int:
+    def match(self, deal: Sequence[Table] = (), distinct: Sequence[Sequence[int]] = ()) -> int:
         """Have the hashes matched, and corrections dealt for the tables named. One round at the helper.
+
+        Parameters
+        ----------
+        deal : sequence of tables
+            Over three or more factors each.
+        distinct : sequence of pairs of stations
+            Of united records: they must not have a record in common.
 
         Raises
         ------
+        ArgumentError
+            When two stations of `distinct` do.
         ThresholdError
             When fewer records are common than a node demands.
         """
@@ -104,7 +112,8 @@ class Engine:
         factors = [info for info in self.factors.values() if info.name in named]
         hashes = {member: reply.hashes for member, reply in self.replies.items()}
         if self.setup.helper:
-            request = MatchRequest(self.setup, hashes, factors, self.dealt)
+            pairs = [list(pair) for pair in distinct]
+            request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=pairs)
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             self._matched = replies[self.setup.helper]
         else:
@@ -266,7 +275,7 @@ class Engine:
         tables: Sequence[Table],
         bits: int = 0,
         epsilon: float | None = None,
-        honest_fraction: float = HONEST_FRACTION,
+        honest_fraction: float = 1.0,
         last: bool = False,
     ) -> list[npt.NDArray[np.int64]]:
         """Ask for tables over one or two factors, or over those that corrections were dealt for. One round at everyone.

@@ -80,7 +80,12 @@ class Parcel(Message):
 
 @dataclass(frozen=True, slots=True)
 class Setup(Message):
-    """Who plays which part in this job, and how columns become states. Helper 0: none, replicated shares instead."""
+    """Who plays which part in this job, and how columns become states. Helper 0: none, replicated shares instead.
+
+    An empty `id_column`: all files hold the same records in the same order. `private`: only noisy answers are asked, so states are public and nothing
+    is refused because of data.
+    `guarded`: exact tables may be asked, so conditions and cut points must leave enough records on either side.
+    """
 
     helper: int
     stations: list[int]
@@ -89,6 +94,8 @@ class Setup(Message):
     domain: dict[str, Any]
     bins: Any
     missing_state: bool
+    private: bool = False
+    guarded: bool = False
 
     def __post_init__(self) -> None:
         """Check the roles."""
@@ -110,7 +117,7 @@ class SubmitRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class SubmitReply(Message):
-    """Sealed hashes, openings, and the public description of the station's columns."""
+    """Sealed hashes, openings, and the public description of the station's columns; `codes`: the factors whose products are counts."""
 
     hashes: bytes
     columns: list[str]
@@ -120,13 +127,15 @@ class SubmitReply(Message):
     scales: dict[str, list[int]]
     minimum_rows: int
     minimum_count: int
+    codes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class MatchRequest(Message):
     """Match hashes (sealed by the stations) and deal corrections for the tables named.
 
-    Without a helper: blind the list in `hashes` for the hop-th time, or match the `finished` lists.
+    Without a helper: blind the list in `hashes` for the hop-th time, or match the `finished` lists. The stations of a pair in `distinct` hold the same column,
+    so they must not have a record in common.
     """
 
     setup: Setup
@@ -135,6 +144,7 @@ class MatchRequest(Message):
     deal: list[list[str]]
     hop: int = 0
     finished: list[Parcel] = field(default_factory=list)
+    distinct: list[list[int]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

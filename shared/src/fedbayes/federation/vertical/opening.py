@@ -6,26 +6,27 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...mpc import alignment, factors, ring
-from ..errors import ArgumentError, DataProblem, PolicyError, ThresholdError
+from ...mpc import alignment, factors
+from ..errors import ArgumentError, PolicyError
 from ..station import Station
-from .conditions import holds
+from .conditions import check_sides, holds
+from .identifiers import matched_texts
 from .messages import Condition, FactorInfo, Setup, Wanted
-from .states import Codes, ColumnStates, indicators, joint_codes, resolve
+from .states import Codes, ColumnStates, check_bins_hold, indicators, joint_codes, resolve
+from .values import check_spread, counted, fixed_point, is_code, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
 MOST_OPENING_BYTES = 1_000_000_000
 MOST_OPTIONAL_CELLS = 1_000_000
 """Joint states times rows of all that is optional at a station; beyond it is left out."""
-FREE_BITS = 62
-"""Bits of a signed 64-bit number, less one for rounding."""
-MOST_FRACTION_BITS = 40
+COUNTED = "counted"
+"""Kind of the factor that goes with `values`: 1 where a record counts in the product."""
 FOLDS = "~folds:"
 """A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job."""
 Matrix = npt.NDArray[Any]
@@ -45,12 +46,15 @@ class OwnPart:
         States of the columns.
     scales : dict of str to list of int
         For `values`: the power of two by which the column was divided, and its fraction bits.
+    codes : list of str
+        Of these, the ones with few values: products of them are counts.
     """
 
     infos: list[FactorInfo]
     values: list[Matrix]
     described: dict[str, Any]
     scales: dict[str, list[int]]
+    codes: list[str] = field(default_factory=list)
 
 
 def factor_name(
@@ -77,16 +81,17 @@ class Encoder:
     def __init__(self, station: Station, setup: Setup, wanted: Sequence[Wanted]) -> None:
         self.own = station.organization
         self.setup = setup
-        self._minimum = station.policy.minimum_count
-        self._session = station.session
+        self._station = station
+        self._minimum = 0 if setup.private else station.policy.minimum_count
         present = set(station.columns)
         asked = dict.fromkeys(column for want in wanted for column in want.columns)
         if setup.id_column in asked:
             raise PolicyError("the identifier column may not be asked about; choose another column")
         made = [name for name in asked if name.startswith(FOLDS) and self.own == setup.stations[0]]
         self.columns = [column for column in asked if column in present or column in made]
-        wanted_here = [setup.id_column, *(c for c in self.columns if c not in made)]
-        self._frame = station.data(columns=wanted_here, domain=setup.domain, identifiers=(setup.id_column,))
+        keys = (setup.id_column,) if setup.id_column else ()
+        wanted_here = [*keys, *(c for c in self.columns if c not in made)]
+        self._frame = station.data(columns=wanted_here, domain=setup.domain, identifiers=keys)
         for name in made:
             self._frame = self._frame.assign(**{name: self._folds(name)})
         self._states: dict[str, tuple[ColumnStates, Codes]] = {}
@@ -99,25 +104,21 @@ class Encoder:
     def _folds(self, name: str) -> list[int]:
         """Return the fold of every record: a hash of the job and the identifier, modulo the number in the name."""
         folds = int(name[len(FOLDS) :])
-        texts = (f"{self._session}|{identifier}".encode() for identifier in self.identifiers())
+        texts = (f"{self._station.session}|{identifier}".encode() for identifier in self.identifiers())
         return [int.from_bytes(hashlib.sha256(text).digest()[:8], "big") % folds for text in texts]
 
     def identifiers(self) -> list[str]:
-        """Return the identifiers' canonical texts.
+        """Return what the rows are matched by: see `identifiers`; their numbers where the files are aligned.
 
         Raises
         ------
         DataProblem
-            When some are missing or repeated; the text has numbers of rows and no identifier.
+            When some are missing or repeated (unless answers are private); the text has numbers of rows and no identifier.
         """
-        from ...bayes.encoding import canonical_text
-
-        texts = [canonical_text(value) for value in self._frame[self.setup.id_column].tolist()]
-        try:
-            alignment.check_identifiers(texts)
-        except alignment.AlignmentError as problem:
-            raise DataProblem(f"column '{self.setup.id_column}': {problem}") from None
-        return [text for text in texts if text is not None]
+        column = self.setup.id_column
+        if not column:
+            return [str(row) for row in range(self.rows)]
+        return matched_texts(self._station.identifiers(column), column, self.own, self.setup.private)
 
     def part(self, wanted: Sequence[Wanted], stage: int, bits: int) -> OwnPart:
         """Encode everything wanted that concerns this station's columns."""
@@ -149,23 +150,39 @@ class Encoder:
             values = self._indicators(own, bits)
             part.described.update({column: self._states[column][0].to_json() for column in own})
         elif want.kind == "values":
-            values, scale, fraction = self._fixed_point(own, len(want.columns) - len(own) + 1)
-            part.scales[name] = [scale, fraction]
+            values = self._values(part, name, own, len(want.columns) - len(own) + 1)
         else:
             values = self._condition(want.conditions, own, bits)
         if complete and all(self._states[column][0].cardinality == 1 for column in own):
             complete = False  # a constant travels as a column of ones: nothing follows from no column
-        info = FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own])
-        part.infos.append(info)
+        if want.kind == "values":
+            guard = factor_name(COUNTED, own, owner)
+            part.infos.append(FactorInfo(guard, own, [self.own], 1, False, bits, stage, [self.own]))
+            part.values.append(values[:, 1:])
+            values = np.ascontiguousarray(values[:, :1])
+        part.infos.append(FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own]))
         part.values.append(values)
+
+    def _values(self, part: OwnPart, name: str, own: list[str], factors: int) -> Matrix:
+        """Return two columns: the product of own columns in fixed point, and where a record counts in it."""
+        product = product_of([self._frame[column] for column in own], own)
+        check_spread(product, self._minimum)
+        values, scale, fraction = fixed_point(product, factors)
+        part.scales[name] = [scale, fraction]
+        if is_code(product):
+            part.codes.append(name)
+        return np.column_stack([values, counted(product)])
 
     def _resolved(self, column: str) -> tuple[ColumnStates, Codes]:
         """Return the states of a column of this station, and each row's."""
         if column not in self._states:
-            entry = self.setup.domain.get(column)
-            self._states[column] = resolve(
-                column, self._frame[column], entry, self.setup.bins, self.setup.missing_state, self.setup.union
+            setup, entry = self.setup, self.setup.domain.get(column)
+            found = resolve(
+                column, self._frame[column], entry, setup.bins, setup.missing_state, setup.union, setup.private
             )
+            if setup.guarded:
+                check_bins_hold(*found, self._minimum)
+            self._states[column] = found
         return self._states[column]
 
     def _indicators(self, own: list[str], bits: int) -> Matrix:
@@ -176,37 +193,15 @@ class Encoder:
         codes = joint_codes([self._states[column][1] for column in own], cardinalities)
         return indicators(codes, max(states - 1, 1), DTYPES[bits])
 
-    def _fixed_point(self, own: list[str], factors: int) -> tuple[Matrix, int, int]:
-        """Return the product of own columns divided by a power of two, in fixed point that leaves room for `factors` of its kind.
-
-        Every station takes 1/factors of the bits that a sum over its own rows leaves free; the common rows are not more.
-        """
-        product = np.ones(self.rows)
-        for column in own:
-            try:
-                product *= np.asarray(self._frame[column], dtype=np.float64)
-            except (TypeError, ValueError):
-                raise DataProblem(f"column '{column}' holds text; scalar products take numbers") from None
-        if not np.isfinite(product).all():
-            raise DataProblem(f"columns {', '.join(own)} have missing values; fill them in or drop the rows")
-        if int(np.count_nonzero(product)) < self._minimum:
-            raise ThresholdError(
-                "the columns of this station are zero in nearly all records; the product would show the others"
-            )
-        largest = float(np.abs(product).max(initial=0.0))
-        scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
-        free = FREE_BITS - int(np.ceil(np.log2(max(self.rows, 2))))
-        fraction = min(free // factors, MOST_FRACTION_BITS)
-        encoded = np.rint(product * 2.0 ** (fraction - scale)).astype(np.int64)
-        return ring.lower(encoded[:, None], np.uint64), scale, fraction
-
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
         found = np.ones(self.rows, dtype=np.bool_)
         for condition in conditions:
             if condition.column in own:
                 values = self._frame[condition.column]
-                _refuse_identifier(condition, values)
-                found &= holds(values, condition)
+                if not self.setup.private:
+                    _refuse_identifier(condition, values)
+                found &= holds(values, condition, self.setup.private)
+        check_sides(found, self._minimum)
         return found[:, None].astype(DTYPES[bits])
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from ...mpc import alignment
 from ..decorators import partial
-from ..errors import DataProblem, MessageError
+from ..errors import ArgumentError, MessageError
 from ..station import Station
+from .accounting import sensitivity_of
 from .messages import (
     Delivery,
     ExtendReply,
@@ -22,7 +25,7 @@ from .messages import (
     TablesRequest,
 )
 from .opening import Encoder, OwnPart, open_part
-from .replication import Replica
+from .replication import Replica, check_matched
 from .workspace import DTYPES, Matrix, Workspace, dealt_corrections, factor
 
 PAIR = "alignment"
@@ -36,7 +39,9 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     columns asked for are here, their states where no domain was given, and this node's limits.
     **Assumes** that the helper colludes with no station.
     """
+    station.require_private(request.setup.private or not request.wanted)
     workspace = _workspace(station, request.setup)
+    workspace.claim("stage 0")
     encoder = Encoder(station, request.setup, request.wanted)
     rows = workspace.own_rows(encoder.rows)
     texts = encoder.identifiers()
@@ -58,6 +63,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         scales=part.scales,
         minimum_rows=station.policy.minimum_rows,
         minimum_count=station.policy.minimum_count,
+        codes=part.codes,
     )
 
 
@@ -98,19 +104,27 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     lists = _unsealed_lists(station, request)
     if request.setup.union:
         places, rows = alignment.unite(stations, lists, workspace.derived("union"))
+        _check_distinct(request.distinct, places)
     else:
         places = alignment.intersect(stations, lists)
         rows = len(places[stations[0]])
-    station.keep("sizes", **{str(owner): np.array(len(hashes)) for (owner, _), hashes in lists.items()})
+    sizes = {owner: len(hashes) for (owner, _), hashes in lists.items()}
+    check_matched(request.setup, rows, sizes.values())
+    station.keep("sizes", **{str(owner): np.array(size) for owner, size in sizes.items()})
     for party in stations:
         station.keep(f"order-{party}", places=places[party])
-    if rows == 0:
-        raise DataProblem("the stations have no record in common; check the identifier column")
     return MatchReply(
         rows=rows,
         orders=[_order(workspace, party, places[party]) for party in stations],
         corrections=_deal(workspace, request, rows),
     )
+
+
+def _check_distinct(pairs: Sequence[Sequence[int]], places: Mapping[int, alignment.Positions]) -> None:
+    """Raise `ArgumentError` where two stations that hold the same column have a record in common: it would count twice."""
+    for first, second in pairs:
+        if len(np.intersect1d(places[first], places[second])):
+            raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
 
 
 def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, int], alignment.Hashes]:
@@ -157,6 +171,7 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     **Reveals** uniform openings to the stations, nothing to central or the helper.
     """
     workspace = _workspace(station, request.delivery.setup)
+    workspace.claim(f"stage {request.stage}")
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
     targets = [product.factor.name for product in made]
@@ -218,11 +233,14 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     workspace = _workspace(station, request.delivery.setup)
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
+    setup = request.delivery.setup
+    if setup.private != (request.epsilon is not None) or not (setup.private or setup.guarded):
+        raise MessageError("the columns were not opened for tables of this kind; the job stops")
     if workspace.is_helper:
         workspace.receive(request.delivery)
         side = workspace.helper_side(request.delivery, names, request.bits)
         return TablesReply(side.answers(tables, station.round_name))
-    station.require_private(request.epsilon is not None)
+    station.require_private(setup.private)
     if isinstance(workspace, Replica):
         workspace.receive_shares(request.delivery)
         shares = workspace.answers(request.delivery, tables, request.bits)
@@ -236,9 +254,10 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
 
 
 def _noise(shares: Matrix, request: TablesRequest, parties: int) -> Matrix:
-    """Return this station's share of discrete Laplace noise: one record is in one cell of every table."""
+    """Return this station's share of discrete Laplace noise for the batch's sensitivity."""
     from ...dp.shares import polya
 
-    scale = len(request.tables) / (request.epsilon or 1.0)
+    widths = {info.name: factor(info).states for info in request.delivery.factors}
+    scale = sensitivity_of(request.tables, widths) / (request.epsilon or 1.0)
     drawn = polya(shares.shape, scale, parties, request.honest_fraction)
     return drawn.astype(np.int64).astype(shares.dtype)

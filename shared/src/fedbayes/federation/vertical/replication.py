@@ -25,6 +25,16 @@ def computing(setup: Setup) -> list[int]:
     return setup.stations[: replicated.COMPUTING]
 
 
+def check_matched(setup: Setup, rows: int, sizes: Iterable[int]) -> None:
+    """Raise `DataProblem` where no record is common, or files that should be aligned have different numbers of rows."""
+    if not setup.id_column and any(size != rows for size in sizes):
+        raise DataProblem(
+            "rows_aligned: the stations' tables have different numbers of rows; name the id_column to match them"
+        )
+    if rows == 0:
+        raise DataProblem("the stations have no record in common; check the identifier column")
+
+
 class Replica(Workspace):
     """A data station's workspace without a helper.
 
@@ -79,8 +89,7 @@ class Replica(Workspace):
         pairs |= {(party, leader): lists[party] for party in stations[1:]}
         places = alignment.intersect(stations, pairs)
         rows = len(places[leader])
-        if rows == 0:
-            raise DataProblem("the stations have no record in common; check the identifier column")
+        check_matched(self.setup, rows, [len(entries) for entries in lists.values()])
         self.station.keep("sizes", **{str(party): np.array(len(lists[party])) for party in stations})
         for party in stations:
             self.station.keep(f"order-{party}", places=places[party])

@@ -62,7 +62,7 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
 def open_parties(
     federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
 ) -> Parties:
-    """Open the channel among the organizations asked for and the helper that is named. One round."""
+    """Open the channel among the organizations asked for; a helper that is named is asked too, listed or not. One round."""
     if organizations is not None and helper not in (None, NO_HELPER):
         listed = federation.resolve(organizations)
         chosen = federation.resolve([helper], "helper")[0]
@@ -79,8 +79,23 @@ def setup_of(
     domain: dict[str, Any] | None = None,
     bins: Any = "quantile",
     missing_state: bool = False,
+    private: bool = False,
+    guarded: bool = True,
 ) -> Setup:
     """Return the roles of a job, checked.
+
+    Parameters
+    ----------
+    federation, parties : Federation, Parties
+        The job, after `open_channel`.
+    id_column : str
+        What `check_alignment` returned: "" where the files are aligned.
+    helper, records, domain, bins, missing_state
+        As in `SecureTables.open`.
+    private : bool
+        Whether only noisy answers will be asked: states must be public, and nothing is refused because of data.
+    guarded : bool
+        Whether exact answers will be asked, so that conditions and cut points need enough records on either side.
 
     Raises
     ------
@@ -89,7 +104,8 @@ def setup_of(
     ThresholdError
         When fewer than two organizations hold data.
     """
-    arguments.check_name("id_column", id_column)
+    if id_column != "":
+        arguments.check_name("id_column", id_column)
     arguments.check_choice("records", records, RECORDS)
     if len(parties.stations) < 2:
         raise ThresholdError("private products need two or more organizations with data; include more of them")
@@ -99,7 +115,12 @@ def setup_of(
     union = records == "union"
     if union and not chosen:
         raise ArgumentError("records: a union needs a helper; name an organization without data")
-    return Setup(chosen, list(parties.stations), id_column, union, known, rules, missing_state or union)
+    if union and not id_column:
+        raise ArgumentError("rows_aligned: united records are matched by an identifier; name the id_column")
+    missing = missing_state or union or private
+    return Setup(
+        chosen, list(parties.stations), id_column, union, known, rules, missing, private, guarded and not private
+    )
 
 
 def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:

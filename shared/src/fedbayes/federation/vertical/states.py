@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.missing import without_top
 from ...bayes.schema import LARGEST_BOUND, Column
 from .. import arguments
-from ..errors import ArgumentError, DataProblem
+from ..errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 
 RULES = ("published", "quantile", "width")
 DEFAULT_BINS = 5
@@ -122,7 +122,13 @@ def _are_cuts(entry: Any) -> bool:
 
 
 def resolve(
-    name: str, values: Any, entry: dict[str, Any] | None, bins: Any, missing_state: bool, always: bool = False
+    name: str,
+    values: Any,
+    entry: dict[str, Any] | None,
+    bins: Any,
+    missing_state: bool,
+    always: bool = False,
+    private: bool = False,
 ) -> tuple[ColumnStates, Codes]:
     """Return a column's states and the state of every row.
 
@@ -140,6 +146,8 @@ def resolve(
         Whether "missing" may be a state of its own: it is one where the states are public or a value is missing.
     always : bool
         Whether it is one in any case (united records).
+    private : bool
+        Whether states must be public and nothing may be refused because of data: what is unknown is then missing, always a state.
 
     Returns
     -------
@@ -151,9 +159,11 @@ def resolve(
         Naming the column: a value outside the domain, values missing without a state for them, or nothing but missing values.
     """
     try:
-        states, codes = _resolve(name, values, entry, bins)
+        states, codes = _resolve_public(name, values, entry, bins) if private else _resolve(name, values, entry, bins)
     except SchemaError as problem:
         raise DataProblem(str(problem)) from None
+    if private:
+        return replace(states, labels=(*states.labels, None)), np.where(codes < 0, len(states.labels), codes)
     missing = codes < 0
     if len(codes) and missing.all():
         raise DataProblem(f"column '{name}' has no value in any row at this station; leave the column out")
@@ -181,6 +191,76 @@ def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) ->
         numbers = np.asarray(Column(name, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64)
     found, public = _bins(rule, numbers, column)
     return ColumnStates(name, found.labels, found.cuts, (), public), found.encode(numbers)
+
+
+def cut_rule(name: str, entry: dict[str, Any] | None, bins: Any) -> Any:
+    """Return how a numeric column becomes public bins: a list of cut points, or a number of bins of equal width; None where it cannot.
+
+    Quantiles would be found in data, so a rule by name means `DEFAULT_BINS` bins of equal width over the bounds.
+    """
+    rule = bins.get(name) if isinstance(bins, dict) else bins
+    if isinstance(rule, list | tuple):
+        return list(rule)
+    if entry is None or "bounds" not in entry:
+        return None
+    return rule if isinstance(rule, int) else DEFAULT_BINS
+
+
+def check_public(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> None:
+    """Check that every column has public states, as an answer with noise needs: states found in data would be a release without any.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the columns and the remedy.
+    """
+    without = [
+        name
+        for name in columns
+        if "categories" not in domain.get(name, {}) and not cut_rule(name, domain.get(name), bins)
+    ]
+    if without:
+        raise ArgumentError(
+            f"domain: with an epsilon every column needs public states; give categories, bounds, or cut points in bins, for: {', '.join(without)}"
+        )
+
+
+def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
+    """Return public states and every row's, -1 for what is missing or not understood; nothing is refused because of data."""
+    import pandas
+
+    if entry is not None and "categories" in entry:
+        known = Column.from_json(name, entry)
+        return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "clip").astype(np.int64)
+    rule = cut_rule(name, entry, bins)
+    if rule is None:
+        raise PolicyError(
+            f"column '{name}' has no public states; with an epsilon give its categories, bounds or cut points"
+        )
+    numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
+    if entry is not None:
+        numbers = np.clip(numbers, *(float(bound) for bound in entry["bounds"]))
+    numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+    cuts = rule if isinstance(rule, list) else None
+    found = equal_width(*(entry or {})["bounds"], rule) if cuts is None else Bins(tuple(float(cut) for cut in cuts))
+    return ColumnStates(name, found.labels, found.cuts), found.encode(numbers)
+
+
+def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
+    """Raise `ThresholdError` where cut points that were given leave a few records, and not none, in a bin or on one side.
+
+    Such bins are drawn around persons, and the column's owner alone can see it. Categories, and bins found in data, are not concerned.
+    """
+    if states.cuts is None or not states.public or minimum <= 1:
+        return
+    sizes = np.bincount(codes, minlength=states.cardinality)[: len(states.cuts) + 1]
+    below = np.cumsum(sizes)[:-1]
+    parts = np.concatenate([sizes, below, int(sizes.sum()) - below])
+    if bool(((parts > 0) & (parts < minimum)).any()):
+        raise ThresholdError(
+            f"bins: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
+            "give fewer or other ones, or an epsilon"
+        )
 
 
 def _is_numeric(values: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -13,6 +15,7 @@ from ...mpc import alignment, factors, subset_shares
 from ...mpc import shared_products as products
 from ...mpc.prg import expand
 from ...randomness import secret_bytes
+from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..station import Station
 from .messages import Delivery, FactorInfo, Parcel, Setup
@@ -23,7 +26,7 @@ Matrix = npt.NDArray[Any]
 
 
 def factor(info: FactorInfo) -> factors.Factor:
-    """Return the protocol's view of a factor; its masks are those of its stage, so no mask serves twice."""
+    """Return the protocol's view of a factor; its masks are those of its stage, which a station answers once, so no mask serves twice."""
     return factors.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete)
 
 
@@ -65,8 +68,28 @@ class Workspace:
         return expand(self.secret, purpose, 32, np.uint8).tobytes()
 
     def key(self, peer: int, purpose: str = PURPOSE) -> bytes:
-        """Return the key with a peer."""
-        return self.station.channel.key(peer, purpose)
+        """Return the key with a peer, bound to roles, identifier, domains and bins: other states have other masks."""
+        return self.station.channel.key(peer, f"{purpose}|{self._setup_digest}")
+
+    @cached_property
+    def _setup_digest(self) -> str:
+        return hashlib.sha256(json.dumps(encode(self.setup), sort_keys=True).encode()).hexdigest()
+
+    def claim(self, what: str) -> None:
+        """Note that this station does `what` in this round, which it does once a job.
+
+        Masks follow from what they hide and its stage. Who got two openings under one mask, of other bins or of a file that changed in between,
+        could subtract them.
+
+        Raises
+        ------
+        MessageError
+            If another round of this job has asked for it.
+        """
+        own = np.frombuffer(self.station.round_name.encode(), dtype=np.uint8)
+        self.station.keep(f"claim {what}", round=own)
+        if not np.array_equal(self.station.kept(f"claim {what}")["round"], own):
+            raise MessageError("columns of this job have been opened in another round before; start the job again")
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
 

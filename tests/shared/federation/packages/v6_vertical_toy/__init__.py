@@ -28,7 +28,7 @@ def run_tables(
 ):
     parties = open_parties(federation, organizations, helper)
     tables = SecureTables.open(
-        federation, parties, "id", columns, helper=helper, noisy=epsilon is not None, records=records, domain=domain
+        federation, parties, "id", columns, helper=helper, private=epsilon is not None, records=records, domain=domain
     )
     answers = [tables.tables([tuple(question) for question in batch], epsilon) for batch in batches]
     states = {name: list(column.labels) for name, column in tables.columns.items()}

@@ -1,0 +1,73 @@
+"""Identifiers of records: the same texts at all stations, whatever kind of file holds them, leading zeros included; or none, for files that are aligned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from ...mpc import alignment
+from .. import arguments
+from ..errors import ArgumentError, DataProblem
+
+_WHOLE_WRITTEN_AS_FLOAT = re.compile(r"^(-?(?:0|[1-9]\d*))\.0+$")
+
+
+def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
+    """Return the identifier's column, or "" where the caller declares that all files hold the same records in the same order.
+
+    Every method on vertically split records asks this before anything runs: files that are taken as aligned and are not give nonsense
+    without a sign of it.
+
+    Raises
+    ------
+    ArgumentError
+        When neither is given, or both.
+    """
+    arguments.check_flag("rows_aligned", rows_aligned)
+    if id_column is None or id_column == "":
+        if not rows_aligned:
+            raise ArgumentError(
+                "id_column: name the column that identifies the records at every station, or give rows_aligned=true "
+                "where all files hold the same records in the same order"
+            )
+        return ""
+    if rows_aligned:
+        raise ArgumentError("rows_aligned: leave it out where an id_column is given; the records are matched by it")
+    return str(arguments.check_name("id_column", id_column))
+
+
+def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) -> list[str]:
+    """Return the texts that rows are matched by: as written, but whole numbers that a program wrote as ``257.0`` are ``257``.
+
+    Leading zeros stay, at every station alike: ``00257`` and ``257`` are two people.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The rows' identifiers, see `Station.identifiers`; empty where missing.
+    column : str
+        Their column, for messages.
+    own : int
+        This station.
+    private : bool
+        Whether nothing may be refused because of data: rows without an identifier, and all but the first of one identifier, then match nobody.
+
+    Raises
+    ------
+    DataProblem
+        When some are missing or repeated, unless `private`; the text has numbers of rows and no identifier.
+    """
+    plain = [_WHOLE_WRITTEN_AS_FLOAT.sub(r"\1", text) for text in texts]
+    if private:
+        seen = {""}
+        found = []
+        for row, text in enumerate(plain):
+            found.append(f"\x00{own}|{row}" if text in seen else text)
+            seen.add(text)
+        return found
+    try:
+        alignment.check_identifiers(plain)
+    except alignment.AlignmentError as problem:
+        raise DataProblem(f"column '{column}': {problem}") from None
+    return plain

@@ -1,0 +1,93 @@
+"""Numeric columns as fixed-point numbers of a ring, and the guards of their products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...mpc import ring
+from ..errors import DataProblem, ThresholdError
+
+FREE_BITS = 62
+"""Bits of a signed 64-bit number, less one for rounding."""
+MOST_FRACTION_BITS = 40
+FEW_VALUES = 10
+"""A column of at most this many different values is a code: its products are counts."""
+DOMINANCE = 0.02
+"""The records beside the largest ones (one less than the minimum count) hold at least this part of the sum of absolute values."""
+Values = npt.NDArray[np.float64]
+
+
+def product_of(columns: Sequence[Any], names: Sequence[str]) -> Values:
+    """Return the product of one station's columns, (rows,).
+
+    Raises
+    ------
+    DataProblem
+        Naming the columns: text, or missing values.
+    """
+    product = np.ones(len(columns[0]))
+    for name, values in zip(names, columns, strict=True):
+        try:
+            product = product * np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataProblem(f"column '{name}' holds text; scalar products take numbers") from None
+    if not np.isfinite(product).all():
+        raise DataProblem(f"columns {', '.join(names)} have missing values; fill them in or drop the rows")
+    return product
+
+
+def check_spread(product: Values, minimum: int) -> None:
+    """Raise `ThresholdError` where all but a few records have one value, or a few have nearly all of the sum.
+
+    Then a product would tell the other stations' values of these few: with nearly all zeros as it is, with another value after subtraction of
+    its multiple.
+    """
+    if minimum <= 1 or not len(product):
+        return
+    _, counts = np.unique(product, return_counts=True)
+    others = len(product) - int(counts.max())
+    largest = np.sort(np.abs(product))[::-1]
+    rest = float(largest[minimum - 1 :].sum())
+    if 0 < others < minimum or rest < DOMINANCE * float(largest.sum()) or not largest[0] > 0.0:
+        raise ThresholdError(
+            "the columns of this station have one value in nearly all records, or a few records hold nearly all of their "
+            "sum; the product would show the others' values of these few"
+        )
+
+
+def counted(product: Values) -> npt.NDArray[np.uint64]:
+    """Return 1 where a record counts in the product, (rows, 1), for the guard of small counts.
+
+    Of two different values without a zero among them it is the larger one that counts, else every value but zero.
+    """
+    distinct = np.unique(product)
+    if len(distinct) == 2 and not (distinct == 0.0).any():
+        return np.asarray(product == distinct[np.argmax(np.abs(distinct))], dtype=np.uint64)[:, None]
+    return np.asarray(product != 0.0, dtype=np.uint64)[:, None]
+
+
+def is_code(product: Values) -> bool:
+    """Whether a product's values are few and some records do not count in it, so that sums of it are counts of the records that do."""
+    return len(np.unique(product)) <= FEW_VALUES and not bool(counted(product).all())
+
+
+def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, int]:
+    """Return values divided by a power of two, in fixed point that leaves room for `factors` of their kind.
+
+    Every station takes 1/factors of the bits that a sum over its own rows leaves free; the common rows are not more.
+
+    Returns
+    -------
+    tuple
+        uint64 (rows, 1), the power of two, the fraction bits.
+    """
+    largest = float(np.abs(product).max(initial=0.0))
+    scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
+    free = FREE_BITS - int(np.ceil(np.log2(max(len(product), 2))))
+    fraction = min(free // factors, MOST_FRACTION_BITS)
+    encoded = np.rint(product * 2.0 ** (fraction - scale)).astype(np.int64)
+    return ring.lower(encoded[:, None], np.uint64), scale, fraction
