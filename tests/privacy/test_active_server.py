@@ -1,0 +1,136 @@
+"""An active server, for every method: once keys are known it reads sizes and times, and changes nothing unnoticed."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.envelope import Request
+from fedbayes.mpc.relay import KeyPair, SigningPair
+from fedbayes.randomness import secret_bytes
+
+ROWS = 120
+DOMAIN = {"y": {"categories": ["n", "p"]}, "f": {"categories": ["a", "b", "c"]}}
+VERTICAL = {"id_column": "id"}
+HORIZONTAL = {"label": "y", "domain": DOMAIN}
+TASKS = {
+    "dp_naive_bayes": ("h", "fit", {**HORIZONTAL, "epsilon": 1.0}),
+    "smooth_naive_bayes": (
+        "h",
+        "fit",
+        {"label": "y", "domain": {"y": DOMAIN["y"], "g": {"bounds": [0, 1]}}, "epsilon": 1.0},
+    ),
+    "discriminative_naive_bayes": ("h", "fit", {**HORIZONTAL, "rounds": 2}),
+    "secure_naive_bayes": ("h", "fit", {**HORIZONTAL, "epsilon": 1.0}),
+    "scalar_product": (
+        "v",
+        "count",
+        {
+            "conditions": [{"column": "z", "op": "==", "value": 1}, {"column": "w", "op": "==", "value": 1}],
+            **VERTICAL,
+        },
+    ),
+    "vertibayes": ("v", "fit", {"columns": ["x", "z", "w"], "structure": [["x", "w"]], **VERTICAL}),
+    "bayesian_ensemble": ("v", "fit", {"target": "w", **VERTICAL}),
+    "verticox": ("v", "fit", {"time": "time", "event": "event", "features": ["z", "w"], "solver": "bfgs", **VERTICAL}),
+}
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    """Return {"h": ..., "v": ...}: stations of a horizontal and of a vertical task, each with a ledger folder."""
+    folder, rng = tmp_path_factory.mktemp("server"), np.random.default_rng(4)
+    ids = [f"p{i:04d}" for i in range(ROWS)]
+    z, w = rng.integers(0, 2, ROWS), rng.integers(0, 2, ROWS)
+    times = np.round(rng.exponential(np.exp(-0.4 * z)), 3) + 0.001
+    vertical = {
+        "a": pd.DataFrame({"id": ids, "x": z ^ (rng.random(ROWS) < 0.2), "time": times, "event": 1}).astype({"x": int}),
+        "b": pd.DataFrame({"id": ids, "z": z}),
+        "c": pd.DataFrame({"id": ids, "w": w}),
+    }
+    made = {"h": {}, "v": {}}
+    for name in "abc":
+        labels = np.array(["n", "p"])[rng.integers(0, 2, 60)]
+        table = {"y": labels, "f": np.array(list("abc"))[rng.integers(0, 3, 60)], "g": rng.random(60)}
+        for kind, frame in (("h", pd.DataFrame(table)), ("v", vertical[name])):
+            path, ledger = folder / f"{kind}{name}.csv", folder / f"{kind}{name}-ledger"
+            frame.to_csv(path, index=False)
+            ledger.mkdir()
+            made[kind][name] = {"default": path, "ledger": ledger}
+    return made
+
+
+def federation(parties, method, **options):
+    kind, _, _ = TASKS[method]
+    helpers = ["h"] if kind == "v" else []
+    policies = {name: {"ledger": "ledger"} for name in parties[kind]}
+    central = "c" if method == "verticox" else "a"  # bfgs: another organization than the one with the outcome
+    return EmbeddedFederation(parties[kind], helpers=helpers, policies=policies, aggregator=central, **options)
+
+
+@pytest.mark.parametrize("method", TASKS)
+def test_a_server_that_looks_reads_no_message_once_keys_are_known(parties, method):
+    _, function, arguments = TASKS[method]
+    with federation(parties, method, record=True) as running:
+        running.run(method, function, arguments)
+        entries = [entry for entry in running.transcript if entry["function"] != function]
+    later = [entry for entry in entries if entry["function"] != "partial_open_channel"]
+    assert later
+    for entry in later:
+        message = entry["input"]["kwargs"]["message"]
+        assert message["body"] is None
+        assert entry["body"] is not None
+        for column in ("event", "income", '"f"', '"z"'):
+            assert column not in json.dumps({key: message[key] for key in message if key != "manifest"})
+        assert set(entry["result"]) == {"organization", "public_key", "sealed"}
+
+
+def forged(message, manner):
+    """Return a request as an active server would send it on."""
+    if manner == "bit":
+        raw = bytearray(base64.b64decode(message["sealed"]))
+        raw[-1] ^= 1
+        return {**message, "sealed": base64.b64encode(bytes(raw)).decode()}
+    request: Request = decode(Request, message)
+    pair = SigningPair.from_bytes(secret_bytes(32))
+    fields = {name: getattr(request, name) for name in Request.__slots__}
+    fields |= {"signer": pair.public_bytes, "reply_key": KeyPair.generate().public_bytes}
+    return encode(Request(**fields).sign(pair))
+
+
+@pytest.mark.parametrize("manner", ["bit", "own keys"])
+@pytest.mark.parametrize("method", TASKS)
+def test_a_server_that_changes_the_last_request_of_a_station_stops_the_job(parties, method, manner):
+    _, function, arguments = TASKS[method]
+    with federation(parties, method, record=True) as running:
+        running.run(method, function, arguments)
+        last = [entry["function"] for entry in running.transcript if entry["organization"] == "b"][-1]
+
+    def change(organization, name, message):
+        return forged(message, manner) if organization == "b" and name == last else message
+
+    with federation(parties, method, tamper_request=change) as running, pytest.raises(errors.AlgorithmError):
+        running.run(method, function, arguments)
+
+
+@pytest.mark.parametrize("method", TASKS)
+def test_a_server_that_changes_the_last_reply_of_a_station_stops_the_job(parties, method):
+    _, function, arguments = TASKS[method]
+    with federation(parties, method, record=True) as running:
+        running.run(method, function, arguments)
+        last = [entry["function"] for entry in running.transcript if entry["organization"] == "b"][-1]
+
+    def change(organization, name, payload):
+        if organization != "b" or name != last:
+            return payload
+        return {**payload, "public_key": base64.b64encode(KeyPair.generate().public_bytes).decode()}
+
+    with federation(parties, method, tamper=change) as running, pytest.raises(errors.MessageError):
+        running.run(method, function, arguments)
