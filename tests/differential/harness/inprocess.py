@@ -109,12 +109,15 @@ class InProcess:
         number = self._task(None, self._central)
         content = json.loads(json.dumps({"kwargs": dict(arguments)}))
         with (
-            mock.patch.object(platform, "algorithm_client", lambda: self._stack[-1]),
+            mock.patch.object(platform, "algorithm_client", self._client),
             contextlib.redirect_stdout(io.StringIO()),
             self._container(number, self._central),
         ):
             result = getattr(self.module, function)(**content["kwargs"])
             return json.loads(json.dumps(result, allow_nan=False))
+
+    def _client(self) -> Client:
+        return self._stack[-1]
 
     # -- the server ------------------------------------------------------------------------------------------------------
 
