@@ -110,6 +110,7 @@ class InProcess:
         content = json.loads(json.dumps({"kwargs": dict(arguments)}))
         with (
             mock.patch.object(platform, "algorithm_client", self._client),
+            mock.patch.object(platform, "ask", self._ask),
             contextlib.redirect_stdout(io.StringIO()),
             self._container(number, self._central),
         ):
@@ -118,6 +119,11 @@ class InProcess:
 
     def _client(self) -> Client:
         return self._stack[-1]
+
+    def _ask(self, endpoint: str) -> Any:
+        if endpoint.startswith("organization?"):
+            return {"data": self._client().organization.list()}
+        return self._client().request(endpoint)
 
     # -- the server ------------------------------------------------------------------------------------------------------
 
@@ -128,7 +134,7 @@ class InProcess:
             "job_id": self.tasks[parent]["job_id"] if parent else number,
             "parent": {"id": parent, "link": f"/api/task/{parent}"} if parent else None,
             "created_at": datetime.now(timezone.utc).isoformat(),
-            "status": "completed",
+            "status": "active",
             "image": IMAGE,
             "databases": [{"label": LABEL}],
             "init_org": {"id": initiator, "link": f"/api/organization/{initiator}"},
@@ -140,6 +146,7 @@ class InProcess:
         """Create a sub-task and run it at once at every organization."""
         number = self._task(parent, initiator)
         self.runs[number] = []
+        crashed = False
         for organization in organizations:
             result, status = None, "crashed"
             with self._container(number, organization):
@@ -147,8 +154,9 @@ class InProcess:
                     answer = getattr(self.module, content["method"])(**content["kwargs"])
                     result, status = json.loads(json.dumps(answer)), "completed"
                 except Exception:
-                    self.tasks[number]["status"] = "failed"
+                    crashed = True
             self.runs[number].append({"result": result, "status": status, "organization": {"id": organization}})
+        self.tasks[number]["status"] = "failed" if crashed else "completed"
         return dict(self.tasks[number])
 
     # -- the node --------------------------------------------------------------------------------------------------------
@@ -166,6 +174,7 @@ class InProcess:
             "TOKEN_FILE": str(token),
             "TEMPORARY_FOLDER": str(folder),
             "FEDBAYES_EMBEDDED": "true",
+            "PKG_NAME": self.module.__name__,
             "USER_REQUESTED_DATABASE_LABELS": LABEL,
             **self._policies.get(organization, {}),
         }
@@ -190,6 +199,7 @@ def _ours(key: str) -> bool:
     return key.startswith(("FEDBAYES_", "DEFAULT_DATABASE")) or key in (
         "TOKEN_FILE",
         "TEMPORARY_FOLDER",
+        "PKG_NAME",
         "USER_REQUESTED_DATABASE_LABELS",
     )
 
