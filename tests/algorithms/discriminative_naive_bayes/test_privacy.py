@@ -99,7 +99,7 @@ def test_one_row_is_in_one_cell_of_every_family():
 
 
 def test_shares_add_up_to_the_promised_deviation():
-    shares = sum(discrete_gaussian(20000, 1000.0, 4, 1.0) for _ in range(4))
+    shares = sum(discrete_gaussian(20000, 1000.0, 5, 1.0) for _ in range(4))
     deviation = float(np.std(shares))
     assert 950 < deviation < 1050
 

@@ -103,7 +103,8 @@ def test_wrong_files_are_refused_without_their_values(files, domain, tmp_path):
     for name, frame in (("texts", texts), ("outside", outside), ("few", few)):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     with EmbeddedFederation({**parties, "texts": tmp_path / "texts.csv"}) as running:
-        check_refused(running, domain, {}, errors.DataProblem, "'age' is numeric")
+        check_refused(running, domain, {"noise": "none"}, errors.DataProblem, "'age' is numeric")
+        assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
     with EmbeddedFederation({**parties, "outside": tmp_path / "outside.csv"}) as running:
         check_refused(running, domain, {"outside": "refuse"}, errors.DataProblem, "'smoker'")
         assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
@@ -167,5 +168,7 @@ def test_a_refusal_is_no_private_answer(files, domain):
         check_refused(running, domain, {"outside": "refuse"}, errors.PolicyError, "outside='refuse'")
     with EmbeddedFederation(parties) as running:
         wide = {name: {"bounds": [-1e6, 1e6]} if "bounds" in entry else entry for name, entry in domain.items()}
-        arguments = {"label": "class", "domain": wide, "epsilon": 1000.0, "features": ["age"], "outside": "refuse"}
-        assert any("not covered by epsilon" in text for text in running.run(NAME, "fit", arguments)["warnings"])
+        arguments = {"label": "class", "domain": wide, "epsilon": 2.0, "features": ["age"], "outside": "refuse"}
+        result = running.run(NAME, "fit", arguments)
+        assert any("not covered by epsilon" in text for text in result["warnings"])
+        assert result["privacy"]["differentially_private"] is False

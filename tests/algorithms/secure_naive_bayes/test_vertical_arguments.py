@@ -174,10 +174,10 @@ def test_a_classification_is_refused_before_it_is_paid_for(odd, changes, kind, n
     assert spent(odd) == before
 
 
-def test_text_where_numbers_should_be_names_the_column_only(odd):
-    with pytest.raises(DataProblem, match="text: column 'size'") as refused:
-        odd.run("fit", {**FIT, "organizations": ["C", "text", "S"]})
-    assert SECRET not in str(refused.value)
+def test_text_where_numbers_should_be_is_missing_under_an_epsilon(odd):
+    """A refusal would tell of a value without a charge."""
+    result = odd.run("fit", {**FIT, "organizations": ["C", "text", "S"]})
+    assert SECRET not in str(result)
 
 
 def test_what_is_charged_is_what_the_result_says(odd):

@@ -13,7 +13,7 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
-from v6_verticox.program import Program, Stage, joined, masks, pack, reorder, scattered, unpack
+from v6_verticox.program import CORRECTING, Program, Stage, joined, masks, pack, reorder, scattered, unpack
 from v6_verticox.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
@@ -29,7 +29,7 @@ class Rehearsal:
     time: np.ndarray
     event: np.ndarray
     baseline_rows: tuple[int, ...] = ()
-    expanded: bool = False
+    limit: int = 0
     trend: np.ndarray | None = None
     stratum: np.ndarray | None = None
     views: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
@@ -45,12 +45,13 @@ class Rehearsal:
             self.time,
             self.event,
             np.zeros(rows, dtype=int) if self.stratum is None else self.stratum,
-            self.expanded,
+            self.limit,
             self.trend,
         )
-        used, copies = len(self.holder.order), self.holder.copies
+        used = len(self.holder.order)
         strata = tuple(int(size) for size in self.holder.sizes)
-        self.layout = Layout(used, sum(self.features), count, strata, count - 1, rows * copies, self.expanded, count)
+        public = tuple(self.holder.rows.large)
+        self.layout = Layout(used, sum(self.features), count, strata, count - 1, public, self.holder.rows.band, count)
         self.rows = rows
         self.events = float(self.event.sum())
         self.tails = Tails.of([ends for block in self.columns for ends in reach(block)])
@@ -83,8 +84,7 @@ class Rehearsal:
     def _stage(self, stage: Stage | list[Stage], permuted: dict[str, Wide] | None = None) -> dict[str, np.ndarray]:
         outgoing = []
         for program in self.programs:
-            places, inputs = self.holder.tau, self.layout.inputs
-            spread = {name: scattered(array, places, inputs) for name, array in (permuted or {}).items()}
+            spread = {name: scattered(array, self.holder.tau) for name, array in (permuted or {}).items()}
             stages = stage if isinstance(stage, list) else [stage]
             result = joined([program.run(one, spread) for one in stages])
             outgoing.append(reorder(result, self.holder.tau) if permuted else result)
@@ -112,15 +112,15 @@ class Rehearsal:
 
     def start(self) -> Gradient:
         stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
-        if self.expanded:
-            stages.insert(1, Stage("weigh_start"))
+        if self.layout.band:
+            stages.insert(1, Stage("tied"))
         self._deal(stages)
         values = np.concatenate(self.columns, axis=1)
         blocks, names = [], []
         for index, block in enumerate(self.columns):
             names.append(f"features/{index}")
-            blocks.append((index, np.tile(block, (self.holder.copies, 1)), FEATURE_BITS))
-        shape = (self.layout.inputs, values.shape[1])
+            blocks.append((index, self._filled(block), FEATURE_BITS))
+        shape = (self.layout.rows, values.shape[1])
         published = self._permute_features(names, blocks, shape)
         for name, entered in self.holder.entries(self.programs[-1].engine).items():
             for program in self.programs:
@@ -131,6 +131,10 @@ class Rehearsal:
             revealed = self._stage(stage)
         self._pending = stages[-1]
         return Gradient(np.zeros(self.layout.features), revealed["gradient"].ravel(), 0.0)
+
+    def _filled(self, values: np.ndarray) -> np.ndarray:
+        """Add zeros for the blank rows."""
+        return np.concatenate([values, np.zeros((self.holder.blanks, values.shape[1]))])
 
     def _permute_features(self, names: list[str], blocks: list[Any], shape: tuple[int, int]) -> Wide:
         sent = [
@@ -152,7 +156,7 @@ class Rehearsal:
         self._step, self._coefficients = step, coefficients
         self.beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         plans = {step: list(plan), **{key: point.plan for key, point in self.beside.items()}}
-        self._version = max(len(own) for own in plans.values())
+        self._version = max(CORRECTING if self.layout.band else 1, *(len(own) for own in plans.values()))
         sources = {
             key: self.accepted[self.beside[key].source if key in self.beside else max(self.accepted)] for key in plans
         }
@@ -174,12 +178,10 @@ class Rehearsal:
             for key in plans:
                 point = self.beside[key].coefficients if key in self.beside else coefficients
                 predictor = (block @ point[offset : offset + block.shape[1]])[:, None]
-                values = np.tile(np.exp(predictor), (self.holder.copies, 1))
-                if self.expanded and index == len(self.columns) - 1:
-                    values = self.holder.weighted(values)
+                values = self._filled(np.exp(predictor))
                 blocks[f"{key}.0/factor{index}"] = (index, values, self.layout.factor_bits())
                 if key == step and beside:
-                    blocks[f"{step}.0/line{index}"] = (index, np.tile(predictor, (self.holder.copies, 1)), LINE_BITS)
+                    blocks[f"{step}.0/line{index}"] = (index, self._filled(predictor), LINE_BITS)
             offset += block.shape[1]
         revealed = self._stage(stages[0], self._permute(list(blocks), list(blocks.values())))
         for part in stages[1:]:

@@ -5,10 +5,13 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import DataProblem, ThresholdError
+from fedbayes.mpc.wide import Wide
 from v6_verticox import model
 from v6_verticox.columns import design, survival
 from v6_verticox.outcome import describe
 from v6_verticox.roles import OutcomeHolder, as_places
+from v6_verticox.shared_newton import Layout
+from v6_verticox.tied import corrected, corrected_back
 
 ROWS = 60
 
@@ -73,11 +76,11 @@ def test_small_strata_are_refused():
         survival(table(site=(np.arange(ROWS) < 2).astype(int)), "time", "event", "site", 5)
 
 
-@pytest.mark.parametrize(("ties", "expanded"), [("breslow", False), ("efron", True)])
-def test_the_outcome_holder_tells_groups_of_events(ties, expanded):
+@pytest.mark.parametrize("ties", ["breslow", "efron"])
+def test_the_outcome_holder_tells_groups_of_events(ties):
     frame = table(site=np.arange(ROWS) // 2 % 2)
     outcome = survival(frame, "time", "event", "site", 5)
-    told = describe(outcome, 5, ties, expanded)
+    told = describe(outcome, 5, ties)
     risk = model.RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
     assert told.log_likelihood == pytest.approx(model.evaluate_predictor(risk, np.zeros(ROWS))[0])
     assert told.events == int(frame["event"].sum())
@@ -89,14 +92,62 @@ def test_the_outcome_holder_tells_groups_of_events(ties, expanded):
         assert np.all(counts >= 5)
 
 
-def test_expanded_rows_have_the_weights_of_efron():
+def test_every_tied_event_is_a_risk_set_of_its_own():
     time, event = np.array([2.0, 2.0, 2.0, 1.0, 3.0]), np.array([1, 1, 0, 1, 0])
-    holder = OutcomeHolder(bytes(32), time, event, np.zeros(5, dtype=int), True)
-    assert holder.copies == 2
-    assert len(holder.order) == 5 + 2
+    holder = OutcomeHolder(bytes(32), time, event, np.zeros(5, dtype=int), 5)
+    assert (holder.rows.band, holder.rows.large, holder.blanks) == (2, [], 0)
     np.testing.assert_allclose(holder.at_risk()[holder.tied > 0], [5.0, 4.0, 3.0])
+    weight = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    np.testing.assert_allclose(
+        holder.at_risk(weight[holder.order])[holder.tied > 0], [15.0, 1 + 2 + 3 + 5, 0.5 * (1 + 2) + 3 + 5]
+    )
     assert holder.indicator.sum() == 3
-    assert len(np.unique(holder.order)) == len(holder.order)
+
+
+def tied_holder(seed, limit):
+    rng = np.random.default_rng(seed)
+    rows = int(rng.integers(40, 300))
+    time, stratum = rng.integers(1, int(rng.integers(4, 90)), rows).astype(float), np.sort(rng.integers(0, 2, rows))
+    return OutcomeHolder(bytes(32), time, (rng.random(rows) < 0.6).astype(int), stratum, limit)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_told_of_ties_is_no_small_count(seed):
+    """Public ties have enough events; the rows between them are none, or a multiple of the limit."""
+    limit = 5
+    holder = tied_holder(seed, limit)
+    behind, stratum_ends = 0, np.cumsum(holder.sizes)
+    for first, size in holder.rows.large:
+        assert size >= limit
+        start = max([0, *[end for end in stratum_ends if end <= first]])
+        if behind > start:
+            assert (first - behind) % limit == 0
+        assert np.ptp(holder.when[first : first + size]) == 0.0
+        assert np.all(holder.indicator[first : first + size] == 1.0)
+        behind = first + size
+    assert all(size < limit for _, size in holder.rows.small)
+    assert sorted(holder.rows.record[holder.rows.record >= 0]) == list(range(len(holder.time)))
+    for code, size in enumerate(holder.sizes):
+        own = sum(1 for first, _ in holder.rows.large if holder.code[first] == code)
+        assert size == np.sum(holder.stratum == code) + ((limit - 1) * (own + 1) if own else 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+def test_maps_of_ties_are_those_of_efron_and_transposed(seed, limit):
+    holder = tied_holder(seed, limit)
+    rng, rows = np.random.default_rng(seed), len(holder.order)
+    weight = np.append(rng.uniform(0.5, 2.0, len(holder.time)), 0.0)[holder.rows.record]
+    shape = Layout(rows, 1, 1, tuple(holder.rows.sizes), 0, tuple(holder.rows.large), holder.rows.band)
+    values, bands = Wide.encode(weight[:, None], 30), Wide.encode(holder.bands, 20)
+    sums = shape.suffix(values)
+    risk = shape.public_ties().risk(sums).decode(50) + corrected(bands, values).decode(50)
+    events = holder.tied > 0
+    np.testing.assert_allclose(risk[events, 0], holder.at_risk(weight)[events], rtol=1e-4)
+    other = holder.tied * rng.uniform(0.5, 2.0, rows)
+    back = Wide.encode(other[:, None], 30)
+    hazard = shape.prefix(shape.public_ties().back(back)).decode(50) + corrected_back(bands, back).decode(50)
+    assert hazard[:, 0] @ weight == pytest.approx(other @ risk[:, 0], rel=1e-9)
 
 
 def test_damaged_places_are_refused():

@@ -149,7 +149,7 @@ class Echo:
         }
 
 
-PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, 1, False)
+PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, [], 0)
 ASK = PermuteRequest(PLAN, 0, {}, b"")
 
 
@@ -198,13 +198,13 @@ def test_folds_tell_no_times_that_are_not_known():
     rng = np.random.default_rng(4)
     time, event, stratum = np.ceil(rng.exponential(20.0, 80)), rng.integers(0, 2, 80), np.arange(80) % 2
     known = describe(Survival(time, event, stratum, ["x", "y"]), 5)
-    for expanded in (False, True):
+    for limit in (0, 5):
         chosen = rng.permutation(80)[:60]
         kept = Survival(time[chosen], event[chosen], stratum[chosen], ["x", "y"])
-        told = stations.at_known_edges(describe(kept, 5, expanded=expanded), known, kept, expanded)
+        told = stations.at_known_edges(describe(kept, 5, "efron" if limit else "breslow"), known, kept, limit)
         assert set(told.edges) <= set(known.edges)
-        holder = OutcomeHolder(bytes(32), kept.time, kept.event, kept.stratum, expanded)
-        at = kept.time[holder.order % 60]
+        holder = OutcomeHolder(bytes(32), kept.time, kept.event, kept.stratum, limit)
+        at = holder.when
         for edge, code, row in zip(told.edges, told.edge_strata, told.edge_rows, strict=True):
             own = (kept.stratum == code) & (kept.event == 1) & (kept.time <= edge)
             start = 0 if code == 0 else int(holder.sizes[0])

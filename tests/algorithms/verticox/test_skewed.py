@@ -26,7 +26,7 @@ CASES = [
 def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
     """Compare with the pooled fit; return the rounds."""
     features = [name for name in frame if name not in ("time", "event")]
-    surface, scale = rehearse(frame, features, parties, expanded=ties == "efron", stratum=stratum)
+    surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=stratum)
     found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)
     risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), stratum, ties)
     values = frame[features].to_numpy(dtype=float)

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from fedbayes.dp import ledger as module
-from fedbayes.dp.ledger import Ledger, LedgerExhausted
+from fedbayes.dp.ledger import Ledger, LedgerExhausted, LedgerUnusable
 
 FORK = multiprocessing.get_context("fork")
 
@@ -107,16 +107,173 @@ def test_ten_tenths_fit_into_one(tmp_path):
         ledger.charge(("job", "round", "last"), 1e-6, 0.0, "more")
 
 
+class Clocks:
+    """What a machine's clocks say; `tick` lets time pass, `turn` sets the wall clock alone, `restart` starts the machine anew."""
+
+    def __init__(self, monkeypatch):
+        self.wall, self.boot, self.uptime = time.time(), "first", 1000.0
+        monkeypatch.setattr(module.clock, "read", lambda: module.clock.Reading(self.wall, self.boot, self.uptime))
+
+    def tick(self, days):
+        self.wall += days * 86_400
+        self.uptime += days * 86_400
+
+    def turn(self, days):
+        self.wall += days * 86_400
+
+    def restart(self):
+        self.boot, self.uptime = "second", 5.0
+
+
+def refused(ledger, name, cost=0.6):
+    try:
+        return not ledger.charge(("job", "round", name), cost, 0.0, name)
+    except LedgerExhausted:
+        return True
+
+
 def test_the_period_slides(tmp_path, monkeypatch):
+    clocks = Clocks(monkeypatch)
     ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, days=30)
-    now = time.time()
-    monkeypatch.setattr(module.time, "time", lambda: now - 31 * 86_400)
     ledger.charge(("old", "round", "request"), 1.0, 0.0, "last month")
-    monkeypatch.setattr(module.time, "time", lambda: now)
+    clocks.tick(29.9)
+    assert refused(ledger, "too early")
+    clocks.tick(1.1)
     assert ledger.spent().epsilon == 0.0
     assert ledger.charge(("new", "round", "request"), 1.0, 0.0, "this month")
     assert [entry.note for entry in ledger.entries()] == ["last month", "this month"]
     assert Ledger(ledger.path).spent().epsilon == 2.0
+
+
+@pytest.mark.parametrize("days", [-3650, -31, -1, 1 + 1e-5, 31, 3650])
+def test_a_clock_that_is_set_gives_nothing_back(tmp_path, monkeypatch, days):
+    clocks = Clocks(monkeypatch)
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, days=1)
+    assert not refused(ledger, "first")
+    clocks.turn(days)
+    assert refused(ledger, "under the wrong clock")
+    assert ledger.spent().epsilon == 0.6
+    clocks.turn(-days)
+    assert refused(ledger, "under the right one")
+    clocks.tick(1.01)
+    assert not refused(ledger, "a day later")
+
+
+def test_across_a_restart_a_clock_that_runs_back_gives_nothing_back(tmp_path, monkeypatch):
+    clocks = Clocks(monkeypatch)
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, days=1)
+    assert not refused(ledger, "first")
+    clocks.restart()
+    clocks.turn(-10_000)
+    assert refused(ledger, "with an empty battery")
+    clocks.turn(10_000)
+    clocks.tick(1.01)
+    assert not refused(ledger, "a day later")
+
+
+def test_without_the_machines_own_time_the_clock_never_runs_back(tmp_path, monkeypatch):
+    clocks = Clocks(monkeypatch)
+    clocks.boot = ""
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, days=1)
+    assert not refused(ledger, "first")
+    clocks.turn(-10)
+    assert refused(ledger, "ten days back")
+
+
+def test_a_period_of_no_length_is_refused(tmp_path):
+    for days in (0.0, -1.0, math.inf):
+        with pytest.raises(ValueError, match="days"):
+            Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, days=days)
+
+
+def test_tiny_charges_end_with_the_budget(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0, delta=1e-5)
+    ledger.charge(("job", "round", "all"), 1.0, 0.0, "all of it")
+    for number, cost in enumerate((1e-9, 1e-12, 1e-300)):
+        assert refused(ledger, str(number), cost)
+    other = Ledger(tmp_path / "other.sqlite", epsilon=1.0)
+    other.charge(("job", "round", "nearly"), 1.0 - 5e-9, 0.0, "nearly all")
+    taken = sum(not refused(other, str(number), 1e-9) for number in range(30))
+    assert taken <= 5
+    assert other.spent().epsilon <= 1.0 + 1e-15
+
+
+def test_parts_written_as_decimals_fit_into_their_sum(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=0.3)
+    assert not refused(ledger, "a", 0.1)
+    assert not refused(ledger, "b", 0.2)  # 0.1 + 0.2 > 0.3 in binary
+    assert refused(ledger, "c", 1e-15)
+
+
+def test_a_budget_of_epsilon_implies_one_of_delta(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0)
+    with pytest.raises(LedgerExhausted, match="delta"):
+        ledger.charge(("job", "round", "1"), 1e-6, 0.999999, "all in the open")
+    assert ledger.charge(("job", "round", "1"), 1e-6, 9e-5, "a small one")
+    with pytest.raises(LedgerExhausted, match="delta"):
+        ledger.charge(("job", "round", "2"), 1e-6, 9e-5, "once more")
+    assert Ledger(tmp_path / "own.sqlite", epsilon=1.0, delta=0.5).charge(
+        ("j", "r", "1"), 0.1, 0.4, "as the node wants"
+    )
+
+
+def test_what_can_be_afforded_is_told_without_a_debit(tmp_path):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0)
+    assert ledger.affords(1.0) is None
+    assert "epsilon 2 was asked for" in (ledger.affords(2.0) or "")
+    ledger.charge(("job", "round", "1"), 0.6, 0.0, "most")
+    assert ledger.affords(0.4) is None
+    assert "0.4 is left" in (ledger.affords(0.5) or "")
+    assert len(ledger.entries()) == 1
+    with pytest.raises(LedgerUnusable):
+        Ledger(tmp_path / "gone" / "ledger.sqlite", epsilon=1.0).affords(0.1)
+
+
+def ruin(path, how):
+    if how == "emptied":
+        path.write_bytes(b"")
+    elif how == "foreign":
+        path.write_bytes(b"not a database at all" * 100)
+    elif how == "cut":
+        path.write_bytes(path.read_bytes()[:5000])
+    else:
+        with sqlite3.connect(path) as connection:
+            connection.execute(how)
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["emptied", "foreign", "cut", "DELETE FROM debits", "DROP TABLE debits", "UPDATE debits SET epsilon = -5"],
+)
+def test_a_damaged_ledger_is_refused_with_the_remedy(tmp_path, how):
+    ledger = Ledger(tmp_path / "ledger.sqlite", epsilon=1.0)
+    ledger.charge(("job", "round", "1"), 0.6, 0.0, "most")
+    ruin(ledger.path, how)
+    for call in (lambda: ledger.charge(("job", "round", "2"), 0.1, 0.0, "more"), ledger.spent, ledger.remaining):
+        with pytest.raises(LedgerUnusable, match=r"nothing is released; ask the node's administrator") as caught:
+            call()
+        assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_ledger_that_cannot_be_written_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "ledger.sqlite"
+    Ledger(path, epsilon=1.0).charge(("job", "round", "1"), 0.1, 0.0, "before")
+    real = sqlite3.connect
+    monkeypatch.setattr(module.sqlite3, "connect", lambda file, **rest: real(f"file:{file}?mode=ro", uri=True, **rest))
+    with pytest.raises(LedgerUnusable, match="cannot be written"):
+        Ledger(path, epsilon=1.0).charge(("job", "round", "2"), 0.1, 0.0, "after")
+    assert Ledger(path).spent().epsilon == 0.1
+    with pytest.raises(LedgerUnusable, match="cannot be written"):
+        Ledger(tmp_path / "no" / "such" / "folder", epsilon=1.0).charge(("job", "round", "1"), 0.1, 0.0, "nowhere")
+
+
+def test_a_ledger_of_an_earlier_version_goes_on(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    Ledger(path, epsilon=1.0).charge(("job", "round", "1"), 0.6, 0.0, "before")
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE state")
+    assert refused(Ledger(path, epsilon=1.0), "too much")
+    assert not refused(Ledger(path, epsilon=1.0), "the rest", 0.4)
 
 
 def test_without_a_budget_everything_is_written_down(tmp_path):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from fedbayes import randomness
 from fedbayes.dp import accounting, heavy_tails, mechanisms, shares
@@ -83,6 +83,88 @@ def test_wrong_values_are_refused():
         mechanisms.laplace([math.nan], 1.0)
 
 
+def loss_of_law(law):
+    """Return the largest log ratio of the probabilities of neighbouring whole numbers, where they are not too small to be told."""
+    known = law > 1e-12
+    both = known[1:] & known[:-1]
+    return (
+        float(np.abs(np.diff(np.log(law[known]))).max())
+        if both.all()
+        else float(np.abs(np.log(law[1:][both] / law[:-1][both])).max())
+    )
+
+
+def sum_of_shares(count, honest, epsilon):
+    """Return the exact law of the sum of `count` Polya shares, each of shape 1 / honest."""
+    top = int(60 / epsilon) + 200
+    mass = stats.nbinom.pmf(np.arange(top), count / honest, -math.expm1(-epsilon))
+    return np.convolve(mass, mass[::-1])
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize("parties", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("fraction", [0.3, 0.8, 1.0])
+def test_a_party_that_subtracts_its_own_share_learns_no_more_than_epsilon(parties, epsilon, fraction):
+    honest = shares.honest_parties(parties, fraction)
+    left = max(1, parties - 1)
+    assert honest <= left
+    assert loss_of_law(sum_of_shares(left, honest, epsilon)) <= epsilon * (1 + 1e-9)
+
+
+def test_the_loss_is_seen_where_every_party_counts_as_honest():
+    assert loss_of_law(sum_of_shares(1, 2, 1.0)) > 1.5
+    assert shares.honest_parties(2, 1.0) == 1
+    assert [shares.honest_parties(n, shares.HONEST_FRACTION) for n in (1, 2, 3, 5, 10)] == [1, 1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("parties", [2, 3, 6, 11])
+def test_diluted_noise_suffices_without_ones_own(parties):
+    """Of all the others, each adds noise with this probability: that none does has at most the probability delta."""
+    delta = 0.01
+    assert (1 - shares.dilution(parties, 1.0, delta)) ** (parties - 1) <= delta * (1 + 1e-12)
+
+
+def renyi(law, order):
+    """Return the Renyi divergence of a law from itself moved by one."""
+    known = (law[1:] > 1e-290) & (law[:-1] > 1e-290)
+    one, other = np.log(law[1:][known]), np.log(law[:-1][known])
+    return float(special.logsumexp(order * one + (1 - order) * other) / (order - 1))
+
+
+def gaussian_law(sigma, honest):
+    width = int(12 * sigma) + 12
+    one = np.exp(-(np.arange(-width, width + 1) ** 2) / (2 * sigma**2))
+    one /= one.sum()
+    law = one
+    for _ in range(honest - 1):
+        law = np.convolve(law, one)
+    return law
+
+
+@pytest.mark.parametrize("honest", [1, 2, 3, 5])
+@pytest.mark.parametrize(("epsilon", "delta"), [(20.0, 1e-6), (10.0, 1e-6), (3.0, 1e-3), (1.0, 1e-5)])
+def test_distributed_gaussian_noise_is_within_its_rho(epsilon, delta, honest):
+    """Exact law of the sum of the honest shares; far out both probabilities underflow, which only lessens the divergence."""
+    rho = accounting.epsilon_to_rho(epsilon, delta)
+    sigma = accounting.distributed_gaussian_sigma(1.0, rho, honest, 2)
+    own = sigma / math.sqrt(honest)
+    assert honest == 1 or own >= accounting.SMALLEST_SHARE * (1 - 1e-9)
+    law = gaussian_law(own, honest)
+    for order in (1.01, 1.5, 2.0, 4.0, 8.0):
+        assert renyi(law, order) <= order * rho * (1 + 1e-6)
+
+
+def test_gaussian_shares_below_the_range_of_their_bound_are_never_used(monkeypatch):
+    rho = accounting.epsilon_to_rho(20.0, 1e-6)
+    narrow = accounting.gaussian_scale(1.0, rho)
+    assert narrow / math.sqrt(5) < accounting.SMALLEST_SHARE
+    assert accounting.distributed_gaussian_rho(narrow, 5, 1.0, 2) == math.inf
+    used = []
+    monkeypatch.setattr(mechanisms, "discrete_gaussian", lambda values, scale: used.append(scale) or values)
+    shares.discrete_gaussian(3, narrow, 10, 0.5)
+    assert used == [accounting.SMALLEST_SHARE]
+
+
 @pytest.mark.parametrize(("parties", "fraction"), [(1, 1.0), (2, 1.0), (5, 1.0), (6, 0.5)])
 def test_honest_polya_shares_sum_to_discrete_laplace(parties, fraction):
     honest = shares.honest_parties(parties, fraction)
@@ -93,7 +175,7 @@ def test_honest_polya_shares_sum_to_discrete_laplace(parties, fraction):
 @pytest.mark.parametrize("scale", [0.4, 3.0, 5000.0])
 def test_polya_share_is_a_difference_of_negative_binomials(scale):
     honest = 3
-    sample = shares.polya(DRAWS, scale, honest, 1.0)
+    sample = shares.polya(DRAWS, scale, honest + 1, 1.0)
     success = -math.expm1(-1.0 / scale)
     top = int(40 * scale) + 40
     mass = stats.nbinom.pmf(np.arange(top), 1.0 / honest, success)

@@ -6,7 +6,7 @@ from typing import Any
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns, schema_errors
+from fedbayes.federation.horizontal import HONEST_FRACTION, check_bins, evaluate_model, resolve_columns, schema_errors
 
 from .classifier import loader
 from .messages import Shape
@@ -35,7 +35,7 @@ def fit(
     continuous: str = "binned",
     delta: float = 1e-6,
     neighbors: str = "add_remove",
-    honest_fraction: float = 0.8,
+    honest_fraction: float = HONEST_FRACTION,
     clip: float = 1.0,
     tolerance: float = 1e-6,
     outside: str = "clip",

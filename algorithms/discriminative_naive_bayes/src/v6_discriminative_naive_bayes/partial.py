@@ -40,8 +40,8 @@ def partial_counts(station: Station, request: CountsRequest) -> VectorReply:
 
     **Reveals** to central the (noisy) counts over all stations. **Assumes** that at least two stations do not collude with central.
     """
-    station.require_private(request.noise.private)
-    codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
+    station.require_private(request.noise.promises)
+    codes, labels = encode_rows(request.shape, request.shape.columns.read(station, request.noise.private))
     vector = count(request.shape.layout, codes, labels)
     if request.noise.private:
         vector = _noisy_counts(station, request, vector)
@@ -78,8 +78,8 @@ def partial_step(station: Station, request: StepRequest) -> VectorReply:
     **Reveals** to central the sum over all stations only. **Assumes** that at least two stations do not collude with central; with noise, that the honest
     fraction of the stations adds its share.
     """
-    station.require_private(request.noise.private)
-    codes, labels = encode_rows(request.shape, request.shape.columns.read(station))
+    station.require_private(request.noise.promises)
+    codes, labels = encode_rows(request.shape, request.shape.columns.read(station, request.noise.private))
     evidence = prepare(request, codes, labels)
     if request.noise.private:
         vector = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])

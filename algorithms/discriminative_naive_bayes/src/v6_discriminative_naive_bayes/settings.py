@@ -7,7 +7,7 @@ from typing import Any
 
 from fedbayes.federation import arguments, results
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import NEIGHBORS, CountNoise, check_noise
+from fedbayes.federation.horizontal import HONEST_FRACTION, NEIGHBORS, CountNoise, check_noise
 
 from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 
@@ -15,7 +15,7 @@ OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
 PERSONAL_ITERATIONS = 5
 MOST_ROUNDS = 500
-HONEST_FRACTION, DELTA, CLIP, TOLERANCE, LOCAL_ITERATIONS, BINS = 0.8, 1e-6, 1.0, 1e-6, 5, 10
+DELTA, CLIP, TOLERANCE, LOCAL_ITERATIONS, BINS = 1e-6, 1.0, 1e-6, 5, 10
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import arguments
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import CountNoise
+from fedbayes.federation.horizontal import CountNoise, Unit
 
 from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
 
@@ -54,18 +54,15 @@ def unused_arguments(plan: Plan, bins: Any) -> list[str]:
 
 def outside_promise(plan: Plan) -> list[str]:
     """Return a warning if the promise leaves something out: a refusal of values outside the domain is an answer without noise."""
-    if plan.private and plan.columns.outside == "refuse":
-        return [
-            "outside='refuse' is not covered by epsilon: whether a station refuses tells if a value is outside the domain"
-        ]
-    return []
+    beyond = plan.columns.beyond_promise
+    return [beyond] if plan.noise.private and beyond is not None else []
 
 
-def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any) -> Plan:
+def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any, unit: Unit) -> Plan:
     """Return the plan by which stations join a model; ArgumentError if it cannot be added to."""
     arguments.check_choice("outside", outside, ("clip", "refuse"))
     try:
-        return plan_of(model, noise, outside)
+        return plan_of(model, noise, outside, unit)
     except ValueError as problem:
         text = str(problem)
     raise ArgumentError(f"model cannot be updated: {text}")

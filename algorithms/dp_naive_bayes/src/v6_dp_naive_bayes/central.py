@@ -10,6 +10,7 @@ from fedbayes.federation.horizontal import (
     HONEST_FRACTION,
     check_bins,
     check_noise,
+    check_unit,
     evaluate_model,
     load_model,
     noise_without_effect,
@@ -40,6 +41,9 @@ def fit(
     pseudocount: float = 1.0,
     outside: str = "clip",
     organizations: list[int | str] | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
 ) -> dict[str, Any]:
     """Fit a naive Bayes classifier over all stations' rows under one privacy budget.
 
@@ -75,17 +79,20 @@ def fit(
         What to do with values outside the domain.
     organizations : list, optional
         Stations and helpers by id or name; the whole collaboration by default.
+    unit, id_column, max_rows_per_identifier
+        {"row", "identifier"}: whom the promise is for; with identifiers their column, and how many rows of each a station uses at most.
 
     Returns
     -------
     dict
         ``model``, ``privacy``, ``federation``, ``diagnostics``, ``warnings``, ``versions``.
     """
-    added = check_noise(noise, epsilon, delta, neighbors, honest_fraction)
+    whom = check_unit(unit, id_column, max_rows_per_identifier)
+    added = check_noise(noise, epsilon, delta, neighbors, honest_fraction, whom)
     check_combination(added, statistics, sensitivity, aggregation)
     smoothing = check_pseudocount(pseudocount)
     parties = federation.open_channel(organizations)
-    columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
+    columns = resolve_columns(federation, parties.stations, label, features, domain, outside, whom)
     plan = Plan(columns, check_bins(columns, bins), statistics, sensitivity, added, smoothing)
     for text in (
         *noise_without_effect(added, epsilon, delta, neighbors, honest_fraction),
@@ -108,6 +115,9 @@ def update(
     honest_fraction: float = HONEST_FRACTION,
     outside: str = "clip",
     organizations: list[int | str] | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
 ) -> dict[str, Any]:
     """Add further stations' rows to a model (Algorithm 3); the order of updates does not matter.
 
@@ -121,15 +131,18 @@ def update(
         As in :func:`fit`, for the rows that are added now.
     organizations : list, optional
         The stations that join. One station alone can join under local noise.
+    unit, id_column, max_rows_per_identifier
+        As in :func:`fit`.
 
     Returns
     -------
     dict
         As :func:`fit`.
     """
-    added = check_noise(noise, epsilon, delta, neighbors, honest_fraction)
+    whom = check_unit(unit, id_column, max_rows_per_identifier)
+    added = check_noise(noise, epsilon, delta, neighbors, honest_fraction, whom)
     before = load_model(NaiveBayes.from_dict, model)
-    plan = updating_plan(before, added, outside)
+    plan = updating_plan(before, added, outside, whom)
     for text in (
         *noise_without_effect(added, epsilon, delta, neighbors, honest_fraction),
         *outside_promise(plan),
@@ -154,6 +167,9 @@ def evaluate(
     neighbors: str = "add_remove",
     honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
 ) -> dict[str, Any]:
     """Score a model on the stations' tables: ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n``.
 
@@ -169,6 +185,8 @@ def evaluate(
         As in :func:`fit`; without ``epsilon`` the scores are exact and not private.
     organizations : list, optional
         Whose tables; the whole collaboration by default.
+    unit, id_column, max_rows_per_identifier
+        As in :func:`fit`.
     """
     return evaluate_model(
         federation,
@@ -181,4 +199,7 @@ def evaluate(
         neighbors,
         honest_fraction,
         organizations,
+        unit=unit,
+        id_column=id_column,
+        max_rows_per_identifier=max_rows_per_identifier,
     )

@@ -21,7 +21,7 @@ from fedbayes.bayes.counting import class_counts, feature_table, table_feature, 
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Message
-from fedbayes.federation.horizontal import Columns, CountNoise, Query, class_counts_from_margins
+from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
 
 STATISTICS = ("histogram", "gaussian")
 SENSITIVITIES = ("bounds", "local_as_published")
@@ -61,6 +61,7 @@ class Plan(Message):
             raise ValueError("statistics or sensitivity is unknown")
         if not 0 < self.pseudocount < 1e9:
             raise ValueError("pseudocount must be positive")
+        self.noise.check_unit(self.columns.unit)
 
     @property
     def published(self) -> bool:
@@ -70,7 +71,7 @@ class Plan(Message):
     @property
     def private(self) -> bool:
         """Whether the release is differentially private."""
-        return self.noise.private and not self.published
+        return self.noise.promises and not self.published and self.columns.beyond_promise is None
 
     @property
     def gaussian(self) -> list[str]:
@@ -109,8 +110,8 @@ class Plan(Message):
             return [0.0] * len(sizes)
         changes = [1.0] * (len(sizes) - moments) + [float(UNITS), UNITS / 2] * (moments // 2)
         return [
-            self.noise.deviation(len(sizes), change, change, size, stations)
-            for change, size in zip(changes, sizes, strict=True)
+            self.noise.deviation(len(sizes), change, change, size, stations, place < len(sizes) - moments)
+            for place, (change, size) in enumerate(zip(changes, sizes, strict=True))
         ]
 
 
@@ -130,13 +131,13 @@ def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
         int64 each. Class counts and tables change by 1 when a row comes or goes. For a numeric feature of
         ``gaussian``, with u the value mapped on [-1, 1]: the sums of u by class and, for rows without a value,
         their number (a row adds to one of the two, so together they change by one unit); and the sums of
-        u**2 - 1/2 (half a unit).
+        u**2 - 1/2 (half a unit). u is cut at 1 after it was scaled and before it is a whole number, so these hold for any bounds and value.
     """
     columns = plan.columns
     schema, labels = columns.schema, encoded[columns.label]
-    queries = [Query(class_counts(labels, columns.classes))] if plan.counts_classes else []
+    queries = [Query(class_counts(labels, columns.classes), nonnegative=True)] if plan.counts_classes else []
     for name in plan.tabled:
-        queries.append(Query(feature_table(schema, columns.label, name, encoded, plan.bins)))
+        queries.append(Query(feature_table(schema, columns.label, name, encoded, plan.bins), nonnegative=True))
     for name in plan.gaussian:
         first, second = _moments(encoded[name], labels, columns.classes, schema[name].bounds or (0.0, 1.0))
         queries += [Query(first, UNITS, UNITS), Query(second, UNITS / 2, UNITS / 2)]
@@ -239,7 +240,7 @@ def _add(first: Feature, second: Feature) -> Feature:
     )
 
 
-def plan_of(model: NaiveBayes, noise: CountNoise, outside: str) -> Plan:
+def plan_of(model: NaiveBayes, noise: CountNoise, outside: str, unit: Unit = ROW) -> Plan:
     """Return the plan by which further stations can be added to a model.
 
     Raises
@@ -258,5 +259,5 @@ def plan_of(model: NaiveBayes, noise: CountNoise, outside: str) -> Plan:
         if isinstance(feature, (CategoricalTables, Histogram)):
             pseudocount = feature.pseudocount
     statistics = "gaussian" if gaussian or model.provenance.get("statistics") == "gaussian" else "histogram"
-    columns = Columns(model.label, list(model.features), model.schema.to_domain(), outside)
+    columns = Columns(model.label, list(model.features), model.schema.to_domain(), outside, unit)
     return Plan(columns, bins, statistics, "bounds", noise, pseudocount)

@@ -31,7 +31,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     plan = request.plan
     if plan.published:
         station.require_private(False)
-        return StatisticsReply(publish(plan, plan.columns.read(station)))
+        return StatisticsReply(publish(plan, plan.columns.read(station, private=False)))
     vector = _noisy(station, plan)
     if request.masked:
         return StatisticsReply(station.channel.mask(vector.astype(np.uint64), station.participants))
@@ -39,7 +39,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
 
 
 def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
-    encoded = plan.columns.read(station)
+    encoded = plan.columns.read(station, private=plan.noise.private)
     return release(station, summarise(plan, encoded), plan.noise, "naive Bayes statistics")
 
 

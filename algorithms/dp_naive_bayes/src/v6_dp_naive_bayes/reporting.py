@@ -56,6 +56,7 @@ def _release(federation: Federation, plan: Plan, stations: Sequence[int]) -> dic
     return {
         "organizations": [federation.name(station) for station in stations],
         "private": plan.private,
+        "unit": plan.columns.unit.name,
         "noise": plan.noise.placement,
         "sensitivity": plan.sensitivity,
         "neighbors": plan.noise.neighbors,
@@ -92,15 +93,19 @@ def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
     if not plan.noise.private:
         return results.not_private("no noise was asked for; give epsilon and noise='distributed' or 'local'", reveals)
     split = "zCDP, rho" if plan.noise.delta > 0 else "epsilon"
+    beyond = plan.columns.beyond_promise
     return results.privacy(
-        True,
+        beyond is None,
+        reason=beyond,
+        unit=plan.columns.unit.name,
         neighbors=plan.noise.neighbors,
         epsilon=plan.noise.epsilon,
         delta=plan.noise.delta,
         mechanism=plan.noise.mechanism(),
         composition=f"{plan.queries} queries on the same rows, {split} split evenly; classes and cells of one query are "
         "disjoint; stations hold different rows, so the budget is that of every station alone",
-        sensitivity="global, from public domains: 1 a table; for sums of values mapped on [-1, 1]: 1, of squares: 1/2",
+        sensitivity="global, from public domains: 1 a table; for sums of values mapped on [-1, 1]: 1, of squares: 1/2"
+        + plan.columns.unit.statement,
         reveals=reveals,
     )
 

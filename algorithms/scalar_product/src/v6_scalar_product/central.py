@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import ArgumentError, ThresholdError
 from fedbayes.federation.vertical import SecureTables, check_alignment, open_parties
@@ -22,7 +23,7 @@ def count(
     epsilon: float | None = None,
     protocol: str = "masked_tables",
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
     rows_aligned: bool = False,
 ) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def contingency(
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
     rows_aligned: bool = False,
 ) -> dict[str, Any]:
@@ -167,7 +168,7 @@ def information_gain(
     missing_state: bool = True,
     epsilon: float | None = None,
     helper: int | str | None = None,
-    honest_fraction: float = 1.0,
+    honest_fraction: float = HONEST_FRACTION,
     organizations: list[int | str] | None = None,
     rows_aligned: bool = False,
 ) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     station.require_private(private)
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
-    encoded = request.columns.read(station)
+    encoded = request.columns.read(station, private)
     if request.noise.unit == "party":
         encoded = at_most(encoded, request.noise.maximum_records)
     counts = cell_counts(request, encoded)
@@ -171,7 +171,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
 
 def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
     """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
-    encoded = request.columns.read(station)
+    encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     least = station.policy.minimum_count
     if request.epsilon == 0 and any(((table > 0) & (table < least)).any() for table in tables):

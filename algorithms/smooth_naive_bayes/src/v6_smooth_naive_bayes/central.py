@@ -7,7 +7,7 @@ from typing import Any
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import evaluate_model, resolve_columns
+from fedbayes.federation.horizontal import check_unit, evaluate_model, resolve_columns
 
 from .messages import ReleaseReply, ReleaseRequest
 from .model import combine, noise_of_means, query_epsilon
@@ -28,6 +28,9 @@ def fit(
     degrees_of_freedom: float = 3.0,
     neighbors: str = "add_remove",
     organizations: list[int | str] | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
 ) -> dict[str, Any]:
     """Fit a naive Bayes model from statistics that every station releases under differential privacy.
 
@@ -53,6 +56,8 @@ def fit(
         ``add_remove`` or ``replace_one``.
     organizations : list, optional
         Whose tables; all of the collaboration by default.
+    unit, id_column, max_rows_per_identifier
+        {"row", "identifier"}: whom the promise is for; with identifiers their column, and how many rows of each a station uses at most.
 
     Returns
     -------
@@ -64,10 +69,11 @@ def fit(
     ----------
     Zafarani, Clifton, Differentially private naive Bayes classifier using smooth sensitivity, 2020, algorithm 1.
     """
-    settings = check_settings(epsilon, sensitivity, noise, degrees_of_freedom, neighbors)
+    whom = check_unit(unit, id_column, max_rows_per_identifier)
+    settings = check_settings(epsilon, sensitivity, noise, degrees_of_freedom, neighbors, whom.rows)
     arguments.check_name("label", label)
     parties = federation.open_channel(organizations)
-    columns = resolve_columns(federation, parties.stations, label, features, domain)
+    columns = resolve_columns(federation, parties.stations, label, features, domain, unit=whom)
     check_release(columns, settings)
     request = ReleaseRequest(columns, settings)
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
@@ -101,6 +107,9 @@ def evaluate(
     neighbors: str = "add_remove",
     honest_fraction: float | None = None,
     organizations: list[int | str] | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
 ) -> dict[str, Any]:
     """Score a model on the stations' tables: accuracy, auc, log_loss, calibration, n; exact, or noisy if `epsilon` is given.
 
@@ -116,8 +125,22 @@ def evaluate(
         Budget and placement of the noise in the scores (``distributed``, ``local`` or ``none``).
     organizations : list, optional
         Whose tables; all of the collaboration by default.
+    unit, id_column, max_rows_per_identifier
+        As in `fit`.
     """
     load = NaiveBayes.from_dict
     return evaluate_model(
-        federation, model, load, label, epsilon, delta, noise, neighbors, honest_fraction, organizations
+        federation,
+        model,
+        load,
+        label,
+        epsilon,
+        delta,
+        noise,
+        neighbors,
+        honest_fraction,
+        organizations,
+        unit=unit,
+        id_column=id_column,
+        max_rows_per_identifier=max_rows_per_identifier,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.federation import Message
@@ -32,6 +33,8 @@ class Settings(Message):
         Of Student's t, at least 1.
     neighbors : str
         ``add_remove`` or ``replace_one``.
+    rows : int
+        Most rows of one unit of the promise: every query's noise is for one row of a budget that many times smaller.
     """
 
     epsilon: float
@@ -39,6 +42,7 @@ class Settings(Message):
     noise: str = "cauchy"
     degrees_of_freedom: float = 3.0
     neighbors: str = "add_remove"
+    rows: int = 1
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.epsilon) and self.epsilon > 0):
@@ -47,11 +51,18 @@ class Settings(Message):
             raise ValueError("sensitivity, noise or neighbors is unknown")
         if not (math.isfinite(self.degrees_of_freedom) and self.degrees_of_freedom >= 1):
             raise ValueError("degrees_of_freedom must be at least 1")
+        if self.rows < 1:
+            raise ValueError("rows must be at least 1")
+
+    @property
+    def noisy(self) -> bool:
+        """Whether the noise is for epsilon: not as printed in the paper."""
+        return self.sensitivity != "as_published"
 
     @property
     def private(self) -> bool:
         """Whether the release is differentially private."""
-        return self.sensitivity != "as_published"
+        return self.noisy and promise.holds(self.epsilon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +71,10 @@ class ReleaseRequest(Message):
 
     columns: Columns
     settings: Settings
+
+    def __post_init__(self) -> None:
+        if self.settings.rows != self.columns.unit.rows:
+            raise ValueError("the noise is for another number of rows of one unit than are used")
 
 
 @dataclass(frozen=True, slots=True)

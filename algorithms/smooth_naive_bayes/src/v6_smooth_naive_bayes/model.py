@@ -68,10 +68,14 @@ def asks_class_counts(schema: Schema, label: str, settings: Settings) -> bool:
 
 
 def query_epsilon(schema: Schema, label: str, settings: Settings) -> float:
-    """Return the epsilon of one query: an even split; under replace_one a row leaves and another comes, so half of it."""
+    """Return the epsilon of one query and one row: an even split; under replace_one a row leaves and another comes, so half of it.
+
+    A unit of several rows is so many neighbouring steps: each may cost that part (group privacy of pure differential privacy).
+    """
     queries = len(table_names(schema, label, settings)) + 2 * len(numeric_names(schema, label))
     queries += asks_class_counts(schema, label, settings)
-    return settings.epsilon / queries / (2.0 if settings.neighbors == "replace_one" and settings.private else 1.0)
+    steps = settings.rows * (2.0 if settings.neighbors == "replace_one" else 1.0) if settings.noisy else 1.0
+    return settings.epsilon / queries / steps
 
 
 def summarise(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], settings: Settings) -> Summary:

@@ -20,7 +20,9 @@ MOST_GROUPS = 20_000  # of rows of one class with a value of one feature: about 
 SMALLEST_RANGE, LARGEST_RANGE = 1e-60, 1e60  # squares and their noise must be floats too
 
 
-def check_settings(epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedom: Any, neighbors: Any) -> Settings:
+def check_settings(
+    epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedom: Any, neighbors: Any, rows: int = 1
+) -> Settings:
     """Return the settings of a release.
 
     Raises
@@ -36,6 +38,7 @@ def check_settings(epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedo
             "degrees_of_freedom", degrees_of_freedom, low=1.0, high=LARGEST_DEGREES
         ),
         neighbors=arguments.check_choice("neighbors", neighbors, NEIGHBORS),
+        rows=rows,
     )
 
 

@@ -21,9 +21,9 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     columns, settings = request.columns, request.settings
     station.require_private(settings.private)
     check_release(columns, settings)
-    encoded = columns.read(station)
+    encoded = columns.read(station, private=settings.noisy)
     summary = summarise(columns.schema, columns.label, encoded, settings)
-    if settings.private:
+    if settings.noisy:
         station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
     return perturb(summary, columns.schema, columns.label, settings)
 

@@ -23,16 +23,17 @@ def privacy_statement(columns: Columns, settings: Settings) -> dict[str, Any]:
         "central": "every station's noisy statistics, each under the stated epsilon; not the scales of their noise",
         "stations": "nothing of one another",
     }
-    if not settings.private:
+    if not settings.noisy:
         return results.not_private(NOT_PRIVATE, reveals)
     return results.privacy(
         True,
+        unit=columns.unit.name,
         neighbors=settings.neighbors,
         epsilon=settings.epsilon,
         delta=0.0,
         mechanism=_mechanism(settings),
         composition=_composition(columns, settings),
-        sensitivity=_sensitivity(settings),
+        sensitivity=_sensitivity(settings) + columns.unit.statement,
         reveals=reveals,
     )
 
@@ -50,6 +51,8 @@ def _composition(columns: Columns, settings: Settings) -> str:
     own = ", the class counts" if asks_class_counts(schema, label, settings) else ""
     share = query_epsilon(schema, label, settings)
     twice = "; a replaced row is one that leaves and one that comes" if settings.neighbors == "replace_one" else ""
+    if settings.rows > 1:
+        twice += f"; {settings.rows} rows of an identifier are as many steps"
     return (
         f"sequential over {tables} tables{own} and {numeric} x 2 moments, epsilon {share:.6g} each under add_remove; "
         f"parallel over classes and stations (disjoint rows){twice}"

@@ -49,7 +49,7 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     noise : dict
         Class -> noise in its means as a part of a feature's range, of `model.noise_of_means`.
     """
-    if not settings.private:
+    if not settings.noisy:
         return []
     found = [
         f"the noise in the means of class {name!r} is about {part:.0%} of a feature's range: too few rows for "

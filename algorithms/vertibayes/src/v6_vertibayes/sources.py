@@ -11,6 +11,7 @@ import numpy as np
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
+from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, arguments
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import NEIGHBORS, SecureTables, open_parties
@@ -22,7 +23,6 @@ from .model import Variable
 
 SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_CELLS = 2**22
-HONEST_FRACTION = 0.5
 
 
 class Budget:

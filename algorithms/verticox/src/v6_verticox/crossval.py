@@ -74,7 +74,7 @@ def cross_validate(
     options = specification(model, roles)
     prepared = prepare(federation, federation.open_channel(roles.organizations), options)
     training = split(federation, prepared, count)
-    at_once = max(1, MOST_NUMBERS // (prepared.plan.records * prepared.plan.copies * sum(prepared.plan.widths)))
+    at_once = max(1, MOST_NUMBERS // (prepared.plan.rows * sum(prepared.plan.widths)))
     before = federation.rounds
     fits: list[FoldFit] = []
     for first in range(0, count, at_once):
@@ -139,7 +139,8 @@ def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepar
         rows=sum(outcome.strata),
         strata=outcome.strata,
         records=plan.records - held_out,
-        copies=outcome.copies,
+        ties=outcome.ties,
+        band=outcome.band,
     )
     return replace(prepared, plan=shapes, outcome=outcome)
 

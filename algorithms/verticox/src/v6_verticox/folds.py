@@ -105,21 +105,20 @@ def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request:
         raise ThresholdError(
             "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
         )
-    place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)))
+    place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)), limit=whole["limit"])
     names, question = [str(name) for name in whole["names"]], request.question
     all_records = Survival(whole["time"], whole["event"], whole["stratum"], names)
-    known = describe(all_records, limit, question.ties, question.expanded)
+    known = describe(all_records, limit, question.ties)
     kept = Survival(time, event, stratum, [names[code] for code in codes])
-    told = at_known_edges(describe(kept, limit, question.ties, question.expanded), known, kept, question.expanded)
+    told = at_known_edges(describe(kept, limit, question.ties), known, kept, int(whole["limit"]))
     place.keep("edges", rows=np.array(told.edge_rows, dtype=np.int64))
     return told
 
 
-def at_known_edges(told: Outcome, known: Outcome, kept: Survival, expanded: bool) -> Outcome:
+def at_known_edges(told: Outcome, known: Outcome, kept: Survival, limit: int) -> Outcome:
     """Return what is told of some records, with the baseline's points at the times that were told of all records."""
-    holder = OutcomeHolder(bytes(SECRET_BYTES), kept.time, kept.event, kept.stratum, expanded)
-    place = holder.order % len(kept.time)
-    time, stratum = kept.time[place], kept.stratum[place]
+    holder = OutcomeHolder(bytes(SECRET_BYTES), kept.time, kept.event, kept.stratum, limit)
+    time, stratum = holder.when, holder.code
     edges = [
         (edge, code, int(np.flatnonzero((stratum == code) & (time <= edge))[-1]))
         for edge, name in zip(known.edges, (known.strata_names[code] for code in known.edge_strata), strict=True)

@@ -29,8 +29,8 @@ def layout(plan: Plan) -> Layout:
         factors=len(input_names(plan, 1)),
         strata=tuple(plan.strata),
         owner=len(plan.holders) - 1,
-        inputs=plan.records * plan.copies,
-        weighted=plan.expanded,
+        ties=tuple((first, size) for first, size in plan.ties),
+        band=plan.band,
         lines=sum(1 for width in plan.widths if width),
     )
 
@@ -46,8 +46,6 @@ def input_names(plan: Plan, step: int) -> list[tuple[str, int, int]]:
     if step == 0:
         return [(f"features/{index}", index, width) for index, width in with_features]
     entering = [index for index, _ in with_features]
-    if plan.expanded and not plan.widths[-1]:
-        entering.append(len(plan.holders) - 1)  # the outcome holder's weights are a factor of their own
     return [(f"{step}.0/factor{place}", index, 1) for place, index in enumerate(entering)]
 
 
@@ -136,7 +134,7 @@ class ShareHolder:
     def sorter(self) -> OutcomeHolder:
         """Return the secret order, the same in every round. At the outcome holder only."""
         kept = self.station.kept("outcome")
-        return OutcomeHolder(self.key, kept["time"], kept["event"], kept["stratum"], self.plan.expanded, kept["trend"])
+        return OutcomeHolder(self.key, kept["time"], kept["event"], kept["stratum"], int(kept["limit"]), kept["trend"])
 
     def publish(self, step: int, arrays: dict[str, Wide]) -> None:
         """Keep what this party, the outcome holder, publishes in a step; once a step."""
@@ -256,7 +254,7 @@ def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stag
 
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:
-    rows = plan.records * plan.copies
+    rows = plan.rows
     own = [expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries]
     if entries[0][0].startswith("features"):
         target = dealer.random("features", (rows, sum(plan.widths)))

@@ -10,7 +10,18 @@ import numpy as np
 from fedbayes.federation import Message
 from fedbayes.federation.vertical.messages import Parcel
 
-STAGES = ("features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information")
+STAGES = (
+    "features",
+    "observed",
+    "weigh_start",
+    "tied",
+    "relative_risk",
+    "combine",
+    "weigh",
+    "refine",
+    "last",
+    "information",
+)
 MOST_COEFFICIENT = 2**20
 SLOPE_STAGES = ("line", "weigh_slope", "slope")
 
@@ -34,8 +45,6 @@ class Question(Message):
         None: the stations' rows are in the same order.
     ties : str
         "breslow" or "efron".
-    expanded : bool
-        Whether tied events become rows of their own (private_newton with Efron's ties).
     time_transform : str or None
         Function of time in the check of proportional hazards; None: no check.
     """
@@ -48,7 +57,6 @@ class Question(Message):
     helper: int
     id_column: str | None
     ties: str = "breslow"
-    expanded: bool = False
     time_transform: str | None = None
 
     def __post_init__(self) -> None:
@@ -79,7 +87,8 @@ class Outcome(Message):
     edges: list[float]
     edge_strata: list[int]
     edge_rows: list[int]
-    copies: int
+    ties: list[list[int]]
+    band: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +122,10 @@ class Plan(Message):
     strata : list of int
         Rows of each stratum.
     records : int
-    copies : int
-        How often every record is entered (1, or the largest number of tied events).
-    expanded : bool
-        Whether tied events are rows of their own.
+    ties : list of [int, int]
+        With Efron's ties: first row and size of every tie with at least `minimum_count` events.
+    band : int
+        Most events of any other tie; 0: none, or Breslow's ties.
     """
 
     holders: list[int]
@@ -125,13 +134,20 @@ class Plan(Message):
     rows: int
     strata: list[int]
     records: int
-    copies: int
-    expanded: bool
+    ties: list[list[int]]
+    band: int
 
     def __post_init__(self) -> None:
         """Check shapes."""
-        if not 1 <= self.copies <= self.records or not 1 <= self.rows <= self.records * self.copies:
-            raise ValueError("the plan's copies do not fit together")
+        if not 1 <= self.records <= self.rows <= 4 * self.records or not 0 <= self.band <= self.records:
+            raise ValueError("the plan's rows do not fit together")
+        behind = 0
+        for tie in self.ties:
+            if len(tie) != 2 or tie[0] < behind or tie[1] < 2:
+                raise ValueError("the plan's ties do not fit together")
+            behind = tie[0] + tie[1]
+        if behind > self.rows:
+            raise ValueError("the plan's ties do not fit together")
         if len(self.holders) != len(self.widths) or len(set(self.holders)) < 2 or self.helper in self.holders:
             raise ValueError("the plan's roles do not fit together")
         if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:

@@ -10,7 +10,7 @@ from .model import RiskSets, evaluate_predictor
 from .roles import OutcomeHolder
 
 
-def describe(outcome: Survival, per_edge: int, ties: str = "breslow", expanded: bool = False) -> Outcome:
+def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome:
     """Summarise the outcome.
 
     Parameters
@@ -18,17 +18,16 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow", expanded: 
     outcome : Survival
         The checked columns.
     per_edge : int
-        Events between two points of the baseline hazard, at least: a step of the hazard is then no single event.
+        Events between two points of the baseline hazard, at least: a step of the hazard is then no single event. Also the fewest events of a
+        tie that is told.
     ties : str
         How the likelihood treats them.
-    expanded : bool
-        Whether tied events are rows of their own.
 
     **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
-    events / `per_edge` times with the number of rows at risk there, as a life table does; with `expanded` also the largest number of
-    tied events and the number of rows.
+    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
+    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie.
     """
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, expanded)
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, per_edge if ties == "efron" else 0)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
     edges, rows, strata = _edges(holder, per_edge)
     return Outcome(
@@ -39,14 +38,14 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow", expanded: 
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,
-        copies=holder.copies,
+        ties=[[first, size] for first, size in holder.rows.large],
+        band=holder.rows.band,
     )
 
 
 def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
     """Return times, rows and strata of the baseline's points: after every `per_edge` events, where all ties are in."""
-    records = len(holder.time)
-    time, stratum = holder.time[holder.order % records], holder.stratum[holder.order % records]
+    time, stratum = holder.when, holder.code
     begins = np.flatnonzero(holder.tied)
     edges: list[float] = []
     rows: list[int] = []

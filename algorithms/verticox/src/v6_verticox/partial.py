@@ -75,9 +75,10 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
             event=found.event,
             stratum=found.stratum,
             trend=moved,
+            limit=np.array(limit if question.ties == "efron" else 0),
             names=np.array(found.strata_names, dtype=str),
         )
-        described = describe(found, limit, question.ties, question.expanded)
+        described = describe(found, limit, question.ties)
         station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     elif outcome:
         raise DataProblem(
@@ -145,9 +146,7 @@ def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
         real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
     else:
         real, bits = _relative_risk(station, coefficients), layout(plan).factor_bits()
-    real = np.tile(real, (plan.copies, 1))
-    if plan.expanded and holder.owns_outcome and kind.startswith("factor"):
-        real = holder.sorter().weighted(real)
+    real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
     sent = masked_input(holder.key, name, Wide.encode(real, bits))
     holder.once(f"input|{name}", {name: sent})
     return sent
@@ -229,7 +228,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         tau = _tau(holder, published)
         if stage.kind == "features":
             program.enter({name: published.pop(name) for name in STARTS if name in published})
-        full = {name: scattered(array, tau, program.layout.inputs) for name, array in published.items()}
+        full = {name: scattered(array, tau) for name, array in published.items()}
         outgoing = reorder(joined([program.run(one, full) for one in stages]), tau)
     else:
         if stage.kind == "weigh_start" and stage.step:
@@ -256,7 +255,7 @@ def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
     if holder.owns_outcome:
         return holder.sorter().tau
     tau = published.pop("tau", None)
-    return as_places(np.zeros(0) if tau is None else tau.low, layout(holder.plan).inputs)
+    return as_places(np.zeros(0) if tau is None else tau.low, holder.plan.rows)
 
 
 @partial

@@ -18,7 +18,10 @@ from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
 from .reciprocals import reciprocal_name
-from .shared_newton import FEATURE_BITS, LINE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
+from .shared_newton import BANDS, FEATURE_BITS, LINE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
+from .tied import TIE_BITS
+
+CORRECTING = 2  # the refinement beside which the corrections of small ties are opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,10 @@ class Program:
     def get(self, name: str) -> Wire:
         """Return a wire; the dealer recalls the masks of earlier rounds."""
         if name not in self.wires and isinstance(self.engine, Dealer):
+            if name.endswith("/risk"):  # the dealer recalls its cut without dealing it again
+                sums = self.get(name.replace("/risk", "/w"))
+                recalled = Dealer(self.engine.keys)
+                return formulas.sums_at_risk(recalled, self.layout, "recalled", sums)
             if name in STARTS:
                 shape, bits = self.entry(name)
                 return self.engine.entered(name, self.layout.owner, None, shape, bits)
@@ -93,7 +100,10 @@ class Program:
             "d": ((rows, 1), 0),
             "reciprocal": ((rows, 3), RECIPROCAL_BITS),
             TREND: ((rows, 2), FEATURE_BITS),
+            BANDS: ((rows, 2 * self.layout.band - 1), TIE_BITS),
             "w": ((rows, 1), RISK_BITS),
+            "c": ((rows, 1), RISK_BITS),
+            "k": ((rows, 1), RECIPROCAL_BITS),
         }[name.rsplit("/", 1)[-1]]
 
     def enter(self, published: Mapping[str, Wide | None]) -> None:
@@ -124,6 +134,7 @@ class Program:
             "combine": self._combine,
             "observed": self._observed,
             "weigh_start": self._weigh_start,
+            "tied": self._tied,
             "weigh": self._weigh,
             "refine": self._refine,
             "last": self._last,
@@ -134,12 +145,12 @@ class Program:
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
-        shape, bits = (self.layout.inputs, 1), self.layout.factor_bits()
+        shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
         names = [f"{stage.step}.0/factor{index}" for index in range(self.layout.factors)]
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
     def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        shape = (self.layout.inputs, self.layout.features)
+        shape = (self.layout.rows, self.layout.features)
         own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
         return Outgoing({"x": self.engine.lifted(own)})
 
@@ -157,20 +168,42 @@ class Program:
 
     def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
-            self.enter(dict.fromkeys(formulas.entered_names(stage.step)))
+            self.enter(dict.fromkeys(formulas.entered_names(self.layout, stage.step)))
         return Outgoing({f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get)})
 
+    def _tied(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
+        step = stage.step
+        weighted = self.get(f"{step}.0/y") if step else self.get("x")
+        return Outgoing({f"{step}.0/e": formulas.tie_correction(self.engine, f"{step}/e", weighted, self.get)})
+
     def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        refined = self._refine(stage, permuted).opened
-        return Outgoing(
-            {
-                f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get),
-                **refined,
-            }
-        )
+        weighted = formulas.weighted_features(self.engine, stage.step, self.get)
+        return Outgoing({f"{stage.step}.0/y": weighted, **self._first_refined(stage)})
+
+    def _first_refined(self, stage: Stage) -> dict[str, Share]:
+        """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
+        step, source = stage.step, int(stage.source.split(".")[0])
+        risk = self.get(f"{step}.0/w")
+        self.wires[f"{step}.0/risk"] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
+        at_risk = self._at_risk(step, source)
+        opened = self._refined(stage, at_risk)
+        if self.layout.band:
+            opened[f"{step}.0/c"] = formulas.tie_correction(self.engine, f"{step}/c", risk, self.get)
+        return opened
+
+    def _at_risk(self, step: int, corrected: int) -> Wire:
+        """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
+        sums = self.get(f"{step}.0/risk")
+        return sums + self.get(f"{corrected}.0/c") if self.layout.band and corrected else sums
+
+    def _refined(self, stage: Stage, at_risk: Wire) -> dict[str, Share]:
+        previous = self.get(stage.source)
+        share = formulas.refined(self.engine, at_risk, stage.step, stage.version, previous, stage.coefficients)
+        return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
 
     def _line(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        shape, total = (self.layout.inputs, 1), None
+        shape, total = (self.layout.rows, 1), None
         for name in formulas.line_names(self.layout, stage.step):
             own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
             total = own if total is None else total + own
@@ -179,22 +212,30 @@ class Program:
 
     def _weigh_slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         weighted = formulas.weighted_line(self.engine, stage.step, self.get)
-        return Outgoing({f"{stage.step}.0/s": weighted, **self._refine(stage, permuted).opened})
+        return Outgoing({f"{stage.step}.0/s": weighted, **self._first_refined(stage)})
 
     def _slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, self.get)
+        at_risk = self._at_risk(stage.step, stage.step)
+        slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, at_risk, self.get)
         return Outgoing({}, {f"slope|{stage.step}": slope, f"residual|{stage.step}": residual})
 
     def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        previous = self.get(stage.source)
-        share = formulas.refined(
-            self.engine, self.layout, stage.step, stage.version, previous, stage.coefficients, self.get
-        )
-        return Outgoing({reciprocal_name(stage.step, stage.version, stage.coefficients): share})
+        step = stage.step
+        opened = self._refined(stage, self._at_risk(step, step))
+        if self.layout.band and stage.version == CORRECTING:
+            kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
+            values = self.get(f"{step}.0/{weighted}")
+            opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, f"{step}/e", values, self.get)
+            if kind == "e":
+                events = self.get(stage.source).columns([2])
+                opened[f"{step}.0/k"] = formulas.tie_correction_back(self.engine, f"{step}/k", events, self.get)
+        return Outgoing(opened)
 
     def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         reciprocal = self.get(f"{stage.label}/reciprocal")
-        level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, self.get)
+        refined = stage.step and stage.version
+        at_risk = self._at_risk(stage.step, stage.step) if refined else None
+        level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, at_risk, self.get)
         revealed = {"gradient": level.gradient}
         if level.residual is not None:
             revealed["residual"] = level.residual
@@ -215,9 +256,9 @@ def joined(parts: list[Outgoing]) -> Outgoing:
     return Outgoing(opened, {name: share for part in parts for name, share in part.revealed.items()})
 
 
-def scattered(array: Wide, places: npt.NDArray[np.intp], inputs: int) -> Wide:
-    """Return published rows at their places in the dealer's order, zeros elsewhere."""
-    full = Wide.zeros((inputs, *array.shape[1:]))
+def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
+    """Return published rows at their places in the dealer's order."""
+    full = Wide.zeros(array.shape)
     full.high[places], full.low[places] = array.high, array.low
     return full
 

@@ -26,7 +26,8 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .shared_newton import FEATURE_BITS, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHT, entered_names
+from .shared_newton import BANDS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, START, TREND
+from .tied import BLANK, TIE_BITS, Rows, arranged, diagonals
 
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
@@ -67,77 +68,102 @@ class OutcomeHolder:
         1 for an event, 0 for a censored record.
     stratum : ndarray of int, (records,)
         Codes 0, 1, ... of the strata; their sizes are public, their members are not.
-    expanded : bool
-        Efron's ties: d tied events become d risk sets, in each of which every one of them has weight 1/d. So the rows are d copies
-        of each, risk sets are suffixes again, and everything else is as for Breslow's ties.
+    limit : int
+        With Efron's ties, the fewest events of a tie whose place is public (see `tied`); 0: Breslow's ties.
     trend : ndarray of float, (records,), optional
         Centred function of time for the check of proportional hazards (`proportional.trend`).
 
     Attributes
     ----------
+    rows : Rows
+        Which record is in which row.
     order : ndarray of int, (rows,)
-        Place of each row among the inputs: copy * records + record.
+        Place of each row among the inputs: records, then blank rows.
     tau : ndarray of int, (rows,)
-    tied, indicator, weight : ndarray of float, (rows,)
-        Events of the risk set that begins here; event (on one copy); weight.
+    tied, indicator : ndarray of float, (rows,)
+        Events of the risk set that begins here (Breslow), or whether the row is an event (Efron); event.
+    bands : ndarray of float, (rows, 2 band - 1)
+        K of the small ties.
     moved : ndarray of float, (rows, 2)
         Trend times event, and times the root of `tied`.
     sizes : ndarray of int, (strata,)
         Rows of each stratum.
+    when, code : ndarray, (rows,)
+        Time and stratum of each row; those of the next record where it is blank.
     """
 
     key: bytes
     time: npt.NDArray[np.float64]
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
-    expanded: bool = False
+    limit: int = 0
     trend: Vector | None = None
-    copies: int = field(init=False)
+    rows: Rows = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
     tied: Vector = field(init=False)
     indicator: Vector = field(init=False)
-    weight: Vector = field(init=False)
+    bands: Vector = field(init=False)
     moved: Vector = field(init=False)
     sizes: npt.NDArray[np.int_] = field(init=False)
+    when: Vector = field(init=False)
+    code: npt.NDArray[np.int_] = field(init=False)
 
     def __post_init__(self) -> None:
         records = len(self.time)
         order = np.lexsort((-self.event, self.time, self.stratum))
-        time, stratum, event = self.time[order], self.stratum[order], self.event[order]
-        first = np.r_[True, (time[1:] != time[:-1]) | (stratum[1:] != stratum[:-1])]
-        block = np.cumsum(first) - 1
-        counts = np.bincount(block, weights=event)[block]
-        copy, place, start = np.zeros(records, dtype=np.intp), np.arange(records), first
-        if self.expanded:
-            place, copy, start = _copies(np.flatnonzero(first), counts.astype(np.intp), event)
-        self.copies = int(copy.max()) + 1
-        self.order = copy * records + order[place]
-        events = counts[place] if not self.expanded else np.minimum(counts[place], 1.0)
-        self.tied = np.where(start, events, 0.0)
-        self.indicator = np.where(copy == 0, event[place], 0).astype(np.float64)
-        self.weight = np.where(self.expanded & (event[place] == 1), 1.0 / np.maximum(counts[place], 1.0), 1.0)
+        self.rows = arranged(order, self.time, self.event, self.stratum, self.limit)
+        record, self.sizes = self.rows.record, np.array(self.rows.sizes)
+        blank = record == BLANK
+        self.order = np.where(blank, records + np.cumsum(blank) - 1, record)
+        following = np.minimum.accumulate(np.where(blank, len(record), np.arange(len(record)))[::-1])[::-1]
+        real = record[following]  # no stratum ends with a blank row
+        self.when, self.code = self.time[real], self.stratum[real]
+        self.indicator = np.where(blank, 0, self.event[record]).astype(np.float64)
+        self.tied = self.indicator if self.limit else self._counts()
+        self.bands = diagonals(len(record), self.rows.small, self.rows.band)
         trend = np.zeros(records) if self.trend is None else self.trend
-        moved = trend[order][place]
-        self.moved = np.stack([self.indicator * moved, np.sqrt(self.tied) * moved], axis=1)
-        self.sizes = np.bincount(stratum[place])
-        back = np.argsort(secret_order(self.key, records * self.copies), kind="stable")
+        self.moved = np.stack([self.indicator * trend[real], np.sqrt(self.tied) * trend[real]], axis=1)
+        back = np.argsort(secret_order(self.key, len(record)), kind="stable")
         self.tau = back[self.order]
+
+    def _counts(self) -> Vector:
+        """Return the number of events of a time at its first row, else 0."""
+        first = np.r_[True, (self.when[1:] != self.when[:-1]) | (self.code[1:] != self.code[:-1])]
+        block = np.cumsum(first) - 1
+        return np.where(first, np.bincount(block, weights=self.indicator)[block], 0.0)
+
+    @property
+    def blanks(self) -> int:
+        """Rows without a record."""
+        return len(self.order) - len(self.time)
 
     def permuted(self, sent: Wide, correction: Wide) -> Wide:
         """Return what is published: the rows in the secret order, under a mask that nobody knows."""
         return sent[self.order] + correction[self.tau]
 
-    def weighted(self, values: Vector) -> Vector:
-        """Return this party's own factor, (inputs, 1), times the weights of the rows."""
+    def at_risk(self, weight: Vector | None = None) -> Vector:
+        """Return the risk-set sums of the rows' risks; at zero coefficients without any."""
+        risk = (self.rows.record != BLANK).astype(np.float64) if weight is None else self.shared(weight)
+        parts = np.split(risk, np.cumsum(self.sizes)[:-1])
+        return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
+
+    def shared(self, values: Vector) -> Vector:
+        """Return values of the rows in which tied events (Efron) have their mean: risk sets are sums from a row on then."""
         result: Vector = values.copy()
-        result[self.order] *= self.weight[:, None]
+        for first, size in (*self.rows.large, *self.rows.small):
+            result[first : first + size] = np.mean(values[first : first + size])
         return result
 
-    def at_risk(self, weight: Vector | None = None) -> Vector:
-        """Return the risk-set sums of the rows' weights; at zero coefficients without any."""
-        parts = np.split(self.weight if weight is None else weight, np.cumsum(self.sizes)[:-1])
-        return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
+    def corrections(self, weight: Vector, reciprocals: Vector) -> dict[str, Wide]:
+        """Return K w and K' q of the small ties, encoded."""
+        place, hazard = np.zeros(len(weight)), np.zeros(len(weight))
+        middle = self.bands.shape[1] // 2
+        for column in range(self.bands.shape[1]):
+            own, step = self.bands[:, column], column - middle
+            place += own * _moved(weight, step)
+            hazard += _moved(own * reciprocals[:, 2], -step)
+        return {"c": Wide.encode(place[:, None], RISK_BITS), "k": Wide.encode(hazard[:, None], RECIPROCAL_BITS)}
 
     def reciprocals(self, at_risk: Vector) -> Vector:
         """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3)."""
@@ -151,40 +177,41 @@ class OutcomeHolder:
         DataProblem
             When they do not fit into the ring.
         """
-        weight = np.exp(predictor)[self.order % len(self.time)] * self.weight
+        weight = np.append(np.exp(predictor), 0.0)[self.rows.record]  # the last one for blank rows
         reciprocals = self.reciprocals(self.at_risk(weight))
         if not max(float(np.max(weight)), float(np.max(reciprocals))) < LARGEST:
             raise DataProblem(
                 "relative risks are out of range (outliers, or separated events); transform features or set a penalty"
             )
-        risks, inverses = entered_names(step)
-        entries = {risks: Wide.encode(weight[:, None], RISK_BITS), inverses: Wide.encode(reciprocals, RECIPROCAL_BITS)}
+        entries = {
+            f"{step}.0/w": Wide.encode(weight[:, None], RISK_BITS),
+            f"{step}.0/reciprocal": Wide.encode(reciprocals, RECIPROCAL_BITS),
+        }
+        if self.rows.band:
+            entries.update({f"{step}.0/{kind}": value for kind, value in self.corrections(weight, reciprocals).items()})
         starts = np.split(reciprocals[:, 2], np.cumsum(self.sizes)[:-1])
         hazard = np.concatenate([np.cumsum(part) for part in starts])
         return {name: engine.enter(name, value) for name, value in entries.items()}, hazard
 
     def entries(self, engine: Party) -> dict[str, Wide]:
-        """Return event indicators, first reciprocals, trend and weights, masked, for the other parties."""
+        """Return event indicators, first reciprocals, trend and what small ties need, masked, for the other parties."""
         first = self.reciprocals(self.at_risk())
         entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
         entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)
-        if self.expanded:
-            entries[WEIGHT] = Wide.encode(self.weight[:, None], RISK_BITS)
+        if self.rows.band:
+            entries[BANDS] = Wide.encode(self.bands, TIE_BITS)
+            entries[FIRST_HAZARD] = self.corrections(np.ones(len(first)), first)["k"]
         return {name: engine.enter(name, value) for name, value in entries.items()}
 
 
-def _copies(
-    starts: Integers, counts: Integers, event: npt.NDArray[np.int_]
-) -> tuple[Integers, Integers, npt.NDArray[np.bool_]]:
-    """Return sorted place, copy, and whether a risk set begins, of every row after the expansion of ties."""
-    ends = np.r_[starts[1:], len(event)]
-    places, copies, begins = [], [], []
-    for start, end in zip(starts, ends, strict=True):
-        tied = int(counts[start])
-        places += [np.tile(np.arange(start, start + tied), tied), np.arange(start + tied, end)]
-        copies += [np.repeat(np.arange(tied), tied), np.zeros(end - start - tied, dtype=np.intp)]
-        begins += [np.tile(np.arange(tied) == 0, tied), np.zeros(end - start - tied, dtype=bool)]
-    return np.concatenate(places), np.concatenate(copies), np.concatenate(begins)
+def _moved(values: Vector, steps: int) -> Vector:
+    """Return row i + steps at row i, zeros beyond the ends."""
+    result = np.zeros(len(values))
+    if steps >= 0:
+        result[: len(values) - steps] = values[steps:]
+    else:
+        result[-steps:] = values[:steps]
+    return result
 
 
 def as_places(values: Any, inputs: int) -> Integers:

@@ -7,6 +7,8 @@ first row of its ties, else 0), r = 1/S0, t = sqrt(c) r, q = c r, H prefix sums 
     gradient      g = sum_j d_j x_j - sum_i H_i w_i x_i
     information   I = sum_i H_i w_i x_i x_i' - sum_j (t_j S1_j)(t_j S1_j)'
 
+With Efron's ties every event is a risk set of its own, c = d, and S0, S1, H are corrected as `tied` says.
+
 The triple (r, t, q) is refined by Newton's reciprocal from its value in the previous step: B <- a B - b S0 r B,
 with public a, b (2 and 1, or the minimax choice on an interval for the first steps).
 
@@ -20,10 +22,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
 from .reciprocals import is_wide
+from .tied import TIE_BITS, PublicTies, corrected, corrected_back
 
 FEATURE_BITS = 28
 RISK_BITS = 26
@@ -35,16 +40,17 @@ WIDE_BITS = 12
 LINE_BITS = 34
 BESIDE = 100  # steps of the solver are below it, points beside a step above
 START = "0.0/reciprocal"
-WEIGHT = "0.0/w"
+FIRST_HAZARD = "0.0/k"
+BANDS = "bands"
 TREND = "trend"
-STARTS = ("d", START, TREND, WEIGHT)
+STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD)
 
 Get = Callable[[str], Wire]
 
 
-def entered_names(step: int) -> tuple[str, str]:
-    """Return the names under which the outcome holder enters risks and reciprocals that it knows."""
-    return f"{step}.0/w", f"{step}.0/reciprocal"
+def entered_names(layout: Layout, step: int) -> list[str]:
+    """Return the names under which the outcome holder enters risks and reciprocals that it knows, and what small ties need."""
+    return [f"{step}.0/{kind}" for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +68,10 @@ class Layout:
         Position of the outcome holder among the share holders (the last one).
     lines : int
         Parties that hold features (with Efron's ties the outcome holder has a factor without any).
-    inputs : int
-        Rows that every party enters: records times copies; `rows` of them are used.
-    weighted : bool
-        Whether rows have weights (Efron's ties).
+    ties : tuple of (int, int)
+        First row and size of the public ties (Efron).
+    band : int
+        Most events of a small tie (Efron); 0: none.
     """
 
     rows: int
@@ -73,8 +79,8 @@ class Layout:
     factors: int
     strata: tuple[int, ...]
     owner: int
-    inputs: int
-    weighted: bool
+    ties: tuple[tuple[int, int], ...] = ()
+    band: int = 0
     lines: int = 0
 
     def groups(self) -> list[list[int]]:
@@ -106,6 +112,11 @@ class Layout:
         """Return sums over the rows up to each one."""
         return self.stratified(values, Wide.prefix)
 
+    def public_ties(self) -> PublicTies:
+        """Return the map of the public ties."""
+        ends = np.cumsum(self.strata)
+        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends))
+
 
 def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
     """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
@@ -126,6 +137,10 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
         "wide": ((rows, columns), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + WIDE_BITS),
         "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
         "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
+        "c": ((rows, 1), RISK_BITS, TIE_BITS),
+        "e": ((rows, features), FEATURE_BITS, TIE_BITS),
+        "es": ((rows, 1), LINE_BITS, TIE_BITS),
+        "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
     }
     return table[kind]
 
@@ -150,11 +165,38 @@ def weighted_features(engine: Engine, step: int, get: Get) -> Share:
     return engine.product(f"{step}/weighted", [get(f"{step}.0/w"), get("x")])
 
 
+def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
+    """Return the sums over the risk sets, but for the corrections of small ties; `name` deals the cut that public ties need."""
+    sums = values.apply(layout.suffix)
+    return _unscaled(engine, name, sums.apply(layout.public_ties().risk)) if layout.ties else sums
+
+
+def _unscaled(engine: Engine, name: str, wire: Wire) -> Wire:
+    """Return a wire that a map of `PublicTies` multiplied by 2^TIE_BITS, without that factor."""
+    return engine.cut(name, Wire(wire.public, wire.mask, wire.frac_bits + TIE_BITS), TIE_BITS)
+
+
+def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
+    """Return the sums over the events whose risk set holds a row: the transpose of `sums_at_risk`."""
+    if not layout.ties:
+        return values.apply(layout.prefix)
+    return _unscaled(engine, name, values.apply(layout.public_ties().back).apply(layout.prefix))
+
+
+def tie_correction(engine: Engine, name: str, values: Wire, get: Get) -> Share:
+    """Return K values: what small ties add to the sums over the risk sets."""
+    return engine.bilinear(name, get(BANDS), values, corrected, values.shape)
+
+
+def tie_correction_back(engine: Engine, name: str, values: Wire, get: Get) -> Share:
+    """Return K' values: what small ties add to the hazards."""
+    return engine.bilinear(name, get(BANDS), values, corrected_back, values.shape)
+
+
 def refined(
-    engine: Engine, layout: Layout, step: int, version: int, previous: Wire, coefficients: tuple[int, int], get: Get
+    engine: Engine, at_risk: Wire, step: int, version: int, previous: Wire, coefficients: tuple[int, int]
 ) -> Share:
     """Return a B - b S0 r B; `coefficients` are a and b times 2^12."""
-    at_risk = get(f"{step}.0/w").apply(layout.suffix)
     if step >= BESIDE and previous.shape[1] == 3:
         previous = previous.columns([0, 2])  # no root is needed there
     name = f"{step}/refined{version}"
@@ -175,22 +217,22 @@ class Level:
     residual: Share | None
 
 
-def last_level(engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, get: Get) -> Level:
-    """Return what follows from the wires of w x and of (r, t, q)."""
-    weighted = get(f"{step}.0/y") if step or layout.weighted else get("x")
-    hazard = reciprocal.columns([2]).apply(layout.prefix)
-    explained = engine.inner(f"{label}/explained", hazard, weighted)
+def last_level(
+    engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, at_risk: Wire | None, get: Get
+) -> Level:
+    """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
+    weighted, events = get(f"{step}.0/y") if step else get("x"), reciprocal.columns([2])
+    sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
+    hazard = hazards(engine, layout, f"{label}/hazards", events)
+    if layout.band:
+        sums, hazard = sums + get(f"{step}.0/e"), hazard + get(f"{step}.0/k")
+    explained = engine.inner(f"{label}/explained", events, sums)
     observed = engine.inner(f"{label}/observed", get("d"), get("x"))
-    gradient = observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained
-    residual = None
-    if step:
-        at_risk = get(f"{step}.0/w").apply(layout.suffix)
-        residual = engine.inner(f"{label}/residual", reciprocal.columns([2]), at_risk)
     return Level(
         engine.product(f"{label}/hazard", [hazard, weighted]),
-        engine.product(f"{label}/means", [reciprocal.columns([1]), weighted.apply(layout.suffix)]),
-        gradient,
-        residual,
+        engine.product(f"{label}/means", [reciprocal.columns([1]), sums]),
+        observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained,
+        None if at_risk is None else engine.inner(f"{label}/residual", events, at_risk),
     )
 
 
@@ -214,12 +256,15 @@ def weighted_line(engine: Engine, step: int, get: Get) -> Share:
     return engine.product(f"{step}/weighted line", [get(f"{step}.0/w"), get(f"{beside_of(step)}.0/line")])
 
 
-def slope(engine: Engine, layout: Layout, step: int, label: str, get: Get) -> tuple[Share, Share]:
+def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, get: Get) -> tuple[Share, Share]:
     """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
     events = get(f"{label}/reciprocal").columns([1])
-    explained = engine.inner(f"{label}/explained slope", events.apply(layout.prefix), get(f"{step}.0/s"))
+    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(f"{step}.0/s"))
+    if layout.band:
+        sums = sums + get(f"{step}.0/es")
+    explained = engine.inner(f"{label}/explained slope", events, sums)
     observed = engine.inner(f"{label}/observed slope", get("d"), get(f"{beside_of(step)}.0/line"))
-    residual = engine.inner(f"{label}/residual", events, get(f"{step}.0/w").apply(layout.suffix))
+    residual = engine.inner(f"{label}/residual", events, at_risk)
     return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, residual
 
 

@@ -24,6 +24,7 @@ from .messages import (
     StageRequest,
 )
 from .newton import Beside, Gradient
+from .program import CORRECTING
 from .reciprocals import NEWTON, Pair, reciprocal_name
 from .setup import Prepared
 from .shared_newton import START
@@ -71,10 +72,10 @@ class FederatedSurface:
         self._previous = ""
 
     def start(self) -> Gradient:
-        """Evaluate at zero coefficients: five rounds (six with expanded ties)."""
+        """Evaluate at zero coefficients: five rounds (six with small ties and Efron)."""
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
-        if self.plan.expanded:
-            stages.insert(1, _info("weigh_start", 0))
+        if self.plan.band:
+            stages.insert(1, _info("tied", 0))
         permuted = self._enter(0, stages)
         self._stage([stages[0]], permuted)
         for stage in stages[1:-1]:
@@ -94,7 +95,7 @@ class FederatedSurface:
         self._openings, self._previous = {}, ""  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
         self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
-        self._version = max([len(plan), *(len(point.plan) for point in beside)])
+        self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
         sources = {step: self._source, **{key: self._accepted[point.source] for key, point in self._beside.items()}}
         plans = {step: list(plan), **{key: point.plan for key, point in self._beside.items()}}
         rounds = [self._all("relative_risk")]
@@ -162,7 +163,7 @@ class FederatedSurface:
 
     def seen_stages(self, step: int) -> list[StageInfo]:
         """Return the stages of an information matrix at a linear predictor that the outcome holder knows."""
-        kinds = ("weigh_start", "last", "information")
+        kinds = ["weigh_start", *(["tied"] if self.plan.band else []), "last", "information"]
         return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
 
     def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
@@ -179,10 +180,11 @@ class FederatedSurface:
         final : bool
             Whether the baseline hazard and the score of interactions with time are wanted too.
         """
-        weigh, last, _ = self.seen_stages(step)
+        weigh, *others, _ = self.seen_stages(step)
         self._version = 0
         self._stage([weigh], published, corrections)
-        self._stage([last])
+        for stage in others:
+            self._stage([stage])
         return self.information(step, final)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
@@ -207,7 +209,7 @@ class FederatedSurface:
         for member, width in zip(plan.holders, plan.widths, strict=True):
             own = slice(start, start + width)
             start += width
-            if width or (step and plan.expanded and member == plan.holders[-1]):
+            if width:
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)

@@ -47,9 +47,9 @@ def count_table(labels: NDArray[Any], codes: NDArray[Any], classes: int, cardina
 
 
 def unit_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
-    """Map [low, high] on [-1, 1]."""
+    """Map [low, high] on [-1, 1]; cut there after scaling, since rounding of the middle can lead beyond."""
     middle, half = (bounds[0] + bounds[1]) / 2, (bounds[1] - bounds[0]) / 2
-    return (values - middle) / half
+    return np.asarray(np.clip((values - middle) / half, -1.0, 1.0))
 
 
 def bins_of(bins: Bins, name: str) -> int | Sequence[float]:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Outside = Literal["clip", "refuse"]
+Outside = Literal["clip", "refuse", "absorb"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?\d{1,18}")
@@ -110,9 +110,9 @@ def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outsid
     Raises
     ------
     SchemaError
-        Naming the column: text that is no number; with ``outside="refuse"``, a value outside the bounds.
+        Naming the column: text that is no number, unless ``outside="absorb"``; with ``outside="refuse"``, a value outside the bounds.
     """
-    array = _as_float(name, values)
+    array = _as_float(name, values, refuses=outside != "absorb")
     if outside == "refuse" and bool(np.any((array < bounds[0]) | (array > bounds[1]))):
         raise SchemaError(
             f'column {name!r} holds a value outside its bounds: correct it, widen the bounds, or give outside="clip"'
@@ -120,17 +120,21 @@ def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outsid
     return np.clip(array, *bounds)
 
 
-def _as_float(name: str, values: Any) -> NDArray[np.float64]:
+def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float64]:
+    """Return the numbers; what is none is refused, or NaN."""
     dtype = getattr(values, "dtype", None)
     kind = getattr(dtype, "kind", "O")
     if kind in "Mmc":
+        if not refuses:
+            return np.full(len(values), np.nan)
         raise SchemaError(f"column {name!r} is no plain number: convert it, or give categories in the domain")
     if kind in "iuf" and not hasattr(dtype, "na_value"):
         return np.asarray(values, dtype=np.float64)
     import pandas
 
     try:
-        parsed = pandas.Series(pandas.to_numeric(pandas.Series(values), errors="raise"))
+        series = pandas.Series(values)
+        parsed = pandas.Series(pandas.to_numeric(series, errors="raise" if refuses else "coerce"))
         return np.asarray(parsed.to_numpy(dtype=np.float64, na_value=np.nan))
     except (ValueError, TypeError):
         problem = SchemaError(
@@ -151,8 +155,8 @@ def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outsid
         Shape (n,).
     codes : mapping
         Code of every accepted canonical text.
-    outside : {"clip", "refuse"}
-        Make unknown categories missing, or raise.
+    outside : {"clip", "refuse", "absorb"}
+        Make unknown categories missing (``clip`` and ``absorb``), or raise.
 
     Raises
     ------
@@ -187,6 +191,29 @@ def _category_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.i
                 found[missing] = -1
                 return found, missing
     return _factorized_codes(codes, values)
+
+
+def unknown_share(codes: Mapping[str, int], values: Any) -> float:
+    """Return the share of the values that are there but in none of the categories, among those that are there; 0 of none."""
+    found, missing = _category_codes(codes, values)
+    there = int(np.sum(~missing))
+    return float(np.sum((found < 0) & ~missing)) / there if there else 0.0
+
+
+def identifier_codes(values: Any) -> NDArray[np.int64]:
+    """Return a number for every distinct identifier, int64, shape (n,); -1 where it is missing.
+
+    Identifiers are compared as they are written, but for blanks around them: ``007`` and ``7`` are two where the column is text.
+    """
+    positions, distinct = _factorize(values)
+    known: dict[str, int] = {}
+    numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in map(_identifier, distinct)]
+    return np.asarray(np.array([*numbers, -1], dtype=np.int64)[positions])
+
+
+def _identifier(value: object) -> str | None:
+    text = canonical_text(value) if isinstance(value, (float, np.floating)) else str(value).strip()
+    return text if text and value is not None and type(value).__name__ not in ("NAType", "NaTType") else None
 
 
 def _whole_codes(codes: Mapping[str, int], values: NDArray[Any]) -> NDArray[np.int32] | None:

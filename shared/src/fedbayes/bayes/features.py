@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import SchemaError, bin_codes
-from fedbayes.bayes.schema import LARGEST_BOUND, Column
+from fedbayes.bayes.schema import LARGEST_BOUND, NARROWEST_RANGE, SMALLEST_RANGE, Column
 from fedbayes.bayes.smoothing import table_probabilities
 
 Floats = NDArray[np.float64]
@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 RELATIVE_VARIANCE_FLOOR = 1e-9
 NOISY_STANDARD_DEVIATION_FLOOR = 0.01
 LARGEST_COUNT = 1e18
+LARGEST_MOMENT = 1e30  # of half the range: what rounding and noise can make of a mean, and no more
 
 
 class Feature(Protocol):
@@ -210,8 +211,22 @@ class Gaussian(_Json):
         _finite("noise", self.noise, low=0.0)
         _shaped("noise", self.noise, ())
         _shaped("bounds", self.bounds, (2,))
-        if not self.bounds[0] < self.bounds[1]:
-            raise SchemaError("bounds must increase")
+        if not self.bounds[1] - self.bounds[0] >= max(NARROWEST_RANGE * np.abs(self.bounds).max(), SMALLEST_RANGE):
+            raise SchemaError(
+                "bounds must increase, and not be so near one another that numbers between them cannot be told apart"
+            )
+        if np.shape(self.count) != np.shape(self.total) or np.shape(self.count) != np.shape(self.squares):
+            raise SchemaError("count, total and squares must have one shape")
+        self._refuse_absurd()
+
+    def _refuse_absurd(self) -> None:
+        """Raise SchemaError unless every class has a finite mean and a finite variance above 0, so that no density is without a number."""
+        with np.errstate(all="ignore"):
+            mean, variance = self._unit_moments()
+        if not bool(
+            np.all(np.abs(mean) <= LARGEST_MOMENT) and np.all((variance > 0) & (variance <= LARGEST_MOMENT**2))
+        ):
+            raise SchemaError("count, total and squares give no mean and variance that a column could have")
 
     @classmethod
     def from_parameters(cls, count: Floats, mean: Floats, variance: Floats, bounds: tuple[float, float]) -> Gaussian:
@@ -239,6 +254,11 @@ class Gaussian(_Json):
         Without noise the variance floor is 1e-9 of the largest variance over all rows, as in ``GaussianNB``.
         """
         middle, half = self.bounds.mean(), (self.bounds[1] - self.bounds[0]) / 2
+        mean, variance = self._unit_moments()
+        return np.asarray(middle + half * mean), np.asarray(half**2 * variance)
+
+    def _unit_moments(self) -> tuple[Floats, Floats]:
+        """Return (mean, variance) of u in [-1, 1] of each class (see `moments`)."""
         rows = np.maximum(self.count, 0.0)
         everything = max(float(rows.sum()), 1.0)
         pooled_mean = np.clip(self.total.sum() / everything, -1.0, 1.0)
@@ -252,7 +272,7 @@ class Gaussian(_Json):
             mean = np.clip(mean, -1.0, 1.0)
             floor = np.clip(self.noise / weight, NOISY_STANDARD_DEVIATION_FLOOR**2, 1.0)
         variance = np.clip(second - mean**2, floor, 1.0 if self.noise > 0 else None)
-        return np.asarray(middle + half * mean), np.asarray(half**2 * variance)
+        return np.asarray(mean), np.asarray(variance)
 
     def log_likelihood(self, values: NDArray[Any], totals: Floats) -> Floats:
         """Return the log density of numbers (NaN = missing) in each class, shape (n, classes)."""

@@ -23,6 +23,7 @@ SCORE_BINS = 512
 CALIBRATION_BINS = 10
 LARGEST_LOSS = 30.0
 _WIDEST_SCORE = 6.0
+_LEAST_LOG = -1e6
 
 
 def accuracy(truth: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -38,8 +39,34 @@ def log_loss(truth: NDArray[Any], log_probabilities: Floats) -> float:
 
 
 def row_losses(truth: NDArray[Any], log_probabilities: Floats, largest: float = LARGEST_LOSS) -> Floats:
-    """Return -log P(true class) of each row, within [0, largest]; float64, shape (n,)."""
-    return np.asarray(np.clip(-log_probabilities[np.arange(len(truth)), truth], 0.0, largest))
+    """Return -log P(true class) of each row, within [0, largest], the largest where that is no number; float64, shape (n,)."""
+    losses = -log_probabilities[np.arange(len(truth)), truth]
+    return np.asarray(np.clip(np.where(np.isnan(losses), largest, losses), 0.0, largest))
+
+
+def bounded_logs(log_probabilities: Any, classes: int) -> Floats:
+    """Return log probabilities that every tally can take, whatever a model gave: within [-1e6, 0], what is no number at -1e6.
+
+    Parameters
+    ----------
+    log_probabilities : array
+        Of a model that need not be honest.
+    classes : int
+        The number of columns that there must be.
+
+    Returns
+    -------
+    ndarray, float64, shape (n, classes)
+
+    Raises
+    ------
+    ValueError
+        If there are more or fewer columns than classes.
+    """
+    logs = np.asarray(log_probabilities, dtype=np.float64)
+    if logs.ndim != 2 or logs.shape[1] != classes:
+        raise ValueError("the model does not give one probability a class")
+    return np.asarray(np.clip(np.where(np.isnan(logs), _LEAST_LOG, logs), _LEAST_LOG, 0.0))
 
 
 def auc(positive: NDArray[np.bool_], scores: Floats) -> float:
@@ -189,8 +216,8 @@ def tally(
         scores[row] = np.bincount(cell, minlength=2 * bins).reshape(2, bins)
     predicted = log_probabilities.argmax(axis=1)
     confusion = np.bincount(truth * classes + predicted, minlength=classes**2).reshape(classes, classes)
-    surest = np.exp(log_probabilities.max(axis=1))
-    tenth = np.clip((surest * CALIBRATION_BINS).astype(np.int64), 0, CALIBRATION_BINS - 1)
+    surest = np.nan_to_num(np.exp(np.minimum(log_probabilities.max(axis=1), 0.0)), nan=0.0)
+    tenth = np.clip(surest * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64)
     confidence = np.bincount(tenth * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
     loss = float(row_losses(truth, log_probabilities, largest).sum())
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)

@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import Outside, SchemaError, canonical_text, categories, check_missing, numbers, without
+from fedbayes.bayes.encoding import (
+    Outside,
+    SchemaError,
+    canonical_text,
+    categories,
+    check_missing,
+    numbers,
+    unknown_share,
+    without,
+)
 from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
@@ -27,6 +36,9 @@ __all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Out
 MAXIMUM_CATEGORIES = 100_000
 MAXIMUM_BINS = 10_000
 LARGEST_BOUND = 1e100
+NARROWEST_RANGE = 2.0**-40  # of the larger bound: some 8,000 floats lie between
+SMALLEST_RANGE = 1e-100  # so that squares of the range are floats
+NEARLY_ALL = 0.9
 _ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 
 
@@ -62,9 +74,15 @@ class Column:
             raise SchemaError(f"column {self.name!r}: give either categories or bounds, not both")
         if self.bounds is not None:
             low, high = self.bounds
-            if not (max(abs(low), abs(high)) <= LARGEST_BOUND and low < high):
+            largest = max(abs(low), abs(high))
+            if not (largest <= LARGEST_BOUND and low < high):
                 raise SchemaError(
                     f"column {self.name!r}: bounds must be two finite numbers, the lower first, of at most {LARGEST_BOUND:g}"
+                )
+            if high - low < max(NARROWEST_RANGE * largest, SMALLEST_RANGE):
+                raise SchemaError(
+                    f"column {self.name!r}: bounds are so near one another that numbers between them cannot be told apart; "
+                    "widen them, or measure the column from another zero"
                 )
         elif not 1 <= len(self.keys) <= MAXIMUM_CATEGORIES:
             raise SchemaError(f"column {self.name!r}: give between 1 and {MAXIMUM_CATEGORIES} categories")
@@ -135,9 +153,10 @@ class Column:
         ----------
         values : array or pandas.Series
             Shape (n,), any dtype.
-        outside : {"clip", "refuse"}
+        outside : {"clip", "refuse", "absorb"}
             What to do with a value outside the domain: ``clip`` moves a number to the nearer bound and makes
-            an unknown category missing; ``refuse`` raises.
+            an unknown category missing; ``refuse`` raises; ``absorb`` is ``clip`` that refuses no value whatever: what is no number
+            in a column of numbers is missing too.
 
         Returns
         -------
@@ -149,14 +168,23 @@ class Column:
         SchemaError
             Naming the column and the remedy.
         """
-        if outside not in ("clip", "refuse"):
-            raise SchemaError('outside must be "clip" or "refuse"')
-        if self.missing:
-            declared = {text for text in map(canonical_text, self.missing) if text is not None}
-            values = without(values, frozenset(declared.difference(self.keys if self.is_categorical else ())))
+        if outside not in ("clip", "refuse", "absorb"):
+            raise SchemaError('outside must be "clip", "refuse" or "absorb"')
+        values = self._settled(values)
         if self.bounds is not None:
             return numbers(self.name, values, self.bounds, outside)
         return categories(self.name, values, self.codes, outside)
+
+    def unknown_share(self, values: Any) -> float:
+        """Return the share of a column's values, shape (n,), that are none of its categories, among those that are there; 0 for numbers."""
+        return unknown_share(self.codes, self._settled(values)) if self.is_categorical else 0.0
+
+    def _settled(self, values: Any) -> Any:
+        """Return a column in which what the domain declares to be missing is."""
+        if not self.missing:
+            return values
+        declared = {text for text in map(canonical_text, self.missing) if text is not None}
+        return without(values, frozenset(declared.difference(self.keys if self.is_categorical else ())))
 
     def edges(self, bins: int | Sequence[float]) -> NDArray[np.float64]:
         """Return public bin edges: ``bins`` equal widths over the bounds, or the given edges and the bounds.
@@ -246,6 +274,18 @@ class Schema:
     def select(self, names: Iterable[str]) -> Schema:
         """Return the schema of these columns, in this order; SchemaError names one that is unknown."""
         return Schema(tuple(self[name] for name in names))
+
+    def refuse_unknown(self, frame: Any) -> None:
+        """Raise SchemaError, naming the column, where nine in ten of a column's values, or all, are none of its categories.
+
+        Other spellings of the categories, or another column's, would else pass as missing values without a word.
+        """
+        for column in self.columns:
+            if column.name in frame and column.unknown_share(frame[column.name]) >= NEARLY_ALL:
+                raise SchemaError(
+                    f"column {column.name!r} holds hardly any of the categories of its domain: correct the categories as the "
+                    "table writes them, or the column's name"
+                )
 
     def encode(self, frame: Any, outside: Outside = "clip") -> dict[str, NDArray[Any]]:
         """Encode every column of the schema (see :meth:`Column.encode`); other columns are left alone."""

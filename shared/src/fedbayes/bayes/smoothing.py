@@ -22,7 +22,7 @@ def project_on_simplex(values: Floats, total: float) -> Floats:
     descending = np.sort(values)[::-1]
     excess = np.cumsum(descending) - total
     positive = np.nonzero(descending * np.arange(1, len(values) + 1) > excess)[0]
-    last = int(positive[-1])
+    last = int(positive[-1]) if len(positive) else 0  # none where the total is lost in rounding
     return np.asarray(np.maximum(values - excess[last] / (last + 1), 0.0))
 
 

@@ -19,9 +19,11 @@ from .checks import positive, probability
 from .sensitivity import check_neighbors
 
 __all__ = [
+    "SMALLEST_SHARE",
     "PrivacyLoss",
     "compose",
     "distributed_gaussian_rho",
+    "distributed_gaussian_sigma",
     "epsilon_to_rho",
     "gaussian_scale",
     "parallel",
@@ -29,6 +31,9 @@ __all__ = [
     "rho_to_epsilon",
     "split",
 ]
+
+SMALLEST_SHARE = 0.5
+"""Least standard deviation of one party's share of discrete Gaussian noise: the bound of Kairouz et al. is for shares of at least that."""
 
 _STEPS = 200
 
@@ -151,16 +156,48 @@ def distributed_gaussian_rho(sigma: float, honest: int, sensitivity: float, cell
     cells : int
         Length of the vector.
 
+    Returns
+    -------
+    float
+        Infinite where several parties share the noise and the share of one is below `SMALLEST_SHARE`: there the bound does not hold.
+
     References
     ----------
     Kairouz, Liu, Steinke, The Distributed Discrete Gaussian Mechanism, 2021, theorem 1: epsilon^2 / 2 with epsilon the smaller of
     sqrt(sensitivity^2/sigma^2 + cells tau / 2) and sensitivity/sigma + sqrt(cells) tau, tau = 10 sum_k exp(-2 pi^2 sigma_i^2 k/(k+1)).
     """
     own_variance = positive("sigma", sigma) ** 2 / honest
+    if honest > 1 and own_variance < SMALLEST_SHARE**2 * (1.0 - 1e-12):
+        return math.inf
     excess = 10.0 * math.fsum(math.exp(-2.0 * math.pi**2 * own_variance * k / (k + 1)) for k in range(1, honest))
     ratio = positive("sensitivity", sensitivity) / sigma
     epsilon = min(math.sqrt(ratio**2 + excess * cells / 2.0), ratio + math.sqrt(cells) * excess)
     return epsilon**2 / 2.0
+
+
+def distributed_gaussian_sigma(sensitivity: float, rho: float, honest: int, cells: int) -> float:
+    """Return the smallest standard deviation (to 1 %) with which the honest parties' shares together are a rho-zCDP release.
+
+    Parameters
+    ----------
+    sensitivity : float
+        L2 sensitivity of the integer vector.
+    rho : float
+        What the release may cost.
+    honest, cells : int
+        As for `distributed_gaussian_rho`.
+
+    Returns
+    -------
+    float
+        At least `SMALLEST_SHARE` times the root of `honest`, where that is more than one.
+    """
+    sigma = gaussian_scale(sensitivity, rho)
+    if honest > 1:
+        sigma = max(sigma, SMALLEST_SHARE * math.sqrt(honest))
+    while distributed_gaussian_rho(sigma, honest, sensitivity, cells) > rho:
+        sigma *= 1.01
+    return sigma
 
 
 def split(total: float, weights: Sequence[float]) -> tuple[float, ...]:

@@ -3,7 +3,10 @@
 One SQLite file with a rollback journal (no write-ahead log: safe on network drives, and a copy of the file is whole whenever no charge is running).
 A charge is one `BEGIN IMMEDIATE` transaction that is on disk before `charge` returns, so a kill between charge and release keeps the debit, and two tasks
 at once never both spend the last of the budget. A repeat of the same key is free: the platform may run a step twice, and the step
-then returns the bytes it recorded. Budgets compose by addition.
+then returns the bytes it recorded. Budgets compose by addition, and sums are compared with the limit as a whole: no charge brings a tolerance of its own.
+
+A budget of epsilon without one of delta implies `promise.IMPLIED_DELTA`. A sliding period runs on `clock`, so that a clock that is set forward or back gives
+nothing back. A file that cannot be read or written, is empty, or lacks debits that it counted is refused: then nothing is released.
 
 The file protects against honest algorithms only: another image that the node allows could write to it.
 """
@@ -11,6 +14,7 @@ The file protects against honest algorithms only: another image that the node al
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -19,20 +23,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Entry", "Ledger", "LedgerExhausted"]
+from . import clock, promise
 
-_TOLERANCE = 1e-9
+__all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerUnusable"]
+
+_ROUNDING = 2.0**-50  # of a limit, once: decimal parts of a budget do not add up to it exactly
 _BUSY_SECONDS = 60.0
 _DAY = 86_400.0
-_TABLE = """
+_LARGEST = 1e100  # of one cost: sums stay finite
+_TABLES = """
 CREATE TABLE IF NOT EXISTS debits (
     session TEXT NOT NULL, round TEXT NOT NULL, request TEXT NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL,
-    queries INTEGER NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, PRIMARY KEY (session, round, request))
+    queries INTEGER NOT NULL, note TEXT NOT NULL, time REAL NOT NULL, PRIMARY KEY (session, round, request));
+CREATE TABLE IF NOT EXISTS state (
+    one INTEGER PRIMARY KEY CHECK (one = 1), debits INTEGER NOT NULL, time REAL NOT NULL, wall REAL NOT NULL,
+    boot TEXT NOT NULL, uptime REAL NOT NULL);
 """
 
 
 class LedgerExhausted(ValueError):
     """The charge is more than what is left; nothing was debited."""
+
+
+class LedgerUnusable(LedgerExhausted, sqlite3.DatabaseError):
+    """The ledger cannot be read or written, so nothing can be shown to be left; nothing was debited, and nothing may be released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +80,16 @@ class Ledger:
     path : str or Path
         The SQLite file; made at the first charge, with rights for its owner only.
     epsilon, delta : float, optional
-        Budget of the period; None is no limit.
+        Budget of the period; None is no limit, but for a delta beside an epsilon, which `promise.budget_delta` gives.
     days : float, optional
-        Length of the sliding period; None is for ever.
+        Length of the sliding period, above 0; None is for ever.
     queries : int, optional
         Largest number of counted queries in the period; None is no limit.
 
     Raises
     ------
     ValueError
-        If a limit is negative or not finite.
+        If a limit is negative or not finite, or the period is not positive.
     """
 
     def __init__(
@@ -86,11 +100,14 @@ class Ledger:
         days: float | None = None,
         queries: int | None = None,
     ) -> None:
-        for name, limit in (("epsilon", epsilon), ("delta", delta), ("days", days), ("queries", queries)):
+        for name, limit in (("epsilon", epsilon), ("delta", delta), ("queries", queries)):
             if limit is not None and not 0.0 <= limit < math.inf:
                 raise ValueError(f"{name}: give a finite budget of at least 0, or none")
+        if days is not None and not 0.0 < days < math.inf:
+            raise ValueError("days: give a finite period above 0, or none; a period of 0 days would forget every debit")
         self.path = Path(path)
-        self.budget = Amount(*(math.inf if limit is None else limit for limit in (epsilon, delta, queries)))
+        limits = (epsilon, promise.budget_delta(epsilon, delta), queries)
+        self.budget = Amount(*(math.inf if limit is None else limit for limit in limits))
         self.days = days
 
     def charge(self, key: tuple[str, str, str], epsilon: float, delta: float, note: str, queries: int = 0) -> bool:
@@ -119,22 +136,47 @@ class Ledger:
         ValueError
             If a cost is negative or not finite.
         """
-        if not (0.0 <= epsilon < math.inf and 0.0 <= delta < math.inf and queries >= 0):
+        if not (0.0 <= epsilon < _LARGEST and 0.0 <= delta < _LARGEST and queries >= 0):
             raise ValueError("epsilon, delta, queries: give finite costs of at least 0")
-        now = time.time()
         with self._transaction() as connection:
             seen = connection.execute("SELECT 1 FROM debits WHERE session=? AND round=? AND request=?", key).fetchone()
             if seen is not None:
                 return False
-            rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
+            rows = _debits(connection)
+            reading = clock.read()
+            now = _time(connection, rows, reading)
             self._refuse_excess(self._sum(rows, now), Amount(epsilon, delta, queries))
             row = (*key, float(epsilon), float(delta), int(queries), note, now)
             connection.execute("INSERT INTO debits VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            state = (len(rows) + 1, now, reading.wall, reading.boot, reading.uptime)
+            connection.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?, ?)", state)
         return True
+
+    def affords(self, epsilon: float, delta: float = 0.0, queries: int = 0) -> str | None:
+        """Return None if a charge of this cost would be accepted now, else why not; debits nothing.
+
+        Raises
+        ------
+        LedgerUnusable
+            If the ledger cannot be read, or could not be written.
+        """
+        try:
+            self._refuse_excess(self.spent(), Amount(epsilon, delta, queries))
+        except LedgerUnusable:
+            raise
+        except LedgerExhausted as refusal:
+            return str(refusal)
+        if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
+            raise LedgerUnusable(_UNWRITABLE)
+        return None
 
     def spent(self) -> Amount:
         """Return the debits of the current period."""
-        return self._sum(self._read("epsilon, delta, queries, time"), time.time())
+        with self._reading() as connection:
+            if connection is None:
+                return Amount(0.0, 0.0, 0)
+            rows = _debits(connection)
+            return self._sum(rows, _time(connection, rows, clock.read()))
 
     def remaining(self) -> Amount:
         """Return what is left of the budget in the current period."""
@@ -142,7 +184,12 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return every debit that was ever made, oldest first."""
-        return [Entry(*row) for row in self._read("session, round, request, epsilon, delta, queries, note, time")]
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            columns = "session, round, request, epsilon, delta, queries, note, time"
+            rows = connection.execute(f"SELECT {columns} FROM debits ORDER BY time, rowid").fetchall()
+            return [Entry(*row) for row in rows]
 
     def _left(self, spent: Amount) -> Amount:
         return Amount(
@@ -152,19 +199,17 @@ class Ledger:
         )
 
     def _refuse_excess(self, spent: Amount, cost: Amount) -> None:
-        left = self._left(spent)
         for name in ("epsilon", "delta", "queries"):
-            needed, available, limit = getattr(cost, name), getattr(left, name), getattr(self.budget, name)
-            slack = _TOLERANCE * limit if limit < math.inf else 0.0
-            if needed > available + slack:
+            needed, before, limit = getattr(cost, name), getattr(spent, name), getattr(self.budget, name)
+            if needed > 0 and (before >= limit or math.fsum((before, needed)) > limit * (1.0 + _ROUNDING)):
                 period = "" if self.days is None else f" of {self.days:g} days"
                 raise LedgerExhausted(
-                    f"the node's privacy budget{period} is not enough: {name} {needed:g} was asked for, {available:.6g} is left; "
-                    f"ask for at most that, or ask the node's administrator"
+                    f"the node's privacy budget{period} is not enough: {name} {needed:g} was asked for, "
+                    f"{max(0.0, limit - before):.6g} is left; ask for at most that, or ask the node's administrator"
                 )
 
     def _sum(self, rows: list[Any], now: float) -> Amount:
-        """Sum (epsilon, delta, queries, time) over the current period."""
+        """Sum (epsilon, delta, queries, time) over the current period; what was debited at a later time than now counts."""
         since = -math.inf if self.days is None else now - self.days * _DAY
         current = [row[:3] for row in rows if row[3] > since]
         epsilons, deltas, queries = zip(*current, strict=True) if current else ((), (), ())
@@ -173,28 +218,53 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """One immediate transaction, committed to disk at the end or rolled back whole."""
-        if not self.path.exists():
-            self.path.touch(mode=0o600)
-        with self._connection() as connection:
-            connection.execute("PRAGMA journal_mode=DELETE")
-            connection.execute("PRAGMA synchronous=EXTRA")
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                connection.execute(_TABLE)
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+        with _clear_errors():
+            if not self.path.exists():
+                self._make()
+            self._refuse_empty()
+            with self._connection() as connection:
+                connection.execute("PRAGMA journal_mode=DELETE")
+                connection.execute("PRAGMA synchronous=EXTRA")
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    for statement in _TABLES.split(";")[:-1]:
+                        connection.execute(statement)
+                    yield connection
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
 
-    def _read(self, columns: str) -> list[Any]:
-        """Return columns of every debit, oldest first; needs no right to write."""
+    def _make(self) -> None:
+        """Make the file with its tables under another name and link it into place: a ledger that is there is never empty."""
+        draft = self.path.with_name(f".{self.path.name}-{os.getpid()}-{time.monotonic_ns()}")
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            connection = sqlite3.connect(draft, isolation_level=None)
+            connection.executescript(_TABLES)
+            connection.close()
+            os.link(draft, self.path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _refuse_empty(self) -> None:
+        if self.path.stat().st_size == 0:
+            raise LedgerUnusable(_DAMAGED)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Open the ledger without a right to write; None if there is no ledger yet."""
         if not self.path.exists():
-            return []
-        with self._connection() as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'debits'").fetchall():
-                return []
-            return connection.execute(f"SELECT {columns} FROM debits ORDER BY time, rowid").fetchall()
+            yield None
+            return
+        with _clear_errors():
+            self._refuse_empty()
+            with self._connection() as connection:
+                if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'debits'").fetchall():
+                    raise LedgerUnusable(_DAMAGED)
+                yield connection
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -203,3 +273,58 @@ class Ledger:
             yield connection
         finally:
             connection.close()
+
+
+_DAMAGED = (
+    "the node's ledger is empty, damaged or no ledger, so what was spent is unknown and nothing is released; "
+    "ask the node's administrator to restore it from a copy"
+)
+_UNWRITABLE = (
+    "the node's ledger cannot be written, so nothing is released; "
+    "ask the node's administrator to check its folder, its rights and the space on its disk"
+)
+_BUSY = "the node's ledger is in use by another task for too long, so nothing is released; run the task again"
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Turn failures of the file into `LedgerUnusable`, with a text that says what to do and nothing of paths or contents."""
+    try:
+        yield
+    except LedgerExhausted:
+        raise
+    except sqlite3.OperationalError as problem:
+        busy = "locked" in str(problem) or "busy" in str(problem)
+        failure = LedgerUnusable(_BUSY if busy else _UNWRITABLE)
+    except sqlite3.Error:
+        failure = LedgerUnusable(_DAMAGED)
+    except OSError:
+        failure = LedgerUnusable(_UNWRITABLE)
+    else:
+        return
+    raise failure from None
+
+
+def _debits(connection: sqlite3.Connection) -> list[Any]:
+    """Return (epsilon, delta, queries, time) of every debit; refuses a ledger that lacks some, or whose numbers are none."""
+    rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
+    state = _state(connection)
+    whole = all(isinstance(number, int | float) and 0.0 <= number < math.inf for row in rows for number in row)
+    if not whole or (state is not None and state[0] > len(rows)):
+        raise LedgerUnusable(_DAMAGED)
+    return rows
+
+
+def _state(connection: sqlite3.Connection) -> Any:
+    """Return (number of debits, time, wall clock, boot, uptime) at the last charge; None for a ledger of an earlier version."""
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'state'").fetchall():
+        return None
+    return connection.execute("SELECT debits, time, wall, boot, uptime FROM state").fetchone()
+
+
+def _time(connection: sqlite3.Connection, rows: list[Any], now: clock.Reading) -> float:
+    """Return the ledger's time (see `clock.advance`); at its first charge the wall clock's."""
+    state = _state(connection)
+    if state is None:
+        return max([now.wall, *(row[3] for row in rows)])
+    return clock.advance(state[1], clock.Reading(*state[2:]), now)

@@ -1,7 +1,8 @@
 """Noise shares: every party adds a part of the noise before the secure sum, so the sum carries about one noise term in all.
 
-`honest_fraction` of the parties are assumed to add their share and keep it secret; their noise alone is at least the full mechanism.
-The number of honest parties is taken as max(1, floor(honest_fraction * parties)).
+`honest_fraction` of the parties are assumed to add their share and keep it secret; their noise alone is at least the full mechanism. No party is honest
+towards itself: whoever sees the sum and added a share of its own (the organization that runs central, as a rule) can subtract it. So of several parties
+at most all but one count, whatever fraction is given: `honest_parties` is the one place that says how many.
 
 The samplers of Polya shares are exact for the parameters used: exp(-1/scale) is rounded so that the scale is at least the requested one
 (relative error below 2^-20 for scales up to 2^32) and the shape parameter of the negative binomial is rounded up, which adds
@@ -17,9 +18,13 @@ from numpy.typing import NDArray
 
 from ..randomness import bernoulli_dyadic, bernoulli_exp, fill, uniform_bits, uniform_integers
 from . import mechanisms
+from .accounting import SMALLEST_SHARE
 from .checks import positive, probability
 
-__all__ = ["diluted_geometric", "dilution", "discrete_gaussian", "honest_parties", "polya"]
+__all__ = ["HONEST_FRACTION", "diluted_geometric", "dilution", "discrete_gaussian", "honest_parties", "polya"]
+
+HONEST_FRACTION = 0.8
+"""The part of the parties whose shares must suffice, by default, in every method."""
 
 _THETA_BITS = 52  # exponents k / scale are multiples of 2^-52; k stays below 128 scales, so they fit in 59 bits
 _RATE_BITS = 48
@@ -29,7 +34,9 @@ _SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked
 
 
 def honest_parties(parties: int, honest_fraction: float) -> int:
-    """Return the number of parties whose noise the guarantee rests on: max(1, floor(honest_fraction * parties)).
+    """Return the number of parties whose noise the guarantee rests on: max(1, min(floor(honest_fraction * parties), parties - 1)).
+
+    All but one at most, because every party knows its own share.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def honest_parties(parties: int, honest_fraction: float) -> int:
         raise ValueError("parties: give a whole number of at least 1")
     if not 0.0 < honest_fraction <= 1.0:
         raise ValueError("honest_fraction: give a number in (0, 1]")
-    return max(1, math.floor(honest_fraction * parties + 1e-9))
+    return max(1, min(math.floor(honest_fraction * parties + 1e-9), parties - 1))
 
 
 def polya(shape: int | tuple[int, ...], scale: float, parties: int, honest_fraction: float) -> NDArray[np.int64]:
@@ -120,8 +127,9 @@ def discrete_gaussian(
 ) -> NDArray[np.int64]:
     """Return one party's discrete Gaussian shares, of standard deviation sigma / sqrt(honest parties).
 
-    The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`.
-    A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
+    The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`, and take sigma from
+    `accounting.distributed_gaussian_sigma`, below which that bound does not hold: where several parties share the noise, a party's own deviation
+    is at least `accounting.SMALLEST_SHARE` here too. A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
 
     Raises
     ------
@@ -134,7 +142,8 @@ def discrete_gaussian(
     """
     if positive("sigma", sigma) > _LARGEST_DEVIATION:
         raise ValueError("sigma: give at most 2^52; raise epsilon")
-    own = sigma / math.sqrt(honest_parties(parties, honest_fraction))
+    honest = honest_parties(parties, honest_fraction)
+    own = sigma if honest == 1 else max(sigma / math.sqrt(honest), SMALLEST_SHARE)
     return mechanisms.discrete_gaussian(np.zeros(shape, dtype=np.int64), own)
 
 

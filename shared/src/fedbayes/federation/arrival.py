@@ -85,19 +85,9 @@ def _check_new(
         marks[listed.get(manifest.aggregator, str(manifest.aggregator))] = (
             fingerprint(request.signer) if request.lasting else ""
         )
-    _check_peers(station, manifest, marks, {name: number for number, name in listed.items()})
-
-
-def _check_peers(station: Station, manifest: Manifest, marks: dict[str, str], ids: dict[str, int]) -> None:
-    policy, folder = station.policy, station.policy.folder()
-    if policy.pinned_keys is not None:
-        if station.identity is None:
-            raise PolicyError(
-                "this node pins its peers' keys but has no lasting key of its own; see FEDBAYES_LONG_TERM_KEY"
-            )
-        peers.check_pins(marks, ids, policy.pinned_keys)
-    if folder is not None and station.identity is not None:
-        peers.KnownPeers(folder).meet(marks)
+    peers.believe(station.policy, marks, {name: number for number, name in listed.items()})
+    folder = station.policy.folder()
+    if folder is not None:
         peers.keep_manifest(folder, manifest)
 
 

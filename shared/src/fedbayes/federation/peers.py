@@ -21,6 +21,7 @@ from typing import Any
 from ..mpc.relay import SigningPair, fingerprint
 from .errors import PolicyError
 from .manifest import Manifest
+from .policy import Policy
 from .secrets import once
 
 IDENTITY_FILE = "fedbayes-identity"
@@ -161,6 +162,35 @@ def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str
             raise PolicyError(
                 f"{name} has no lasting key, or one that this node's administrator did not pin; see FEDBAYES_PINNED_KEYS"
             )
+
+
+def believe(policy: Policy, marks: dict[str, str], ids: dict[str, int]) -> None:
+    """Check the keys that peers show against the pinned and the known ones, and remember the new ones.
+
+    Parameters
+    ----------
+    policy : Policy
+        Of this node; without a folder database, or with ``long_term_key`` false, nobody is known and nothing is checked.
+    marks : dict of str to str
+        Organization -> fingerprint of the key that it showed; empty if it showed none.
+    ids : dict of str to int
+        Organization -> its id.
+
+    Raises
+    ------
+    PolicyError
+        Naming the organization that is not believed.
+    """
+    folder = policy.folder()
+    if folder is None or not policy.long_term_key:
+        if policy.pinned_keys is not None:
+            raise PolicyError(
+                "this node pins its peers' keys but has no lasting key of its own; see FEDBAYES_LONG_TERM_KEY"
+            )
+        return
+    if policy.pinned_keys is not None:
+        check_pins(marks, ids, policy.pinned_keys)
+    KnownPeers(folder).meet(marks)
 
 
 def marks_of(manifest: Manifest, own: int) -> dict[str, str]:

@@ -12,10 +12,11 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..dp.promise import budget_delta
 from .errors import PolicyError
 from .platform import folder_database
 
@@ -55,7 +56,7 @@ class Policy:
     ledger : str or None
         Label of the `folder` database that holds the node's ledger.
     budget_epsilon, budget_delta, budget_days : float or None
-        Privacy budget of the ledger, and its period (None: for ever).
+        Privacy budget of the ledger, and its period (None: for ever). A budget of epsilon alone implies one of delta (`dp.promise`).
     schema : str or None
         Name of a JSON file in the ledger's folder with the public domains of this station's columns.
     long_term_key : bool
@@ -109,9 +110,13 @@ class Policy:
             values[field.name] = _read(variable, str(field.type), text)
         policy = cls(**values)
         policy._check()
-        return policy
+        return replace(policy, budget_delta=budget_delta(policy.budget_epsilon, policy.budget_delta))
 
     def _check(self) -> None:
+        if self.budget_days == 0:
+            raise PolicyError(
+                f"{PREFIX}BUDGET_DAYS is 0, which would forget every debit; ask the node administrator for a period above 0, or none"
+            )
         budgets = (self.budget_epsilon, self.budget_delta, self.maximum_queries)
         if self.ledger is None and self.pinned_keys is not None:
             raise PolicyError(

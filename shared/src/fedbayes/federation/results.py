@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..dp import promise
 
 RESULT_FORMAT = 1
 
@@ -32,6 +33,8 @@ def privacy(
 ) -> dict[str, Any]:
     """Return the privacy statement of a result.
 
+    A loss above what `dp.promise` lets anybody call private makes it one without a promise, with the reason; its numbers stay.
+
     Parameters
     ----------
     differentially_private : bool
@@ -50,6 +53,9 @@ def privacy(
     ValueError
         If a result without a promise does not say why, or a role is unknown.
     """
+    beyond = promise.excess(epsilon, delta) if differentially_private else None
+    if beyond is not None:
+        differentially_private, reason = False, beyond
     if not differentially_private and not reason:
         raise ValueError("a result that is not differentially private must say why")
     if not set(reveals or {}) <= set(ROLES):

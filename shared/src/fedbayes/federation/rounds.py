@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
+from . import peers
 from .codec import Message, decode, encode
 from .errors import (
     BudgetError,
@@ -206,6 +207,8 @@ class Federation:
         except ValueError as problem:
             raise MessageError(f"{problem}; the job stops") from None
         manifest.check_cards()
+        marks = peers.marks_of(manifest, self.organization)
+        peers.believe(self.policy, marks, {name: member for member, name in self.names.items()})
         return manifest
 
     @staticmethod

@@ -101,6 +101,13 @@ class Wire:
         """Shape of the value."""
         return self.mask.shape
 
+    def __add__(self, other: Wire) -> Wire:
+        if self.frac_bits != other.frac_bits:
+            raise ValueError("wires of different precision cannot be added")
+        known = self.public is not None and other.public is not None
+        public = self.public + other.public if known else None  # type: ignore[operator]
+        return Wire(public, self.mask + other.mask, self.frac_bits)
+
     def apply(self, operation: Callable[[Wide], Wide]) -> Wire:
         """Apply a linear map (sums, selections) to both parts."""
         public = None if self.public is None else operation(self.public)
@@ -155,6 +162,27 @@ class Engine:
         mask = self.deal(f"{name}/cut", shape, lambda: own.shift_right(dropped)) if dropped else own
         return Wire(None if public is None else public.shift_right(dropped), -mask, frac_bits)
 
+    def cut(self, name: str, wire: Wire, dropped: int) -> Wire:
+        """Return a wire without its `dropped` lowest bits; local, only the shares of the new mask are dealt.
+
+        As `wire` cuts an opening: the public part is uniform over (nearly) the whole ring, so the difference of both parts after the cut is the
+        value after the cut, to one unit.
+        """
+        mask = self.deal(name, wire.shape, lambda: (-wire.mask).shift_right(dropped))
+        public = None if wire.public is None else wire.public.shift_right(dropped)
+        return Wire(public, -mask, wire.frac_bits - dropped)
+
+    def bilinear(
+        self, name: str, left: Wire, right: Wire, operation: Callable[[Wide, Wide], Wide], shape: tuple[int, ...]
+    ) -> Share:
+        """Return the share of a bilinear map of two wires; only one array of the result's shape is dealt."""
+        frac_bits = left.frac_bits + right.frac_bits
+        dealt = self.deal(name, shape, lambda: operation(left.mask, right.mask))
+        if left.public is None or right.public is None:
+            return Share(None, shape, frac_bits)
+        known = right.public + right.mask if self.leads else right.mask
+        return Share(operation(left.public, known) + operation(left.mask, right.public) + dealt, shape, frac_bits)
+
     def lifted(self, wire: Wire) -> Share:
         """Return the share of a wire's value."""
         if wire.public is None:
@@ -193,13 +221,7 @@ class Engine:
 
     def inner(self, name: str, left: Wire, right: Wire) -> Share:
         """Return the share of left' right, for matrices with the same rows; only one small matrix is dealt."""
-        shape, frac_bits = (left.shape[1], right.shape[1]), left.frac_bits + right.frac_bits
-        dealt = self.deal(name, shape, lambda: left.mask.transposed_product(right.mask))
-        if left.public is None or right.public is None:
-            return Share(None, shape, frac_bits)
-        known = right.public + right.mask if self.leads else right.mask
-        value = left.public.transposed_product(known) + left.mask.transposed_product(right.public) + dealt
-        return Share(value, shape, frac_bits)
+        return self.bilinear(name, left, right, Wide.transposed_product, (left.shape[1], right.shape[1]))
 
     def hidden(self, name: str, share: Share) -> Share:
         """Return a fresh sharing of the same secret, so that revealing all shares reveals the sum alone."""
@@ -288,6 +310,7 @@ class Dealer(Engine):
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self.parties, self._keys = len(keys), list(keys)
+        self.keys = tuple(keys)
         self.corrections: dict[str, Wide] = {}
 
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:

@@ -52,8 +52,8 @@ class EmbeddedFederation:
     record : bool
         Whether to keep every message of the last run in `transcript`: ``organization``, ``function``, ``input`` and ``result`` as they
         travelled, and ``body`` and ``reply``, what the station and central read of them. The closing sub-task, which carries nothing, is left out.
-    tamper : callable, optional
-        ``tamper(organization, function, payload) -> payload`` changes a reply on its way, for tests.
+    tamper, tamper_request : callable, optional
+        ``tamper(organization, function, payload) -> payload`` changes a reply on its way, or a request, as an active server could; for tests.
 
     Notes
     -----
@@ -70,6 +70,7 @@ class EmbeddedFederation:
         latency: float = 0.0,
         record: bool = False,
         tamper: Callable[[str, str, Any], Any] | None = None,
+        tamper_request: Callable[[str, str, Any], Any] | None = None,
     ) -> None:
         names = [*parties, *helpers]
         if not parties or len(set(names)) != len(names):
@@ -83,6 +84,7 @@ class EmbeddedFederation:
             raise ArgumentError("aggregator must be one of the parties or helpers")
         self._limits = self._read_policies(policies or {})
         self._database, self._latency, self._record, self._tamper = database, latency, record, tamper
+        self._tamper_request = tamper_request
         self.transcript: list[dict[str, Any]] = []
         self._views = Views()
         self._module = ""
@@ -257,6 +259,11 @@ class EmbeddedFederation:
 
     def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
         name = self.names[run.organization]
+        if self._tamper_request is not None and task.parent:
+            asked = from_text(run.input)
+            function = str(asked["method"])
+            asked["kwargs"]["message"] = self._tamper_request(name, function, asked["kwargs"]["message"])
+            run.input = to_text(asked)
         (folder / "input").write_bytes(base64.b64decode(run.input))
         (folder / "token").write_text(self._token(run, task))
         job_folder = Path(self._folder.name) / f"job-{task.job}" / name

@@ -25,9 +25,11 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :class:`Columns` (a message; put it into your requests): ``label``, ``features``, ``domain``, ``schema``,
   ``classes``, ``read(station) -> {column: codes or floats}`` with all guards.
 - :class:`CountNoise` (a message) with ``private``, ``placement``, ``epsilon``, ``delta``, ``neighbors``,
-  ``honest(stations)``, ``deviation(...)``; :func:`release` charges the ledger, adds this station's noise to a list
+  ``honest(stations)``, ``deviation(...)``, ``rows``; :func:`release` charges the ledger, adds this station's noise to a list
   of :class:`Query` (integer arrays with what one row changes) and returns one int64 vector. Mask it afterwards:
   ``station.channel.mask(vector.astype(np.uint64), station.participants)``.
+- :func:`check_unit` -> :class:`Unit` (a message): whom the promise is for; give it to :func:`resolve_columns` and
+  :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
 - :class:`VectorReply` (``vector``: uint64) is the reply of every secure sum here; :func:`signed` lifts the sum.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
@@ -51,11 +53,13 @@ from .counts import (
 )
 from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
 from .noise import HONEST_FRACTION, PLACEMENTS, CountNoise, Query, check_noise, noise_without_effect, release
+from .units import ROW, Unit, check_unit
 
 __all__ = [
     "HONEST_FRACTION",
     "NEIGHBORS",
     "PLACEMENTS",
+    "ROW",
     "Classifier",
     "Columns",
     "CountNoise",
@@ -64,10 +68,12 @@ __all__ = [
     "SchemaReply",
     "SchemaRequest",
     "TablesRequest",
+    "Unit",
     "VectorReply",
     "cells",
     "check_bins",
     "check_noise",
+    "check_unit",
     "class_counts_from_margins",
     "evaluate_model",
     "evaluation_privacy",

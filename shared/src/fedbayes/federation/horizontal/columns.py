@@ -15,7 +15,9 @@ from ..decorators import partial
 from ..errors import ArgumentError, DataProblem, PolicyError
 from ..rounds import Federation
 from ..station import Station
+from .units import ROW, Unit
 
+REFUSALS = "outside='refuse' is not covered by epsilon: whether a station refuses tells if a value is outside the domain; give outside='clip'"
 HOW_TO_GIVE = (
     'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, '
     "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
@@ -46,18 +48,23 @@ class Columns(Message):
         Of exactly the label and the features.
     outside : str
         ``clip`` or ``refuse`` (see :meth:`fedbayes.bayes.schema.Column.encode`).
+    unit : Unit
+        Whom a promise is for: its column of identifiers is read too, and bounds the rows that are used.
     """
 
     label: str
     features: list[str]
     domain: dict[str, Any]
     outside: str = "clip"
+    unit: Unit = ROW
 
     def __post_init__(self) -> None:
         if self.outside not in ("clip", "refuse"):
             raise ValueError('outside must be "clip" or "refuse"')
         if sorted(self.domain) != sorted([*self.features, self.label]):
             raise ValueError("domain must hold exactly the label and the features, each once")
+        if self.unit.id_column in (*self.features, self.label):
+            raise ValueError("id_column must be neither a feature nor the label")
         label = self.schema[self.label]
         if not label.is_categorical or label.cardinality < 2:
             raise SchemaError(f"label {self.label!r} must have at least two categories in the domain")
@@ -72,8 +79,22 @@ class Columns(Message):
         """Number of classes."""
         return len(self.domain[self.label]["categories"])
 
-    def read(self, station: Station) -> dict[str, Any]:
+    @property
+    def beyond_promise(self) -> str | None:
+        """Why an answer about these columns is not private whatever noise it carries, or None."""
+        return REFUSALS if self.outside == "refuse" else None
+
+    def read(self, station: Station, private: bool = True) -> dict[str, Any]:
         """Return the station's columns, encoded: int32 codes (-1 missing) or float64 (NaN missing), (n,) each.
+
+        Parameters
+        ----------
+        station : Station
+            With its table.
+        private : bool
+            Whether the answer is to be private. Then no value is refused: what is not understood, in whatever column, is missing, and
+            the tables' cells for missing values tell. Else text in a column of numbers is refused, and so is a column of which
+            nearly nothing is in the domain.
 
         Raises
         ------
@@ -84,9 +105,17 @@ class Columns(Message):
             raise PolicyError(
                 "outside='refuse' tells whether a value is outside the domain, which this node does not allow; give 'clip'"
             )
-        table = station.arrays([*self.features, self.label], self.domain)
+        if not private:
+            station.require_private(False)
+        table = self.unit.table(station, [*self.features, self.label], self.domain)
         with schema_errors(DataProblem):
-            return self.schema.encode(table, "refuse" if self.outside == "refuse" else "clip")
+            if not private:
+                self.schema.refuse_unknown(table)
+            encoded = self.schema.encode(
+                table, "refuse" if self.outside == "refuse" else ("absorb" if private else "clip")
+            )
+        kept = self.unit.kept(station, table, encoded)
+        return {name: column[kept] for name, column in encoded.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +146,7 @@ def resolve_columns(
     features: Any,
     domain: Any,
     outside: Any = "clip",
+    unit: Unit = ROW,
 ) -> Columns:
     """Return the checked columns of a task; asks the stations' schema files (one round) if ``domain`` is None.
 
@@ -127,7 +157,9 @@ def resolve_columns(
     stations : sequence of int
         Whose schema files count.
     label, features, domain, outside : object
-        The task's arguments as they came; ``features=None`` means every column of the domain but the label.
+        The task's arguments as they came; ``features=None`` means every column of the domain but the label (and the identifiers).
+    unit : Unit
+        Of :func:`check_unit`.
 
     Raises
     ------
@@ -141,12 +173,14 @@ def resolve_columns(
         domain = _agreed_domain(federation, stations, wanted, target)
     with schema_errors(ArgumentError):
         schema = Schema.from_domain(arguments.check_mapping("domain", domain))
-        names = wanted if wanted is not None else [name for name in schema.names if name != target]
+        names = wanted if wanted is not None else [n for n in schema.names if n not in (target, unit.id_column)]
+        if unit.id_column in (*names, target):
+            raise ArgumentError("id_column must be neither a feature nor the label; leave it out of features")
         if target in names:
             raise ArgumentError(f"features must not hold the label '{target}'; leave it out")
         if not names:
             raise ArgumentError("features must hold at least one column besides the label")
-        return Columns(target, names, schema.select([*names, target]).to_domain(), outside)
+        return Columns(target, names, schema.select([*names, target]).to_domain(), outside, unit)
 
 
 def _agreed_domain(

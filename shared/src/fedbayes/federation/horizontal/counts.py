@@ -45,6 +45,7 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         if cells(self.columns, self.bins) > MOST_CELLS:
             raise ValueError("the tables have too many cells")
+        self.noise.check_unit(self.columns.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,8 @@ def table_queries(columns: Columns, encoded: dict[str, Any], bins: Bins) -> list
     One row is in one cell of every table, so each has the sensitivity 1 under ``add_remove``.
     """
     schema = columns.schema
-    return [Query(feature_table(schema, columns.label, name, encoded, bins)) for name in columns.features]
+    tables = (feature_table(schema, columns.label, name, encoded, bins) for name in columns.features)
+    return [Query(table, nonnegative=True) for table in tables]
 
 
 @partial
@@ -107,7 +109,8 @@ def partial_tables(station: Station, request: TablesRequest) -> VectorReply:
     **Assumes** that at least two stations do not collude with central, and for ``distributed`` noise that the
     honest fraction of them adds its share.
     """
-    queries = table_queries(request.columns, request.columns.read(station), request.bins)
+    encoded = request.columns.read(station, request.noise.private)
+    queries = table_queries(request.columns, encoded, request.bins)
     vector = release(station, queries, request.noise, "tables of counts").astype(np.uint64)
     if request.noise.placement != "local":
         vector = station.channel.mask(vector, station.participants)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.bayes.schema import Schema, SchemaError
+from fedbayes.bayes.schema import Column, Schema, SchemaError
 
 from .. import arguments, results
 from ..codec import Message
@@ -20,10 +20,12 @@ from ..station import Station
 from .columns import schema_errors
 from .counts import VectorReply, signed
 from .noise import CountNoise, Query, check_noise, noise_without_effect, release
+from .units import ROW, Unit, check_unit
 
 LOSS_UNITS = 2**16
 NOISY_SCORE_BINS = 64
 NOISY_LARGEST_LOSS = 8.0
+MOST_TALLIES = 4_000_000
 
 
 class Classifier(Protocol):
@@ -60,11 +62,19 @@ class EvaluateRequest(Message):
     label : str
         The column of true classes.
     noise : CountNoise
+    unit : Unit
+        Whom the promise is for.
     """
 
     model: dict[str, Any]
     label: str
     noise: CountNoise
+    unit: Unit = ROW
+
+    def __post_init__(self) -> None:
+        self.noise.check_unit(self.unit)
+        if self.unit.id_column is not None and self.unit.id_column == self.label:
+            raise ValueError("id_column must not be the label")
 
 
 def _load(load: Loader[C], model: Any, kind: type[Exception]) -> C:
@@ -90,25 +100,51 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
 
     Notes
     -----
+    The model may be anybody's: what one row changes is bounded for any whatever, since scores that are no numbers count as the worst ones and
+    every tally is cut before it becomes a whole number. With noise no value of the table is refused.
+
     **Reveals** to central the sum of the tallies over the stations only (``local`` noise: the noisy tallies).
     **Assumes** that at least two stations do not collude with central.
     """
+    station.require_private(request.noise.promises)
     model = _load(load, request.model, MessageError)
-    frame = station.data([*model.features, request.label], domain=model.schema.to_domain())
+    classes = model.schema[model.label].cardinality
+    bins, largest = _settings(request.noise)
+    _check_size(classes, bins, MessageError)
+    names, domain = [*model.features, request.label], model.schema.to_domain()
+    frame = station.data(request.unit.columns(names), domain=domain, identifiers=request.unit.columns([]))
     with schema_errors(DataProblem):
         truth = model.schema[model.label].encode(frame[request.label])
-        known = truth >= 0
-        logs = model.predict_log_proba(frame[known])
-    bins, largest = _settings(request.noise)
-    queries = _queries(truth[known].astype(np.int64), logs, bins, largest)
+        schema = model.schema.select(model.features)
+        if not request.noise.private:
+            _refuse_unknown(schema, model.schema[model.label], frame, request.label)
+        encoded = schema.encode(frame, "absorb" if request.noise.private else "clip")
+        kept = request.unit.kept(station, frame, {**encoded, request.label: truth})
+        used = np.zeros(len(truth), dtype=np.bool_)
+        used[kept] = True
+        used &= truth >= 0
+        numeric = {name: encoded[name] for name in schema.names if not schema[name].is_categorical}
+        logs = model.predict_log_proba(frame.assign(**numeric)[used])
+    queries = _queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes), bins, largest)
     vector = release(station, queries, request.noise, "evaluation").astype(np.uint64)
     if request.noise.placement != "local":
         vector = station.channel.mask(vector, station.participants)
     return VectorReply(vector)
 
 
+def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> None:
+    """Raise SchemaError where a column holds hardly any of the categories of its domain; `name` is the column of the true classes."""
+    schema.refuse_unknown(frame)
+    Schema((label,)).refuse_unknown({label.name: frame[name]})
+
+
+def _check_size(classes: int, bins: int, kind: type[Exception]) -> None:
+    if metrics.scored_classes(classes) * 2 * bins + classes**2 > MOST_TALLIES:
+        raise kind("model has too many classes to be scored; merge some")
+
+
 def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest: float) -> list[Query]:
-    """Return the four queries of an evaluation with what one row changes in each."""
+    """Return the four queries of an evaluation with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
     tallies = metrics.tally(truth, logs, bins, largest)
     losses = np.rint(metrics.row_losses(truth, logs, largest) * LOSS_UNITS).astype(np.int64)
     curves = metrics.scored_classes(logs.shape[1])
@@ -116,10 +152,10 @@ def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest:
     scores, confusion, confidence = (np.rint(part).astype(np.int64) for part in counts)
     loss = np.array([losses.sum()], dtype=np.int64)
     return [
-        Query(scores, curves, float(np.sqrt(curves))),
-        Query(confusion),
-        Query(confidence),
-        Query(loss, largest * LOSS_UNITS, largest * LOSS_UNITS),
+        Query(scores, curves, float(np.sqrt(curves)), nonnegative=True),
+        Query(confusion, nonnegative=True),
+        Query(confidence, nonnegative=True),
+        Query(loss, largest * LOSS_UNITS, largest * LOSS_UNITS, nonnegative=True),
     ]
 
 
@@ -135,6 +171,9 @@ def evaluate_model(
     honest_fraction: Any = None,
     organizations: Any = None,
     function: str = "partial_evaluate",
+    unit: Any = "row",
+    id_column: Any = None,
+    max_rows_per_identifier: Any = 1,
 ) -> dict[str, Any]:
     """Evaluate a model on the stations' tables; two rounds with the channel.
 
@@ -154,6 +193,8 @@ def evaluate_model(
         Whose tables; all of the collaboration by default.
     function : str
         The algorithm's partial that calls :func:`tally_station`.
+    unit, id_column, max_rows_per_identifier
+        Whom the promise is for (:func:`~fedbayes.federation.horizontal.units.check_unit`).
 
     Returns
     -------
@@ -170,13 +211,17 @@ def evaluate_model(
     if column in classifier.features:
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     placement = noise if noise is not None else ("none" if epsilon is None else "distributed")
-    added = check_noise(placement, epsilon, delta, neighbors, honest_fraction)
+    whom = check_unit(unit, id_column, max_rows_per_identifier)
+    if whom.id_column in (column, *classifier.features):
+        raise ArgumentError("id_column must be neither a feature of the model nor the label")
+    added = check_noise(placement, epsilon, delta, neighbors, honest_fraction, whom)
     classes = classifier.schema[classifier.label].cardinality
     for text in noise_without_effect(added, epsilon, delta, neighbors, honest_fraction):
         federation.warn(text)
     bins, _ = _settings(added)
+    _check_size(classes, bins, ArgumentError)
     parties = federation.open_channel(organizations)
-    request = EvaluateRequest(model, column, added)
+    request = EvaluateRequest(model, column, added, whom)
     summed = federation.secure_sum(function, request, parties.stations, VectorReply, field="vector", last=True)
     curves = metrics.scored_classes(classes)
     vector = signed(summed, curves * 2 * bins + classes**2 + 2 * metrics.CALIBRATION_BINS + 1)
@@ -186,7 +231,7 @@ def evaluate_model(
     if scores["n"] <= 0:
         raise DataProblem("no row of the stations has a known label; check the label's column and domain")
     confusion = {"confusion": tallies.confusion, "classes": list(classifier.schema[classifier.label].categories or ())}
-    return federation.result(model=None, privacy=evaluation_privacy(added), diagnostics=confusion, **scores)
+    return federation.result(model=None, privacy=evaluation_privacy(added, whom), diagnostics=confusion, **scores)
 
 
 def load_model(load: Loader[C], model: Any) -> C:
@@ -200,7 +245,7 @@ def load_model(load: Loader[C], model: Any) -> C:
     raise ArgumentError(text if text.startswith("model") else f"model: {text}")
 
 
-def evaluation_privacy(noise: CountNoise) -> dict[str, Any]:
+def evaluation_privacy(noise: CountNoise, unit: Unit = ROW) -> dict[str, Any]:
     """Return the privacy statement of an evaluation."""
     reveals = {
         "researcher": "the scores, the confusion table and the calibration table over all stations",
@@ -213,11 +258,12 @@ def evaluation_privacy(noise: CountNoise) -> dict[str, Any]:
         return results.not_private("the scores are exact; give epsilon for noisy ones", reveals)
     return results.privacy(
         True,
+        unit=unit.name,
         neighbors=noise.neighbors,
         epsilon=noise.epsilon,
         delta=noise.delta,
         mechanism=noise.mechanism(),
         composition="4 queries: score histograms, confusion, calibration, loss; an even split of the budget",
-        sensitivity="global: counts 1 a table, the loss of one row cut at 8",
+        sensitivity="global, for any model: counts 1 a table, the loss of one row cut at 8" + unit.statement,
         reveals=reveals,
     )

@@ -22,14 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dp import promise
 from ...dp.sensitivity import NEIGHBORS
+from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments
 from ..codec import Message
 from ..errors import ArgumentError
 from ..station import Station
+from .units import ROW, Unit
 
 PLACEMENTS = ("distributed", "local", "none")
-HONEST_FRACTION = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,15 @@ class Query:
     l1, l2 : float
         Sensitivities under ``add_remove``: what one row more or less changes, in the L1 and the L2 norm.
         Under ``replace_one`` a row leaves and another comes: twice as much is allowed for.
+    nonnegative : bool
+        Whether a row adds to cells and never takes from one, as in tables of counts: then what leaves and what comes differ by at most the
+        root of 2 in the L2 norm.
     """
 
     values: NDArray[np.int64]
     l1: float = 1.0
     l2: float = 1.0
+    nonnegative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,9 @@ class CountNoise(Message):
     neighbors : str
         ``add_remove`` or ``replace_one``.
     honest_fraction : float
-        Part of the stations whose noise alone must suffice, for ``distributed``.
+        Part of the stations whose noise alone must suffice, for ``distributed``; never all of several (see `fedbayes.dp.shares`).
+    rows : int
+        Most rows of one unit of the promise (see :class:`~fedbayes.federation.horizontal.units.Unit`): what a unit changes is that many times a row's.
     """
 
     placement: str = "none"
@@ -71,6 +79,7 @@ class CountNoise(Message):
     delta: float = 0.0
     neighbors: str = "add_remove"
     honest_fraction: float = HONEST_FRACTION
+    rows: int = 1
 
     def __post_init__(self) -> None:
         if self.placement not in PLACEMENTS or self.neighbors not in NEIGHBORS:
@@ -79,35 +88,47 @@ class CountNoise(Message):
             raise ValueError("epsilon must be positive and delta in [0, 1)")
         if not 0 < self.honest_fraction <= 1:
             raise ValueError("honest_fraction must be in (0, 1]")
+        if self.rows < 1:
+            raise ValueError("rows must be at least 1")
 
     @property
     def private(self) -> bool:
         """Whether noise is added."""
         return self.placement != "none"
 
+    @property
+    def promises(self) -> bool:
+        """Whether noise is added and its epsilon and delta are small enough to be called private."""
+        return self.private and promise.holds(self.epsilon, self.delta)
+
+    def check_unit(self, unit: Unit) -> None:
+        """Raise ValueError unless the noise is for as many rows as the unit has: requests check it, so that the two cannot part."""
+        if self.rows != unit.rows:
+            raise ValueError("the noise is for another number of rows of one unit than are used")
+
     def honest(self, stations: int) -> int:
         """Return the number of stations whose noise alone suffices: 1 for local noise."""
-        if self.placement == "local":
-            return 1
-        from ...dp.shares import honest_parties
-
-        return honest_parties(stations, self.honest_fraction)
+        return 1 if self.placement == "local" else honest_parties(stations, self.honest_fraction)
 
     def laplace_scale(self, queries: int, l1: float) -> float:
         """Return the scale of the discrete Laplace noise of one query of so many."""
-        return queries * l1 * (2.0 if self.neighbors == "replace_one" else 1.0) / self.epsilon
+        return queries * l1 * self.rows * (2.0 if self.neighbors == "replace_one" else 1.0) / self.epsilon
 
-    def gaussian_sigma(self, queries: int, l2: float, cells: int, stations: int) -> float:
+    def gaussian_sigma(self, queries: int, l2: float, cells: int, stations: int, nonnegative: bool = False) -> float:
         """Return the standard deviation of the honest stations' Gaussian noise on one query of so many."""
-        change = l2 * (2.0 if self.neighbors == "replace_one" else 1.0)
+        change = l2 * self.rows
+        if self.neighbors == "replace_one":
+            change *= math.sqrt(2.0) if nonnegative else 2.0
         return _sigma(self.epsilon, self.delta, queries, change, cells, self.honest(stations))
 
-    def deviation(self, queries: int, l1: float, l2: float, cells: int, stations: int) -> float:
+    def deviation(
+        self, queries: int, l1: float, l2: float, cells: int, stations: int, nonnegative: bool = False
+    ) -> float:
         """Return the standard deviation of the noise in one cell of the sum over the stations (0 for ``none``)."""
         if not self.private:
             return 0.0
         if self.delta > 0:
-            one = self.gaussian_sigma(queries, l2, cells, stations)
+            one = self.gaussian_sigma(queries, l2, cells, stations, nonnegative)
         else:
             p = math.exp(-1.0 / self.laplace_scale(queries, l1))
             one = math.sqrt(2.0 * p) / (1.0 - p)
@@ -131,19 +152,20 @@ def _rho(epsilon: float, delta: float) -> float:
 @lru_cache(maxsize=1024)
 def _sigma(epsilon: float, delta: float, queries: int, change: float, cells: int, honest: int) -> float:
     """Return the smallest deviation (to 1 %) with which the honest stations' shares keep a query's part of rho."""
-    from fedbayes.dp.accounting import distributed_gaussian_rho, gaussian_scale
+    from fedbayes.dp.accounting import distributed_gaussian_sigma
 
-    rho = _rho(epsilon, delta) / queries
-    sigma = gaussian_scale(change, rho)
-    while distributed_gaussian_rho(sigma, honest, change, cells) > rho:
-        sigma *= 1.01
-    return sigma
+    return distributed_gaussian_sigma(change, _rho(epsilon, delta) / queries, honest, cells)
 
 
 def check_noise(
-    noise: Any, epsilon: Any, delta: Any = 0.0, neighbors: Any = "add_remove", honest_fraction: Any = None
+    noise: Any,
+    epsilon: Any,
+    delta: Any = 0.0,
+    neighbors: Any = "add_remove",
+    honest_fraction: Any = None,
+    unit: Unit = ROW,
 ) -> CountNoise:
-    """Return the checked noise arguments of a task.
+    """Return the checked noise arguments of a task, for units of so many rows.
 
     Raises
     ------
@@ -159,10 +181,11 @@ def check_noise(
     if placement == "none":
         if epsilon is not None:
             arguments.check_number("epsilon", epsilon, above=0)
-        return CountNoise("none", 0.0, 0.0, relation, fraction)
+        return CountNoise("none", 0.0, 0.0, relation, fraction, unit.rows)
     if epsilon is None:
         raise ArgumentError('epsilon is needed: give a number greater than 0, or noise="none"')
-    return CountNoise(placement, arguments.check_number("epsilon", epsilon, above=0), small, relation, fraction)
+    budget = arguments.check_number("epsilon", epsilon, above=0)
+    return CountNoise(placement, budget, small, relation, fraction, unit.rows)
 
 
 def noise_without_effect(
@@ -191,7 +214,7 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
     Raises
     ------
     PolicyError, BudgetError
-        If the node does not allow it; nothing is sampled then.
+        If the node does not allow it; nothing is sampled then. Noise whose epsilon or delta is too large to be called private counts as none.
     ArgumentError
         If epsilon is too small to sample for.
 
@@ -200,7 +223,7 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
     **Reveals** nothing by itself: with ``local`` noise the vector may be published, with ``distributed`` or
     ``none`` it must be masked.
     """
-    station.require_private(noise.private)
+    station.require_private(noise.promises)
     parts = [np.asarray(query.values, dtype=np.int64).ravel() for query in queries]
     vector = np.concatenate(parts)
     if not noise.private:
@@ -208,32 +231,30 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
     parties = 1 if noise.placement == "local" else len(station.participants)
     sizes = [len(part) for part in parts]
     for query, size in zip(queries, sizes, strict=True):
-        _sample(0, noise, len(queries), (query.l1, query.l2), size, parties)  # what cannot be sampled is not charged
+        _sample(0, noise, len(queries), query, size, parties)  # what cannot be sampled is not charged
     station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note)
     starts = np.cumsum([0, *sizes])
-    alike: dict[tuple[float, float, int], list[int]] = {}
+    alike: dict[tuple[float, float, bool, int], list[int]] = {}
     for position, query in enumerate(queries):
         cells = sizes[position] if noise.delta > 0 else 0
-        alike.setdefault((query.l1, query.l2, cells), []).append(position)
-    for (l1, l2, _), positions in alike.items():
+        alike.setdefault((query.l1, query.l2, query.nonnegative, cells), []).append(position)
+    for positions in alike.values():
         where = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in positions])
-        cells = sizes[positions[0]]
-        vector[where] += _sample(len(where), noise, len(queries), (l1, l2), cells, parties)
+        first = positions[0]
+        vector[where] += _sample(len(where), noise, len(queries), queries[first], sizes[first], parties)
     return vector
 
 
-def _sample(
-    size: int, noise: CountNoise, queries: int, change: tuple[float, float], cells: int, parties: int
-) -> NDArray[np.int64]:
+def _sample(size: int, noise: CountNoise, queries: int, query: Query, cells: int, parties: int) -> NDArray[np.int64]:
     """Return one station's noise on ``size`` cells; ``cells`` is the length of each query."""
     from fedbayes.dp import shares
 
     fraction = 1.0 if noise.placement == "local" else noise.honest_fraction
     try:
         if noise.delta > 0:
-            sigma = noise.gaussian_sigma(queries, change[1], cells, parties)
+            sigma = noise.gaussian_sigma(queries, query.l2, cells, parties, query.nonnegative)
             return shares.discrete_gaussian(size, sigma, parties, fraction)
-        return shares.polya(size, noise.laplace_scale(queries, change[0]), parties, fraction)
+        return shares.polya(size, noise.laplace_scale(queries, query.l1), parties, fraction)
     except (ValueError, OverflowError):
         pass
     raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dp.shares import HONEST_FRACTION
 from .. import arguments
 from ..errors import ArgumentError
 from ..rounds import Federation, Parties
@@ -131,7 +132,7 @@ class SecureTables:
         self,
         questions: Sequence[Sequence[str]],
         epsilon: float | None = None,
-        honest_fraction: float = 1.0,
+        honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
     ) -> list[Counts]:
         """Return one table of counts for every tuple of columns.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
 from ...mpc import shared_products as products
 from ...mpc.replicated import COMPUTING
@@ -275,7 +276,7 @@ class Engine:
         tables: Sequence[Table],
         bits: int = 0,
         epsilon: float | None = None,
-        honest_fraction: float = 1.0,
+        honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
     ) -> list[npt.NDArray[np.int64]]:
         """Ask for tables over one or two factors, or over those that corrections were dealt for. One round at everyone.

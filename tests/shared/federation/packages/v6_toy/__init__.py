@@ -32,11 +32,14 @@ __all__ = [
     "partial_fail",
     "partial_open_channel",
     "partial_relay",
+    "partial_score",
     "partial_sum",
     "preflight",
     "run_draw",
     "run_fail",
+    "run_fit",
     "run_relay",
+    "run_score",
     "run_sum",
     "run_two_under_one_name",
 ]
@@ -120,6 +123,38 @@ def run_sum(federation: Federation, column: str, survivors: bool = False, organi
     asked = Ask(text=column)
     total = federation.secure_sum("partial_sum", asked, parties.stations, Sum, "values", survivors=survivors)
     return federation.result(model={"n": int(total[0]), "sum": int(total[1])})
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest(Message):
+    column: str
+    mean: int
+    noisy: bool
+
+
+@partial
+def partial_score(station: Station, request: ScoreRequest) -> Sum:
+    """The sum of the column's differences to a mean, exact or noisy."""
+    column = station.data([request.column])[request.column]
+    total = np.array([int(column.sum()) - request.mean * len(column)], dtype=np.int64)
+    if request.noisy:
+        return Sum(station.mask(station.released(total, station.charge(0.1))))
+    return Sum(station.mask(station.exact(total, "score")))
+
+
+@central
+def run_fit(federation: Federation, column: str) -> dict[str, Any]:
+    parties = federation.open_channel()
+    total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
+    return federation.result(model={"mean": int(total[1]) // int(total[0])})
+
+
+@central
+def run_score(federation: Federation, column: str, model: dict[str, Any], noisy: bool = False) -> dict[str, Any]:
+    parties = federation.open_channel()
+    asked = ScoreRequest(column, int(model["mean"]), noisy)
+    total = federation.secure_sum("partial_score", asked, parties.stations, Sum, "values", last=True)
+    return federation.result(score=int(total.astype(np.int64)[0]))
 
 
 @central

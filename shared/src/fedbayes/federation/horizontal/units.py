@@ -1,0 +1,150 @@
+"""Whom a promise is for: a row, or everybody who has an identifier, of whom a station uses a bounded number of rows.
+
+A person with many rows would spend the budget many times. With ``unit="identifier"`` a station keeps at most ``max_rows_per_identifier`` rows of each
+identifier and drops rows without one; all noise is for that many rows at once. Which rows of an identifier are kept depends on nothing but those rows and
+a key of the job at the station: not on their order, and not on other identifiers, so that an identifier more or less changes no other's rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.encoding import identifier_codes
+
+from .. import arguments
+from ..codec import Message
+from ..errors import ArgumentError
+from ..station import Station
+
+UNITS = ("row", "identifier")
+MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Unit(Message):
+    """Whom the promise is for; part of requests.
+
+    Parameters
+    ----------
+    id_column : str or None
+        The column of identifiers; None: every row stands for itself.
+    rows : int
+        Most rows of one identifier that a station uses; 1 without identifiers.
+    """
+
+    id_column: str | None = None
+    rows: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.rows <= (MOST_ROWS if self.id_column is not None else 1):
+            raise ValueError("rows of one unit must be at least 1, and 1 without a column of identifiers")
+
+    @property
+    def name(self) -> str:
+        """``row`` or ``identifier``, for the statement."""
+        return "row" if self.id_column is None else "identifier"
+
+    @property
+    def statement(self) -> str:
+        """What the statement says beside the unit; empty for rows."""
+        if self.id_column is None:
+            return ""
+        return f"; at most {self.rows} row(s) of each identifier are used at a station, and all of them are covered together"
+
+    def columns(self, names: list[str]) -> list[str]:
+        """Return the columns to read: these, and the identifiers'."""
+        return names if self.id_column is None else [*names, self.id_column]
+
+    def table(self, station: Station, names: list[str], domain: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return these columns of a station's table and the identifiers', which keep their text: ``007`` is not ``7``."""
+        if self.id_column is None:
+            return station.arrays(names, domain)
+        return station.data(self.columns(names), domain=domain, identifiers=[self.id_column])  # type: ignore[no-any-return]
+
+    def kept(self, station: Station, table: Mapping[str, Any], content: Mapping[str, NDArray[Any]]) -> Any:
+        """Return which rows of a station's table are used.
+
+        Parameters
+        ----------
+        station : Station
+            Whose job gives the key.
+        table : mapping
+            Holds `id_column`, shape (n,).
+        content : mapping of str to ndarray
+            The columns that are used, encoded, shape (n,) each: rows alike in them are exchangeable.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,), or slice
+            All rows, as a slice, without identifiers.
+        """
+        if self.id_column is None:
+            return slice(None)
+        key = hashlib.sha256(f"{station.session}|{station.organization}|rows of an identifier".encode()).digest()
+        return bounded(identifier_codes(table[self.id_column]), content, self.rows, key)
+
+
+ROW = Unit()
+"""Every row for itself."""
+
+
+def bounded(
+    identifiers: NDArray[np.int64], content: Mapping[str, NDArray[Any]], rows: int, key: bytes
+) -> NDArray[np.bool_]:
+    """Return which rows are used so that each identifier has at most `rows` of them.
+
+    Parameters
+    ----------
+    identifiers : ndarray
+        int64, shape (n,); -1 = missing, not used.
+    content : mapping of str to ndarray
+        What a row holds, shape (n,) each.
+    rows : int
+        At least 1.
+    key : bytes
+        Of the hash that chooses.
+    """
+    used = identifiers >= 0
+    sizes = np.bincount(identifiers[used], minlength=1)
+    crowded = np.nonzero(used & (sizes[np.maximum(identifiers, 0)] > rows))[0]
+    parts = [np.ascontiguousarray(column[crowded], dtype=np.float64) for _, column in sorted(content.items())]
+    bodies = np.stack(parts, axis=1) if parts else np.zeros((len(crowded), 0))
+    ranks = [hashlib.blake2b(body.tobytes(), digest_size=16, key=key).digest() for body in bodies]
+    order = sorted(range(len(crowded)), key=lambda place: (identifiers[crowded[place]], ranks[place]))
+    before, seen = -1, 0
+    for place in order:
+        owner = int(identifiers[crowded[place]])
+        seen = seen + 1 if owner == before else 1
+        before = owner
+        used[crowded[place]] = seen <= rows
+    return np.asarray(used)
+
+
+def check_unit(unit: Any, id_column: Any = None, max_rows_per_identifier: Any = 1) -> Unit:
+    """Return the checked unit of a task.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy, also where identifiers are named but rows are the unit: that would promise less than it looks.
+    """
+    kind = arguments.check_choice("unit", unit, UNITS)
+    column = arguments.check_name("id_column", id_column, optional=True)
+    rows = arguments.check_number(
+        "max_rows_per_identifier", max_rows_per_identifier, low=1, high=MOST_ROWS, integer=True
+    )
+    if kind == "identifier" and column is None:
+        raise ArgumentError("id_column is needed with unit='identifier'; name the column of identifiers")
+    if kind == "row" and column is not None:
+        raise ArgumentError(
+            "id_column protects identifiers only with unit='identifier'; give it too, or leave id_column out"
+        )
+    if kind == "row" and rows != 1:
+        raise ArgumentError("max_rows_per_identifier needs unit='identifier'; give it too, or leave it out")
+    return Unit(column, rows)

@@ -1,0 +1,47 @@
+"""What may be called private: the largest epsilon and delta, and that no statement goes beyond them."""
+
+import math
+
+import pytest
+
+from fedbayes.dp import promise
+from fedbayes.federation import errors, results
+from fedbayes.federation.policy import Policy
+
+
+@pytest.mark.parametrize("loss", [(20.0, 0.0), (1e-9, 1e-3), (None, None), (0.0, 0.0), (1.0, 1e-6)])
+def test_what_may_be_called_private(loss):
+    assert promise.holds(*loss)
+    assert results.privacy(True, epsilon=loss[0], delta=loss[1])["differentially_private"] is True
+
+
+@pytest.mark.parametrize(
+    ("loss", "named"),
+    [
+        ((20.001, 0.0), "epsilon"),
+        ((1e9, 0.0), "epsilon"),
+        ((math.inf, 0.0), "epsilon"),
+        ((math.nan, 0.0), "epsilon"),
+        ((-1.0, 0.0), "epsilon"),
+        ((1e-6, 1.1e-3), "delta"),
+        ((1e-6, 0.999999), "delta"),
+        ((1e-6, math.nan), "delta"),
+    ],
+)
+def test_what_may_not_whatever_a_method_says(loss, named):
+    told = results.privacy(True, epsilon=loss[0], delta=loss[1], mechanism="noise")
+    assert told["differentially_private"] is False
+    assert named in told["reason"]
+    assert promise.excess(*loss) == told["reason"]
+
+
+def test_a_nodes_budget_of_epsilon_implies_one_of_delta():
+    def read(**limits):
+        variables = {f"FEDBAYES_{name}": value for name, value in {"LEDGER": "ledger", **limits}.items()}
+        return Policy.from_environment(variables)
+
+    assert read(BUDGET_EPSILON="1").budget_delta == promise.IMPLIED_DELTA
+    assert read(BUDGET_EPSILON="1", BUDGET_DELTA="0.01").budget_delta == 0.01
+    assert read().budget_delta is None
+    with pytest.raises(errors.PolicyError, match="FEDBAYES_BUDGET_DAYS"):
+        read(BUDGET_EPSILON="1", BUDGET_DAYS="0")
