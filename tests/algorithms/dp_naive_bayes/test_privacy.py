@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import beta
 
 from fedbayes.federation.errors import ArgumentError, PolicyError
+from fedbayes.federation.gate import Exact, Receipt, Released
 from fedbayes.federation.horizontal import Columns, CountNoise, Query, release
 from fedbayes.federation.policy import Policy
 from v6_dp_naive_bayes.model import Plan
@@ -29,8 +30,17 @@ class FakeStation:
         if not private and not self.policy.allow_non_private:
             raise PolicyError("private answers only")
 
-    def charge(self, epsilon, delta=0.0, note="", queries=0):
+    def charge(self, epsilon, delta=0.0, note="", queries=0, once=None):
         self.charged.append((epsilon, delta))
+        return Receipt(epsilon, delta)
+
+    def released(self, value, receipt):
+        assert isinstance(receipt, Receipt)
+        return Released(value)
+
+    def exact(self, value, note):
+        self.require_private(False)
+        return Exact(value)
 
 
 def lower_bound(first, second, threshold):
@@ -46,7 +56,7 @@ def lower_bound(first, second, threshold):
 def test_the_noise_in_a_sum_is_what_the_result_says(delta, stations):
     noise = CountNoise("distributed", 2.0, delta, "add_remove", 0.8)
     queries = [Query(np.zeros(TRIALS // 4, dtype=np.int64)) for _ in range(2)]
-    total = sum(release(FakeStation(stations), queries, noise, "test") for _ in range(stations))
+    total = sum(release(FakeStation(stations), queries, noise, "test").value for _ in range(stations))
     said = noise.deviation(2, 1.0, 1.0, TRIALS // 4, stations)
     found = float(np.std(total))
     assert 0.9 * said < found < 1.1 * said
@@ -57,8 +67,8 @@ def test_the_sampled_loss_of_a_count_stays_below_the_claim(placement):
     """Neighbours differ by one row, so a count by one; all queries but one are spent elsewhere."""
     epsilon = 1.5
     noise = CountNoise(placement, epsilon)
-    one = release(FakeStation(1), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test")
-    other = release(FakeStation(1), [Query(np.ones(TRIALS, dtype=np.int64))], noise, "test")
+    one = release(FakeStation(1), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
+    other = release(FakeStation(1), [Query(np.ones(TRIALS, dtype=np.int64))], noise, "test").value
     bounds = [lower_bound(one, other, threshold) for threshold in range(-1, 3)]
     assert 0.5 * epsilon < max(bounds) <= epsilon
 
@@ -87,7 +97,7 @@ def raw_sum(vector):
 def test_local_noise_is_whole_at_every_station():
     noise = CountNoise("local", 1.0, honest_fraction=0.5)
     assert noise.honest(10) == 1
-    values = release(FakeStation(10), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test")
+    values = release(FakeStation(10), [Query(np.zeros(TRIALS, dtype=np.int64))], noise, "test").value
     said = noise.deviation(1, 1.0, 1.0, TRIALS, 1)
     assert 0.9 * said < np.std(values) < 1.1 * said
 
@@ -97,7 +107,7 @@ def test_a_release_is_charged_in_full_and_once():
     release(station, [Query(np.zeros(3, dtype=np.int64))] * 7, CountNoise("distributed", 0.7, 1e-6), "test")
     assert station.charged == [(0.7, 1e-6)]
     exact = release(station, [Query(np.arange(3))], CountNoise(), "test")
-    assert exact.tolist() == [0, 1, 2]
+    assert exact.value.tolist() == [0, 1, 2]
     assert len(station.charged) == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.codec import decode, encode
 from v6_smooth_naive_bayes import combination, model, published
-from v6_smooth_naive_bayes.messages import ReleaseReply, Settings
+from v6_smooth_naive_bayes.messages import Settings, Statistics
 
 SENSITIVITIES = ("smooth", "global", "as_published")
 
@@ -150,8 +150,8 @@ def test_printed_bound_of_the_variance_is_near_the_largest_total_change():
 
 
 def test_a_reply_survives_the_codec_and_is_checked():
-    reply = ReleaseReply(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
-    again = decode(ReleaseReply, encode(reply))
+    reply = Statistics(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    again = decode(Statistics, encode(reply))
     assert all(np.array_equal(getattr(again, name), getattr(reply, name)) for name in ("counts", "first", "second"))
     for wrong in (
         (np.ones(4), np.ones((2, 3)), np.ones((2, 3))),
@@ -159,11 +159,11 @@ def test_a_reply_survives_the_codec_and_is_checked():
         (np.arange(4), np.full((2, 3), np.nan), np.ones((2, 3))),
     ):
         with pytest.raises(ValueError, match=r"counts|first"):
-            ReleaseReply(*wrong)
+            Statistics(*wrong)
 
 
 def test_a_reply_of_another_shape_is_refused(domain):
-    reply = ReleaseReply(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    reply = Statistics(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="shape"):
         model.combine(Schema.from_domain(domain), "class", Settings(1.0), [reply])
 

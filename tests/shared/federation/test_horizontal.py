@@ -7,6 +7,7 @@ import pytest
 from fedbayes.bayes.counting import fit_model
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.gate import Public, Receipt, Released
 from fedbayes.federation.horizontal import (
     Columns,
     CountNoise,
@@ -46,7 +47,7 @@ class FakeFederation:
 
     def round(self, function, request, stations, reply_type):
         self.asked += 1
-        return {station: SchemaReply(self.schemas[station]) for station in stations}
+        return {station: SchemaReply(Public(self.schemas[station])) for station in stations}
 
 
 def make_table(rows=200):
@@ -201,6 +202,10 @@ def test_noise_that_cannot_be_sampled_is_not_charged():
 
         def charge(self, **cost):
             self.charges += 1
+            return Receipt(cost["epsilon"], cost["delta"])
+
+        def released(self, value, receipt):
+            return Released(value)
 
     for placement in ("distributed", "local"):
         station = Charged()

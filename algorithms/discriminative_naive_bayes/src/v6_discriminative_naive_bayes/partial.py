@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.horizontal import CountNoise, EvaluateRequest, VectorReply, tally_station
+from fedbayes.federation.horizontal import CountNoise, EvaluateRequest, SumReply, VectorReply, tally_station
 
 from .classifier import loader
 from .learning import learn_locally
@@ -182,7 +182,7 @@ def _one_question(station: Station, name: str, steps: int = 0) -> None:
 
 
 @partial
-def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score the station's rows by a model and return masked tallies.
 
     **Reveals** to central the sums over all stations. **Assumes** that at least two stations do not collude with central.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, check_noise, signed
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, VectorReply, check_noise, signed
 
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
@@ -234,7 +234,7 @@ class Training:
         model = {**self.model(learned).to_dict(), "personal_iterations": PERSONAL_ITERATIONS}
         request = EvaluateRequest(model, self.shape.columns.label, check_noise("none", None))
         summed = self.federation.secure_sum(
-            "partial_evaluate", request, self.stations, VectorReply, field="vector", last=True
+            "partial_evaluate", request, self.stations, SumReply, field="vector", last=True
         )
         classes = self.layout.classes
         curves = metrics.scored_classes(classes) * 2 * metrics.SCORE_BINS

@@ -28,7 +28,7 @@ def collect_sum(federation: Federation, stations: Sequence[int], plan: Plan, rul
     request = StatisticsRequest(plan, masked=plan.noise.placement != "local")
     if not request.masked:
         replies = federation.round("partial_statistics", request, stations, StatisticsReply, last=True)
-        vectors = [_checked(plan, reply.vector) for reply in replies.values()]
+        vectors = [_checked(plan, reply.vector.value) for reply in replies.values()]
         return finalise(plan, np.sum(vectors, axis=0), len(stations))
     summed = federation.secure_sum("partial_statistics", request, stations, StatisticsReply, field="vector", last=True)
     return finalise(plan, _checked(plan, summed.astype(np.int64)), len(stations))
@@ -43,7 +43,7 @@ def collect_robustly(federation: Federation, stations: Sequence[int], plan: Plan
         raise ArgumentError(f"aggregation='{rule}' needs at least {FEWEST[rule]} stations with data; include more")
     request = StatisticsRequest(plan, masked=False)
     replies = federation.round("partial_statistics", request, stations, StatisticsReply, last=True)
-    models = {station: finalise(plan, _checked(plan, reply.vector), 1) for station, reply in replies.items()}
+    models = {station: finalise(plan, _checked(plan, reply.vector.value), 1) for station, reply in replies.items()}
     for station, model in models.items():
         if rare_classes(model):
             federation.warn(
@@ -78,13 +78,19 @@ def collect_by_gossip(federation: Federation, stations: Sequence[int], plan: Pla
             for station in stations
         }
         replies = federation.round("partial_gossip", requests, stations, GossipReply, last=ends)
-        letters = {peer: (station, replies[station].sealed) for station, peer in sends.items()}
-    if len({reply.digest for reply in replies.values()}) != 1:
+        letters = {peer: (station, _content(replies[station])) for station, peer in sends.items()}
+    if len({reply.digest.value for reply in replies.values()}) != 1:
         raise MessageError("the stations do not end with the same sums; one of them does not follow the protocol")
     total = replies[min(stations)].vector
     if total is None:
         raise MessageError("the total is missing from the last reply")
-    return finalise(plan, _checked(plan, total), len(stations))
+    return finalise(plan, _checked(plan, total.value), len(stations))
+
+
+def _content(reply: GossipReply) -> bytes:
+    if reply.sealed is None:
+        raise MessageError("a station did not pass its sums on; the job stops")
+    return reply.sealed.content
 
 
 def _checked(plan: Plan, vector: NDArray[np.generic]) -> NDArray[np.generic]:

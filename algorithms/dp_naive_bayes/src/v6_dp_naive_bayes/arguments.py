@@ -6,9 +6,9 @@ from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import arguments
+from fedbayes.federation import Preflight, arguments
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import CountNoise, Unit
+from fedbayes.federation.horizontal import CountNoise, Unit, preflight
 
 from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
 
@@ -32,6 +32,17 @@ def check_combination(noise: CountNoise, statistics: Any, sensitivity: Any, aggr
             "sensitivity='local_as_published' reproduces the paper: give noise='local', statistics='gaussian', "
             "aggregation='sum' and delta=0 with it"
         )
+
+
+def before_fit(
+    asked: list[str], noise: CountNoise, unit: Unit, sensitivity: str, outside: Any, aggregation: str
+) -> Preflight:
+    """Return what every station checks before anything is spent; `asked` are the columns that are known by then."""
+    arguments.check_choice("outside", outside, ("clip", "refuse"))
+    debited = noise if sensitivity == "bounds" else CountNoise(rows=noise.rows)
+    private = debited.promises and outside == "clip"
+    functions = ["partial_gossip" if aggregation == "gossip" else "partial_statistics"]
+    return preflight(asked, functions, debited, private, unit)
 
 
 def check_pseudocount(pseudocount: Any) -> float:

@@ -8,6 +8,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, central
 from fedbayes.federation.horizontal import (
     HONEST_FRACTION,
+    asked_columns,
     check_bins,
     check_noise,
     check_unit,
@@ -18,7 +19,14 @@ from fedbayes.federation.horizontal import (
 )
 
 from .aggregate import AGGREGATIONS, collect_sum
-from .arguments import check_combination, check_pseudocount, outside_promise, unused_arguments, updating_plan
+from .arguments import (
+    before_fit,
+    check_combination,
+    check_pseudocount,
+    outside_promise,
+    unused_arguments,
+    updating_plan,
+)
 from .model import Plan, add
 from .reporting import fit_result, update_result
 
@@ -91,7 +99,8 @@ def fit(
     added = check_noise(noise, epsilon, delta, neighbors, honest_fraction, whom)
     check_combination(added, statistics, sensitivity, aggregation)
     smoothing = check_pseudocount(pseudocount)
-    parties = federation.open_channel(organizations)
+    asked = asked_columns(label, features, domain, whom)
+    parties = federation.open_channel(organizations, before_fit(asked, added, whom, sensitivity, outside, aggregation))
     columns = resolve_columns(federation, parties.stations, label, features, domain, outside, whom)
     plan = Plan(columns, check_bins(columns, bins), statistics, sensitivity, added, smoothing)
     for text in (
@@ -150,7 +159,9 @@ def update(
         federation.warn(text)
     joining = set(federation.resolve(organizations))
     channel = None if noise == "local" else organizations
-    parties = federation.open_channel(channel)
+    asked = [*plan.columns.features, plan.columns.label]
+    first = before_fit(asked, added, whom, "bounds", outside, "sum")
+    parties = federation.open_channel(channel, None if noise == "local" else first)
     stations = tuple(member for member in parties.stations if member in joining)
     joined = collect_sum(federation, stations, plan, "sum")
     return update_result(federation, before, add(before, joined), plan, stations)

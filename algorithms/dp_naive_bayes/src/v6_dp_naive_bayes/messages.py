@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fedbayes.federation import Message
+from fedbayes.federation.gate import Exact, Masked, Released, Sealed
 
 from .model import Plan
 
@@ -36,12 +37,13 @@ class StatisticsRequest(Message):
 class StatisticsReply(Message):
     """A station's vector: masked (uint64), noisy (int64) or as published (float64)."""
 
-    vector: np.ndarray
+    vector: Masked | Released[np.ndarray] | Exact[np.ndarray]
 
     def __post_init__(self) -> None:
-        if self.vector.dtype not in (np.uint64, np.int64, np.float64) or self.vector.ndim != 1:
+        value = self.vector.value
+        if value.dtype not in (np.uint64, np.int64, np.float64) or value.ndim != 1:
             raise ValueError("vector must be a one-dimensional array of numbers")
-        if not bool(np.all(np.isfinite(self.vector))):
+        if not bool(np.all(np.isfinite(value))):
             raise ValueError("vector must be finite")
 
 
@@ -80,8 +82,8 @@ class GossipRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class GossipReply(Message):
-    """A sealed vector for a peer (empty: none), the digest of the own one, and at the end the vector itself."""
+    """A sealed vector for a peer (or none), the digest of the own one, and at the end the vector itself."""
 
-    sealed: bytes
-    digest: bytes
-    vector: np.ndarray | None
+    sealed: Sealed | None
+    digest: Released[bytes]
+    vector: Released[np.ndarray] | None

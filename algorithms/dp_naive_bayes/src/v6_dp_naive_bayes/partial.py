@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, release, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, release, tally_station
 
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
 from .model import Plan, summarise
 from .published import publish
+
+NOTE = "naive Bayes statistics"
 
 
 @partial
@@ -30,17 +32,11 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     """
     plan = request.plan
     if plan.published:
-        station.require_private(False)
-        return StatisticsReply(publish(plan, plan.columns.read(station, private=False)))
-    vector = _noisy(station, plan)
-    if request.masked:
-        return StatisticsReply(station.channel.mask(vector.astype(np.uint64), station.participants))
-    return StatisticsReply(vector)
-
-
-def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
+        found = publish(plan, plan.columns.read(station, private=False))
+        return StatisticsReply(station.exact(found, "naive Bayes statistics as published"))
     encoded = plan.columns.read(station, private=plan.noise.private)
-    return release(station, summarise(plan, encoded), plan.noise, "naive Bayes statistics")
+    content = release(station, summarise(plan, encoded), plan.noise, NOTE)
+    return StatisticsReply(station.mask(content) if request.masked else content)
 
 
 @partial
@@ -53,22 +49,30 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     and at the end, from one station, the total.
     """
     before = f"gossip-{request.step - 1}"
+    noise = request.plan.noise
+    receipt = station.charge(noise.epsilon, noise.delta, NOTE, once="gossip")
     vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
     for sender, sealed in request.received.items():
-        payload = station.channel.unseal(sender, sealed, before)
+        payload = station.unseal(sender, sealed, before)
         if len(payload) != vector.nbytes:
             raise MessageError("a peer's vector has another length; use one version everywhere")
         other = np.frombuffer(payload, dtype="<i8")
         vector = other.astype(np.int64) if request.replaces else vector + other
     station.keep(f"gossip-{request.step}", vector=vector)
     payload = vector.astype("<i8").tobytes()
-    sealed = b""
+    sealed = None
     if request.send_to is not None:
-        sealed = station.channel.seal(request.send_to, payload, f"gossip-{request.step}")
-    return GossipReply(sealed, hashlib.sha256(payload).digest(), vector if request.tell else None)
+        sealed = station.seal(request.send_to, payload, f"gossip-{request.step}")
+    digest = station.released(hashlib.sha256(payload).digest(), receipt)
+    return GossipReply(sealed, digest, station.released(vector, receipt) if request.tell else None)
+
+
+def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
+    encoded = plan.columns.read(station, private=True)
+    return np.asarray(release(station, summarise(plan, encoded), plan.noise, NOTE, once="gossip").value)
 
 
 @partial
-def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score this station's rows; see ``fedbayes.federation.horizontal.tally_station``."""
     return tally_station(station, request, NaiveBayes.from_dict)

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.federation import Federation, Parties, Station, arguments
-from fedbayes.federation.secrets import own_keys
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
+from fedbayes.federation.secrets import own_keys
 from fedbayes.federation.waiting import TIMEOUT_SECONDS
 from fedbayes.mpc.joye_libert import AGGREGATOR, deal_keys, secret_key
 from fedbayes.mpc.moduli import Modulus, generate_modulus, import_modulus, published_modulus

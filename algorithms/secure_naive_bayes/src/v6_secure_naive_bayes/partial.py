@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
-from fedbayes.federation.secrets import own_keys
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
-from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, table_queries, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, VectorReply, table_queries, tally_station
+from fedbayes.federation.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
 from fedbayes.randomness import uniform_bits
@@ -273,6 +273,6 @@ def partial_grades(station: Station, request: GradesRequest) -> VectorReply:
 
 
 @partial
-def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score a model on this station's rows; see `fedbayes.federation.horizontal`."""
     return tally_station(station, request, NaiveBayes.from_dict)

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import Federation, arguments, central
+from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import check_unit, evaluate_model, resolve_columns
+from fedbayes.federation.horizontal import (
+    CountNoise,
+    asked_columns,
+    check_unit,
+    evaluate_model,
+    preflight,
+    resolve_columns,
+)
 
-from .messages import ReleaseReply, ReleaseRequest
+from .messages import ReleaseReply, ReleaseRequest, Statistics
 from .model import combine, noise_of_means, query_epsilon
 from .options import check_release, check_settings
 from .statement import privacy_statement
@@ -71,14 +78,17 @@ def fit(
     """
     whom = check_unit(unit, id_column, max_rows_per_identifier)
     settings = check_settings(epsilon, sensitivity, noise, degrees_of_freedom, neighbors, whom.rows)
-    arguments.check_name("label", label)
-    parties = federation.open_channel(organizations)
+    noise_of_all = CountNoise("local" if settings.noisy else "none", settings.epsilon, rows=whom.rows)
+    asked = asked_columns(label, features, domain, whom)
+    before = preflight(asked, ["partial_release"], noise_of_all, settings.private, whom)
+    parties = federation.open_channel(organizations, before)
     columns = resolve_columns(federation, parties.stations, label, features, domain, unit=whom)
     check_release(columns, settings)
     request = ReleaseRequest(columns, settings)
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
-    model = _combined(request, list(replies.values()))
-    noise_left = noise_of_means(columns.schema, columns.label, settings, list(replies.values()))
+    told = [reply.statistics.value for reply in replies.values()]
+    model = _combined(request, told)
+    noise_left = noise_of_means(columns.schema, columns.label, settings, told)
     for text in (*without_effect(columns, settings), *lost_in_noise(model, settings, noise_left)):
         federation.warn(text)
     share = query_epsilon(columns.schema, columns.label, settings)
@@ -88,7 +98,7 @@ def fit(
     )
 
 
-def _combined(request: ReleaseRequest, replies: list[ReleaseReply]) -> NaiveBayes:
+def _combined(request: ReleaseRequest, replies: list[Statistics]) -> NaiveBayes:
     columns = request.columns
     try:
         return combine(columns.schema, columns.label, request.settings, replies)

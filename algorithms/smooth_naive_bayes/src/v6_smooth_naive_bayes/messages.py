@@ -12,6 +12,7 @@ from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.federation import Message
+from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns
 
 SENSITIVITIES = ("smooth", "global", "as_published")
@@ -78,7 +79,7 @@ class ReleaseRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseReply(Message):
+class Statistics(Message):
     """One station's noisy statistics.
 
     Parameters
@@ -103,3 +104,10 @@ class ReleaseReply(Message):
                 raise ValueError(f"{name} must be a finite float64 matrix")
         if self.first.shape != self.second.shape:
             raise ValueError("first and second must have one shape")
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReply(Message):
+    """One station's statistics: released under its budget, or as published without one."""
+
+    statistics: Released[Statistics] | Exact[Statistics]

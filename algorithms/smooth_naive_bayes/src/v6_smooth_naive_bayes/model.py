@@ -27,7 +27,7 @@ from fedbayes.dp import heavy_tails, mechanisms, smooth
 
 from . import published
 from .combination import combine_moments
-from .messages import ReleaseReply, Settings
+from .messages import Settings, Statistics
 
 Floats = NDArray[np.float64]
 
@@ -41,7 +41,7 @@ _STEP = 2.0**-24  # of the terms of a sum: sums of multiples of it are exact up 
 class Summary:
     """A station's exact statistics (secret), and the scales of the noise that they need (secret too, under smooth sensitivity).
 
-    Shapes as in `messages.ReleaseReply`.
+    Shapes as in `messages.Statistics`.
     """
 
     counts: NDArray[np.int64]
@@ -156,7 +156,7 @@ def smooth_moments(
     return mean, variance, factor * of_mean.value, factor * of_variance.value
 
 
-def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) -> ReleaseReply:
+def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) -> Statistics:
     """Return the statistics with noise: this alone may leave the station.
 
     Whole numbers get discrete Laplace noise, the moments Laplace (``global``) or heavy-tailed noise, clipped to what a mean or a variance of values in [0, 1]
@@ -169,17 +169,17 @@ def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) ->
         counts[-classes:] = published.perturb_class_counts(summary.counts[-classes:], epsilon)
     if settings.sensitivity == "global":
         first = mechanisms.laplace(summary.first, 1.0 / epsilon)
-        return ReleaseReply(counts, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
+        return Statistics(counts, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
     printed = settings.sensitivity == "as_published"
     noise, freedom = "cauchy" if printed else settings.noise, settings.degrees_of_freedom
     limits = (0.0, LARGEST_DEVIATION if printed else LARGEST_VARIANCE)
     first = heavy_tails.perturb(summary.first, summary.first_scale, 1.0, noise, freedom, UNIT)
-    return ReleaseReply(
+    return Statistics(
         counts, first, heavy_tails.perturb(summary.second, summary.second_scale, 1.0, noise, freedom, limits)
     )
 
 
-def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[ReleaseReply]) -> NaiveBayes:
+def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> NaiveBayes:
     """Return the model of all stations' releases: tables added, moments weighted by inverse variance.
 
     Raises
@@ -215,7 +215,7 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Re
     return NaiveBayes(schema, label, counts, ordered, spread)
 
 
-def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[ReleaseReply]) -> dict[str, float]:
+def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> dict[str, float]:
     """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone.
 
     Counts are believed after taking twice their own noise off, so that a count that is noise only does not look like many rows. In units of the squared
@@ -256,7 +256,7 @@ def _gaussian(
     return replace(fitted, bounds=np.array(schema[name].bounds), noise=2.0 * factor * math.sqrt(len(first)))
 
 
-def _split(reply: ReleaseReply, schema: Schema, label: str, settings: Settings) -> list[NDArray[np.int64]]:
+def _split(reply: Statistics, schema: Schema, label: str, settings: Settings) -> list[NDArray[np.int64]]:
     """Cut the counts into tables of shape (classes, values + 1), and the class counts as (classes, 1) where they are a query."""
     classes = schema[label].cardinality
     widths = [table_width(schema, name, ONE_BIN) for name in table_names(schema, label, settings)]

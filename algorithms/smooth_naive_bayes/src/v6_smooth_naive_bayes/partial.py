@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
-from fedbayes.federation.horizontal import EvaluateRequest, VectorReply, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, tally_station
 
 from .messages import ReleaseReply, ReleaseRequest
 from .model import perturb, summarise
@@ -23,13 +23,15 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     check_release(columns, settings)
     encoded = columns.read(station, private=settings.noisy)
     summary = summarise(columns.schema, columns.label, encoded, settings)
-    if settings.noisy:
-        station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
-    return perturb(summary, columns.schema, columns.label, settings)
+    if not settings.noisy:
+        printed = perturb(summary, columns.schema, columns.label, settings)
+        return ReleaseReply(station.exact(printed, "counts and moments as published"))
+    receipt = station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
+    return ReleaseReply(station.released(perturb(summary, columns.schema, columns.label, settings), receipt))
 
 
 @partial
-def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
     """Score the station's rows by a model.
 
     **Reveals** to central the sums of scores over all stations only.

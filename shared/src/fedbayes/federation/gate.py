@@ -25,13 +25,10 @@ NOT_YET = frozenset(
     {
         "v6_bayesian_ensemble",
         "v6_discriminative_naive_bayes",
-        "v6_dp_naive_bayes",
         "v6_scalar_product",
         "v6_secure_naive_bayes",
-        "v6_smooth_naive_bayes",
         "v6_vertibayes",
         "v6_verticox",
-        "fedbayes.federation.horizontal",
         "fedbayes.federation.vertical",
     }
 )

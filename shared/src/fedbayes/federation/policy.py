@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..dp.promise import budget_delta
+from ..dp.promise import budget_delta, excess
 from .errors import PolicyError
 from .platform import folder_database
 
@@ -146,7 +146,10 @@ class Policy:
             raise PolicyError(f"function '{name}' is not allowed at this node; ask the node administrator")
 
     def check_release(self, epsilon: float, delta: float) -> None:
-        """Raise `PolicyError` if one release may not cost that much at this node."""
+        """Raise `PolicyError` if one release may not cost that much at this node, or so much that it counts as one without noise."""
+        beyond = excess(epsilon, delta)
+        if beyond is not None and not self.allow_non_private:
+            raise PolicyError(f"this node releases differentially private answers only: {beyond}")
         for name, cost, limit in (
             ("epsilon", epsilon, self.maximum_epsilon),
             ("delta", delta, self.maximum_delta),

@@ -207,14 +207,14 @@ class Station:
         ledger = self.policy.open_ledger()
         if ledger is None:
             return
-        left = ledger.remaining()
-        for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
-            available = getattr(left, name)
-            if cost > available * (1.0 + 1e-9):
-                raise BudgetError(
-                    f"the node's privacy budget is not enough: {name} {cost:g} is asked for, {available:.6g} is left; "
-                    "ask for at most that, or ask the node administrator"
-                )
+        from ..dp.ledger import LedgerExhausted
+
+        try:
+            refusal = ledger.affords(epsilon, delta, queries)
+        except LedgerExhausted as error:
+            refusal = str(error)
+        if refusal is not None:
+            raise BudgetError(refusal)
 
     @property
     def memory_digest(self) -> str:
@@ -224,7 +224,10 @@ class Station:
     def require_private(self, private: bool) -> None:
         """Raise `PolicyError` if an answer without differential privacy may not leave this node."""
         if not private and not self.policy.allow_non_private:
-            raise PolicyError("this node releases differentially private answers only; ask for one with an epsilon")
+            raise PolicyError(
+                "this node releases differentially private answers only; ask for one with an epsilon, "
+                "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
+            )
 
     def require_predictions(self) -> None:
         """Raise `PolicyError` if single records of this node may not be classified or predicted."""

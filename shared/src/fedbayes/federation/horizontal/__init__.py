@@ -2,10 +2,11 @@
 
 A central function of a horizontal method::
 
-    parties = federation.open_channel(organizations)                                       # round 1
+    noise = check_noise("distributed", epsilon, delta, neighbors, honest_fraction)         # or "local", "none"
+    before = preflight([label, *features], ["partial_tables"], noise, noise.promises, ROW)
+    parties = federation.open_channel(organizations, before)                               # round 1
     columns = resolve_columns(federation, parties.stations, label, features, domain)       # a round if domain is None
     bins = check_bins(columns, 20)                              # {numeric feature: bins or edges}
-    noise = check_noise("distributed", epsilon, delta, neighbors, honest_fraction)         # or "local", "none"
     tables = sum_tables(federation, parties.stations, columns, bins, noise)                # one round
     spread = noise.deviation(len(columns.features), 1.0, 1.0, cells, len(parties.stations))
     model = model_from_tables(columns, tables, bins, spread)    # a fedbayes.bayes NaiveBayes
@@ -15,7 +16,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
     from fedbayes.federation.horizontal import partial_schema, partial_tables
 
     @partial
-    def partial_evaluate(station: Station, request: EvaluateRequest) -> VectorReply:
+    def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
         return tally_station(station, request, NaiveBayes.from_dict)
 
     @central
@@ -26,18 +27,19 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
   ``classes``, ``read(station) -> {column: codes or floats}`` with all guards.
 - :class:`CountNoise` (a message) with ``private``, ``placement``, ``epsilon``, ``delta``, ``neighbors``,
   ``honest(stations)``, ``deviation(...)``, ``rows``; :func:`release` charges the ledger, adds this station's noise to a list
-  of :class:`Query` (integer arrays with what one row changes) and returns one int64 vector. Mask it afterwards:
-  ``station.channel.mask(vector.astype(np.uint64), station.participants)``.
+  of :class:`Query` (integer arrays with what one row changes) and returns one int64 vector that may leave, as
+  Released (Exact without noise). :func:`answer` masks it, or tells it with local noise.
 - :func:`check_unit` -> :class:`Unit` (a message): whom the promise is for; give it to :func:`resolve_columns` and
   :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
-- :class:`VectorReply` (``vector``: uint64) is the reply of every secure sum here; :func:`signed` lifts the sum.
+- :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round; :func:`signed` lifts the sum.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
 from ...dp.sensitivity import NEIGHBORS
-from .columns import Columns, SchemaReply, SchemaRequest, partial_schema, resolve_columns, schema_errors
+from .answers import SumReply, answer, preflight, sum_answers
+from .columns import Columns, SchemaReply, SchemaRequest, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
     TablesRequest,
     VectorReply,
@@ -67,9 +69,12 @@ __all__ = [
     "Query",
     "SchemaReply",
     "SchemaRequest",
+    "SumReply",
     "TablesRequest",
     "Unit",
     "VectorReply",
+    "answer",
+    "asked_columns",
     "cells",
     "check_bins",
     "check_noise",
@@ -82,11 +87,13 @@ __all__ = [
     "noise_without_effect",
     "partial_schema",
     "partial_tables",
+    "preflight",
     "release",
     "resolve_columns",
     "schema_errors",
     "signed",
     "split_tables",
+    "sum_answers",
     "sum_tables",
     "table_queries",
     "tally_station",

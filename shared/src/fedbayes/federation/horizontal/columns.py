@@ -13,6 +13,7 @@ from .. import arguments
 from ..codec import Message
 from ..decorators import partial
 from ..errors import ArgumentError, DataProblem, PolicyError
+from ..gate import Public
 from ..rounds import Federation
 from ..station import Station
 from .units import ROW, Unit
@@ -127,7 +128,7 @@ class SchemaRequest(Message):
 class SchemaReply(Message):
     """The public domains of a station's columns; None if it has no schema file."""
 
-    domain: dict[str, Any] | None
+    domain: Public[dict[str, Any] | None]
 
 
 @partial
@@ -136,7 +137,22 @@ def partial_schema(station: Station, request: SchemaRequest) -> SchemaReply:
 
     **Reveals** the schema file to central.
     """
-    return SchemaReply(station.public_schema())
+    return SchemaReply(station.from_administrator())
+
+
+def asked_columns(label: Any, features: Any, domain: Any, unit: Unit = ROW) -> list[str]:
+    """Return the columns that a task names, as far as its arguments tell before the stations' schema files are read.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the argument and the remedy.
+    """
+    target = arguments.check_name("label", label)
+    wanted = arguments.check_names("features", features, optional=True)
+    if domain is not None:
+        wanted = _columns(target, wanted, domain, "clip", unit).features
+    return [target, *(name for name in wanted or [] if name != target)]
 
 
 def resolve_columns(
@@ -171,6 +187,10 @@ def resolve_columns(
     arguments.check_choice("outside", outside, ("clip", "refuse"))
     if domain is None:
         domain = _agreed_domain(federation, stations, wanted, target)
+    return _columns(target, wanted, domain, outside, unit)
+
+
+def _columns(target: str, wanted: list[str] | None, domain: Any, outside: str, unit: Unit) -> Columns:
     with schema_errors(ArgumentError):
         schema = Schema.from_domain(arguments.check_mapping("domain", domain))
         names = wanted if wanted is not None else [n for n in schema.names if n not in (target, unit.id_column)]
@@ -188,9 +208,9 @@ def _agreed_domain(
 ) -> dict[str, Any]:
     replies = federation.round("partial_schema", SchemaRequest(), stations, SchemaReply)
     for member, reply in replies.items():
-        if reply.domain is None:
+        if reply.domain.value is None:
             raise ArgumentError(f"domain is needed: {federation.name(member)} has no schema file; {HOW_TO_GIVE}")
-    found = {member: reply.domain or {} for member, reply in replies.items()}
+    found = {member: reply.domain.value or {} for member, reply in replies.items()}
     first = next(iter(found.values()))
     for name in [*wanted, label] if wanted is not None else list(first):
         for member, own in found.items():

@@ -20,6 +20,7 @@ from ..decorators import partial
 from ..errors import ArgumentError, MessageError
 from ..rounds import Federation
 from ..station import Station
+from .answers import SumReply, answer, sum_answers
 from .columns import Columns, schema_errors
 from .noise import CountNoise, Query, release
 
@@ -50,7 +51,7 @@ class TablesRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class VectorReply(Message):
-    """One station's vector of whole numbers, uint64: masked, or noisy enough to be seen."""
+    """One station's masked vector, uint64, of methods whose replies do not pass the gate yet; else :class:`SumReply`."""
 
     vector: np.ndarray[Any, Any]
 
@@ -102,7 +103,7 @@ def table_queries(columns: Columns, encoded: dict[str, Any], bins: Bins) -> list
 
 
 @partial
-def partial_tables(station: Station, request: TablesRequest) -> VectorReply:
+def partial_tables(station: Station, request: TablesRequest) -> SumReply:
     """Count every feature by class, add noise as asked, and mask.
 
     **Reveals** to central the sum over the stations only; with ``local`` noise the station's own noisy counts.
@@ -111,10 +112,7 @@ def partial_tables(station: Station, request: TablesRequest) -> VectorReply:
     """
     encoded = request.columns.read(station, request.noise.private)
     queries = table_queries(request.columns, encoded, request.bins)
-    vector = release(station, queries, request.noise, "tables of counts").astype(np.uint64)
-    if request.noise.placement != "local":
-        vector = station.channel.mask(vector, station.participants)
-    return VectorReply(vector)
+    return answer(station, release(station, queries, request.noise, "tables of counts"), request.noise)
 
 
 def sum_tables(
@@ -134,7 +132,7 @@ def sum_tables(
         Feature -> int64, shape (classes, values + 1), rows without a value in the last column.
     """
     request = TablesRequest(columns, bins, noise)
-    summed = federation.secure_sum(function, request, stations, VectorReply, field="vector", last=last)
+    summed = sum_answers(federation, function, request, stations, noise, last)
     return split_tables(columns, bins, signed(summed, cells(columns, bins)))
 
 

@@ -17,8 +17,9 @@ from ..codec import Message
 from ..errors import ArgumentError, DataProblem, MessageError
 from ..rounds import Federation
 from ..station import Station
+from .answers import SumReply, answer, preflight, sum_answers
 from .columns import schema_errors
-from .counts import VectorReply, signed
+from .counts import signed
 from .noise import CountNoise, Query, check_noise, noise_without_effect, release
 from .units import ROW, Unit, check_unit
 
@@ -86,7 +87,7 @@ def _settings(noise: CountNoise) -> tuple[int, float]:
     return (NOISY_SCORE_BINS, NOISY_LARGEST_LOSS) if noise.private else (metrics.SCORE_BINS, metrics.LARGEST_LOSS)
 
 
-def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> VectorReply:
+def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> SumReply:
     """Score the station's rows and return their tallies, noisy as asked and masked.
 
     Parameters
@@ -126,10 +127,7 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
         numeric = {name: encoded[name] for name in schema.names if not schema[name].is_categorical}
         logs = model.predict_log_proba(frame.assign(**numeric)[used])
     queries = _queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes), bins, largest)
-    vector = release(station, queries, request.noise, "evaluation").astype(np.uint64)
-    if request.noise.placement != "local":
-        vector = station.channel.mask(vector, station.participants)
-    return VectorReply(vector)
+    return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
 
 
 def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> None:
@@ -220,9 +218,10 @@ def evaluate_model(
         federation.warn(text)
     bins, _ = _settings(added)
     _check_size(classes, bins, ArgumentError)
-    parties = federation.open_channel(organizations)
+    asked = [column, *classifier.features]
+    parties = federation.open_channel(organizations, preflight(asked, (function,), added, added.promises, whom))
     request = EvaluateRequest(model, column, added, whom)
-    summed = federation.secure_sum(function, request, parties.stations, VectorReply, field="vector", last=True)
+    summed = sum_answers(federation, function, request, parties.stations, added, last=True)
     curves = metrics.scored_classes(classes)
     vector = signed(summed, curves * 2 * bins + classes**2 + 2 * metrics.CALIBRATION_BINS + 1)
     tallies = metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / LOSS_UNITS, classes, bins)

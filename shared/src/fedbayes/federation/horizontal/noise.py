@@ -28,6 +28,7 @@ from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments
 from ..codec import Message
 from ..errors import ArgumentError
+from ..gate import Exact, Released
 from ..station import Station
 from .units import ROW, Unit
 
@@ -208,8 +209,12 @@ def noise_without_effect(
     return [f"{name} has no effect {why}" for name, is_set in given.items() if is_set]
 
 
-def release(station: Station, queries: Sequence[Query], noise: CountNoise, note: str) -> NDArray[np.int64]:
-    """Charge the ledger, add this station's noise, and return all queries as one int64 vector.
+def release(
+    station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: str | None = None
+) -> Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]:
+    """Charge the ledger, add this station's noise, and return all queries as one int64 vector: exact without noise.
+
+    `once` names a debit that is made once in the job, whatever the round.
 
     Raises
     ------
@@ -227,12 +232,12 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
     parts = [np.asarray(query.values, dtype=np.int64).ravel() for query in queries]
     vector = np.concatenate(parts)
     if not noise.private:
-        return vector
+        return station.exact(vector, note)
     parties = 1 if noise.placement == "local" else len(station.participants)
     sizes = [len(part) for part in parts]
     for query, size in zip(queries, sizes, strict=True):
         _sample(0, noise, len(queries), query, size, parties)  # what cannot be sampled is not charged
-    station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note)
+    receipt = station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note, once=once)
     starts = np.cumsum([0, *sizes])
     alike: dict[tuple[float, float, bool, int], list[int]] = {}
     for position, query in enumerate(queries):
@@ -242,7 +247,7 @@ def release(station: Station, queries: Sequence[Query], noise: CountNoise, note:
         where = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in positions])
         first = positions[0]
         vector[where] += _sample(len(where), noise, len(queries), queries[first], sizes[first], parties)
-    return vector
+    return station.released(vector, receipt)
 
 
 def _sample(size: int, noise: CountNoise, queries: int, query: Query, cells: int, parties: int) -> NDArray[np.int64]:

@@ -1,0 +1,96 @@
+"""The answer of one station to a question about all: a vector under masks, or, with whole noise of its own, as it was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codec import Message
+from ..errors import MessageError
+from ..gate import Exact, Masked, Released
+from ..opening import Preflight
+from ..rounds import Federation
+from ..station import Station
+from .noise import CountNoise
+from .units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class SumReply(Message):
+    """One station's vector of whole numbers: masked, or int64 with local noise."""
+
+    vector: Masked | Released[np.ndarray]
+
+    def __post_init__(self) -> None:
+        value = self.vector.value
+        if value.ndim != 1 or value.dtype not in (np.uint64, np.int64):
+            raise ValueError("vector must be a one-dimensional array of whole numbers")
+
+
+def answer(station: Station, content: Exact[Any] | Released[Any], noise: CountNoise) -> SumReply:
+    """Return what `release` made as it may leave: as it is with local noise, masked else."""
+    if noise.placement == "local" and isinstance(content, Released):
+        return SumReply(content)
+    return SumReply(station.mask(content))
+
+
+def sum_answers(
+    federation: Federation,
+    function: str,
+    request: Message,
+    stations: Sequence[int],
+    noise: CountNoise,
+    last: bool = False,
+) -> NDArray[np.uint64]:
+    """Ask every station and return the sum of the vectors modulo 2^64; one round.
+
+    **Reveals** the sum to central; with local noise every station's own noisy vector.
+    """
+    if noise.placement != "local":
+        return federation.secure_sum(function, request, stations, SumReply, field="vector", last=last)
+    replies = federation.round(function, request, stations, SumReply, last=last)
+    parts = [np.asarray(reply.vector.value).astype(np.uint64) for reply in replies.values()]
+    if len({part.shape for part in parts}) != 1:
+        raise MessageError("the stations' answers differ in length; use one version everywhere")
+    total = np.zeros_like(parts[0])
+    for part in parts:
+        total += part
+    return total
+
+
+def preflight(
+    columns: Sequence[str | None],
+    functions: Sequence[str],
+    noise: CountNoise,
+    private: bool,
+    unit: Unit,
+) -> Preflight:
+    """Return what a task says of itself before anything is spent.
+
+    Parameters
+    ----------
+    columns : sequence of str or None
+        Columns of which every station must have all; None is left out.
+    functions : sequence of str
+        Partial functions.
+    noise : CountNoise
+        What is debited; an answer without noise counts as one question.
+    private : bool
+        Whether what leaves may be called private.
+    unit : Unit
+        Adds its column of identifiers.
+    """
+    known = unit.columns([name for name in columns if name is not None])
+    return Preflight(
+        columns=tuple(dict.fromkeys(known)),
+        everywhere=True,
+        functions=tuple(functions),
+        epsilon=noise.epsilon if noise.private else 0.0,
+        delta=noise.delta if noise.private else 0.0,
+        queries=0 if noise.private else 1,
+        private=private,
+    )
