@@ -1,10 +1,10 @@
 # Every target with a line: make help
 PYTHON_BIN := .venv/bin/python
 PACKAGES := shared/src $(wildcard algorithms/*/src)
-MARKS := not network and not benchmark
+MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test differential lint types images network-up network-test network-down network-logs benchmark lock clean
+.PHONY: help setup demo test differential lint types images network-up network-test network-down network-logs benchmark audit lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -13,9 +13,9 @@ setup: ## Make .venv with the library, every algorithm, the command fedbayes and
 	@scripts/bootstrap
 
 demo: setup ## Private naive Bayes over five hospitals, embedded; writes a report and the result to out/
-	@$(PYTHON_BIN) -m fedbayes.client.demo
+	@$(PYTHON_BIN) -m fedbayes.client demo
 
-test: setup ## Run all tests but those of the dev network and the benchmarks
+test: setup ## Run all tests but those of the dev network, the benchmarks and the audits
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest -n auto -m "$(MARKS)" $(ARGS)
 
 lint: setup ## Check style (ruff) and the layers of the packages (import-linter)
@@ -46,6 +46,9 @@ network-logs: ## Show the logs of the server, the nodes and the algorithm contai
 
 benchmark: setup ## Measure times as ratios in one run
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -m benchmark -s $(ARGS)
+
+audit: setup ## Gather long evidence, which make test leaves out
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
 
 lock: setup ## Resolve requirements.lock anew
 	@scripts/lock

@@ -14,10 +14,10 @@ ALGORITHM = '''"""A toy: the sum of a column."""
 import time
 from dataclasses import dataclass
 import numpy as np
-from fedbayes.federation import Federation, Message, Station, central, disclosure_settings, partial, partial_open_channel
-from fedbayes.federation import results
+from fedbayes.federation import Federation, Masked, Message, Preflight, Station, central, disclosure_settings, partial
+from fedbayes.federation import partial_close, partial_open_channel, preflight, results
 
-__all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_open_channel", "partial_sum", "slow"]
+__all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "partial_open_channel", "partial_sum", "preflight", "slow"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Ask(Message):
 
 @dataclass(frozen=True, slots=True)
 class Tell(Message):
-    masked: np.ndarray
+    masked: Masked
 
 
 @partial
@@ -35,13 +35,14 @@ def partial_sum(station: Station, request: Ask) -> Tell:
     frame = station.data([request.column])
     station.charge(0.5, note="sum")
     sums = np.array([len(frame), int(frame[request.column].sum())], dtype=np.int64)
-    return Tell(masked=station.channel.mask(sums, station.participants))
+    return Tell(masked=station.mask(station.exact(sums, "sum")))
 
 
 @central
 def fit(federation: Federation, column: str, organizations: list | None = None) -> dict:
     """Sum a column over all stations."""
-    parties = federation.open_channel(organizations)
+    ahead = Preflight(columns=(column,), everywhere=True, functions=("partial_sum",), epsilon=0.5, queries=1)
+    parties = federation.open_channel(organizations, ahead)
     total = federation.secure_sum("partial_sum", Ask(column=column), parties.stations, Tell)
     federation.warn("a toy")
     return federation.result(

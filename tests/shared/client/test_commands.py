@@ -52,6 +52,7 @@ def test_algorithms_as_json(command):
         "disclosure_settings",
         "echo",
         "fit",
+        "preflight",
         "slow",
     }
 

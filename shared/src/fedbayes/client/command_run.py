@@ -93,14 +93,16 @@ def execute(given: Options) -> None:
         result = _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
     finally:
         progress.finish()
-    files.write_json(given.out, result)
+    texts = {given.out: files.json_text(result)}
+    if given.report is not None:
+        from .report import render
+
+        texts[given.report] = render(result, f"{job.algorithm}: {job.function}")
+    files.write_texts(texts)
     for warning in result.get("warnings") or []:
         progress.note(f"warning: {warning}")
     progress.note(f"result: {given.out}")
     if given.report is not None:
-        from .report import render
-
-        files.write_text(given.report, render(result, f"{job.algorithm}: {job.function}"))
         progress.note(f"report: {given.report}")
 
 

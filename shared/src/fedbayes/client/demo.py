@@ -20,7 +20,8 @@ import numpy as np
 
 from . import demo_report
 from .exits import UsageProblem
-from .files import write_json, write_text
+from .files import json_text, write_texts
+from .interrupts import draft
 from .progress import Progress
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def split(records: pd.DataFrame, folder: Path, number: int) -> Split:
     edges = np.round(np.cumsum([0.0, *SHARES.values()]) * len(train)).astype(int)
     files = {}
     for position, name in enumerate(SHARES):
-        files[name] = folder / f"{name}.csv"
+        files[name] = draft(folder / f"{name}.csv")
         train.iloc[edges[position] : edges[position + 1]].to_csv(files[name], index=False)
     return Split(files, shuffled[:held_out])
 
@@ -158,6 +159,9 @@ def execute(out: Path, repeats: int, epsilon: float) -> None:
 
     began = time.monotonic()
     hospitals = out / "hospitals"
+    for folder in (*reversed(out.absolute().parents), out, hospitals):
+        if not folder.exists():
+            draft(folder)
     try:
         hospitals.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
@@ -167,8 +171,8 @@ def execute(out: Path, repeats: int, epsilon: float) -> None:
     records = load()
     console.print(f"{len(records)} records, {len(SHARES)} hospitals, epsilon {epsilon:g}", highlight=False)
     result, table = _repeat(records, hospitals, repeats, epsilon, console)
-    write_json(out / "result.json", result)
-    write_text(out / "report.html", demo_report.render(result, table, epsilon))
+    page = demo_report.render(result, table, epsilon)
+    write_texts({out / "result.json": json_text(result), out / "report.html": page})
     demo_report.print_table(Console(), table, epsilon)
     for name, told in (("result.json", "result"), ("report.html", "report"), ("hospitals", "the hospitals' files")):
         print(f"{told}: {out / name}")
@@ -199,5 +203,6 @@ def _repeat(
 
 if __name__ == "__main__":
     from .cli import invoke
+    from .interrupts import supervised
 
-    sys.exit(invoke(["demo", *sys.argv[1:]]))
+    sys.exit(supervised(lambda: invoke(["demo", *sys.argv[1:]])))

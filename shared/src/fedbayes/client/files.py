@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from .exits import UsageProblem
+from .interrupts import commit, draft
 
 
 def check_output(option: str, path: Path) -> Path:
@@ -25,13 +27,13 @@ def check_output(option: str, path: Path) -> Path:
     if not folder.is_dir():
         raise UsageProblem(f"{option}: the folder {folder} does not exist; make it first")
     try:
-        handle, name = tempfile.mkstemp(prefix=".fedbayes-", dir=folder)
+        handle, probe = _new_draft(folder)
     except OSError as problem:
         raise UsageProblem(
             f"{option}: {folder} cannot be written ({problem.strerror}); choose another folder"
         ) from None
     os.close(handle)
-    os.unlink(name)
+    probe.unlink()
     return path
 
 
@@ -43,19 +45,44 @@ def write_text(path: Path, text: str) -> None:
     UsageProblem
         If it cannot be written.
     """
-    folder = path.absolute().parent
+    write_texts({path: text})
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write files so that all are there wholly, or none; an interruption comes before or after.
+
+    Raises
+    ------
+    UsageProblem
+        If one cannot be written.
+    """
+    drafts: dict[Path, Path] = {}
+    path = Path()
     try:
-        handle, name = tempfile.mkstemp(prefix=".fedbayes-", dir=folder)
-        try:
+        for path, text in texts.items():
+            handle, drafts[path] = _new_draft(path.absolute().parent)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(text)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            os.unlink(name)
-            raise
+            drafts[path].chmod(0o666 & ~_umask())
+        commit()
+        for path in texts:
+            drafts.pop(path).replace(path)
     except OSError as problem:
         raise UsageProblem(f"{path} cannot be written ({problem.strerror}); choose another place") from None
+    finally:
+        for left in drafts.values():
+            left.unlink(missing_ok=True)
+
+
+def _new_draft(folder: Path) -> tuple[int, Path]:
+    """Return a new file of this process in a folder, open for writing, and its path."""
+    for number in count():
+        path = draft(folder / f".fedbayes-{os.getpid()}-{number}")
+        try:
+            return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), path
+        except FileExistsError:
+            continue
+    raise AssertionError
 
 
 def _umask() -> int:
@@ -66,7 +93,12 @@ def _umask() -> int:
 
 def write_json(path: Path, value: Any) -> None:
     """Write strict JSON, all or nothing."""
-    write_text(path, json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return strict JSON as it is written to files."""
+    return json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def read_json(path: Path, what: str) -> Any:

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 from ..federation.platform import FINISHED
 from .exits import TaskFailed, UsageProblem
+from .interrupts import asks_to_stop, shield
 from .local import Job
 
 POLL_SECONDS = 0.5
@@ -151,13 +152,17 @@ def run(client: Any, job: Job, place: RemotePlace, on_progress: Callable[[dict[s
     """
     names = _organizations(client, place.collaboration)
     organization = _resolve(place.organization, names, client.whoami.organization_id)
-    task = _create(client, job, place, organization)
-    watch = _Watch(task, names, on_progress)
-    try:
-        status = _wait(client, task, watch, time.monotonic() + place.timeout)
-    except BaseException:
-        client.task.kill(task)
-        raise
+    task: int | None = None
+    with asks_to_stop():
+        try:
+            with shield():
+                task = _create(client, job, place, organization)
+            watch = _Watch(task, names, on_progress)
+            status = _wait(client, task, watch, time.monotonic() + place.timeout)
+        except BaseException:
+            if task is not None:
+                client.task.kill(task)
+            raise
     runs = _listed(client, "run", {"task_id": task})
     if status != "completed":
         raise _failure(status, runs)
