@@ -12,7 +12,7 @@ from fedbayes.federation.vertical import SecureTables, check_alignment, open_par
 from .chain import chain_count
 from .messages import PROTOCOLS
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
-from .questions import answer, ask_privacy, checked_conditions, open_question
+from .questions import answer, ask_privacy, checked_conditions, open_question, preflight_of
 
 
 @central
@@ -70,7 +70,11 @@ def count(
     privacy = ask_privacy(epsilon, honest_fraction)
     columns = [test.column for test in tests]
     private = epsilon is not None
-    engine = open_question(federation, "condition", columns, identifier, helper, organizations, tests, private)
+    extra = ("partial_chain_open", "partial_chain_sum") if protocol == "thesis" else ()
+    preflight = preflight_of(columns, identifier, epsilon, 1, extra)
+    engine = open_question(
+        federation, "condition", columns, identifier, helper, organizations, tests, private, preflight
+    )
     if protocol == "thesis":
         found, extra = chain_count(federation, engine, tests)
     else:
@@ -268,11 +272,12 @@ def scalar_product(
     identifier = check_alignment(id_column, rows_aligned)
     names = arguments.check_names("columns", columns)
     privacy = ask_privacy(None, 1.0)
-    engine = open_question(federation, "values", names, identifier, helper, organizations)
+    preflight = preflight_of(names, identifier, None, 2)
+    engine = open_question(federation, "values", names, identifier, helper, organizations, preflight=preflight)
     (found, counting), _ = answer(engine, None, 1.0, bits=64)
-    codes = any(reply.codes for reply in engine.replies.values())
-    guarded_product(counting, engine.rows, engine.minimum_count, codes)
-    precisions = [precision for reply in engine.replies.values() for precision in reply.scales.values()]
+    scales = [scale for reply in engine.replies.values() if reply.scales for scale in reply.scales.value.values()]
+    guarded_product(counting, engine.rows, engine.minimum_count, any(code for _, _, code in scales))
+    precisions = [(scale, fraction) for scale, fraction, _ in scales]
     value = decoded(found, precisions)
     statement = privacy(engine.setup, 1)
     statement["reveals"]["central"] += "; for each station the power of two above its largest value"
@@ -324,7 +329,8 @@ def _tables(
     joint: bool = True,
 ) -> SecureTables:
     arguments.check_flag("missing_state", missing_state)
-    parties = open_parties(federation, organizations, helper)
+    preflight = preflight_of(names, id_column, epsilon, 1 if joint else len(names) - 1)
+    parties = open_parties(federation, organizations, helper, preflight)
     return SecureTables.open(
         federation,
         parties,

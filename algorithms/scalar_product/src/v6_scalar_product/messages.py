@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from fedbayes.federation import Message
+from fedbayes.federation import Masked, Message, Sealed
 from fedbayes.federation.vertical.messages import Condition, Delivery
 
 PROTOCOLS = ("masked_tables", "thesis")
@@ -30,7 +27,7 @@ class ChainOpenRequest(Message):
 class ChainOpenReply(Message):
     """Sealed for every other party: openings of the protocols that both are in, and the dealt scalars."""
 
-    sealed: dict[int, bytes]
+    sealed: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,8 @@ class ChainSumRequest(Message):
 class ChainSumReply(Message):
     """The party's terms, masked: uniform on their own. uint64 of shape (1,)."""
 
-    masked: np.ndarray[Any, Any]
+    masked: Masked
 
     def __post_init__(self) -> None:
-        if self.masked.dtype != np.uint64 or self.masked.shape != (1,):
+        if self.masked.value.shape != (1,):
             raise ValueError("masked must be one element of the ring")

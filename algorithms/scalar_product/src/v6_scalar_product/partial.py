@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
 from fedbayes.federation.vertical.messages import Delivery, Wanted
 from fedbayes.federation.vertical.opening import Encoder
 from fedbayes.federation.vertical.workspace import Workspace
@@ -100,6 +101,9 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpen
     """
     setup = request.delivery.setup
     workspace = Workspace(station, setup)
+    workspace.claim("published protocol")
+    if not setup.guarded:
+        raise MessageError("the columns were not opened for exact counts; the job stops")
     workspace.receive(request.delivery)
     if not workspace.is_helper:
         columns = [condition.column for condition in request.conditions]
@@ -110,11 +114,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpen
         station.keep("chain", data=values[rows])
     chain = Chain(station, request.delivery, request.owners)
     members = [*request.owners, setup.helper]
-    sealed = {
-        peer: station.channel.seal(peer, chain.letter(peer), PURPOSE)
-        for peer in members
-        if peer != station.organization
-    }
+    sealed = {peer: station.seal(peer, chain.letter(peer), PURPOSE) for peer in members if peer != station.organization}
     return ChainOpenReply(sealed)
 
 
@@ -125,9 +125,7 @@ def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumRep
     **Reveals** to central the sum over everyone, which is the count; the scalars r alone would not hide a term, as n - 1 may be even.
     **Assumes** that two participants do not collude with central.
     """
-    station.require_private(False)
-    station.charge(epsilon=0.0, note="count", queries=1)
     chain = Chain(station, request.delivery, request.owners)
-    letters = {sender: station.channel.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
+    letters = {sender: station.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
     total = np.array([chain.total(letters)], dtype=np.uint64)
-    return ChainSumReply(station.channel.mask(total, station.participants))
+    return ChainSumReply(station.mask(station.exact(total, "count")))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fedbayes.federation import Federation, arguments, results
+from fedbayes.federation import Federation, Preflight, arguments, results
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import NEIGHBORS, open_parties
+from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.engine import Engine
@@ -64,6 +64,34 @@ def ask_privacy(epsilon: Any, honest_fraction: Any) -> Callable[[Setup, int], di
     return statement
 
 
+def preflight_of(
+    columns: Sequence[str], id_column: str, epsilon: float | None, questions: int, extra: Sequence[str] = ()
+) -> Preflight:
+    """Return what a question will ask of the stations, which they check before anything is spent.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Columns that are asked about.
+    id_column : str
+        What `check_alignment` returned.
+    epsilon : float or None
+        Budget of the batch.
+    questions : int
+        Tables that count for `maximum_queries`.
+    extra : sequence of str
+        Remote functions beyond the library's.
+    """
+    named = tuple(dict.fromkeys([*([id_column] if id_column else []), *columns]))
+    return Preflight(
+        columns=named,
+        functions=(*PARTIALS, *extra),
+        epsilon=epsilon or 0.0,
+        queries=questions,
+        private=epsilon is not None,
+    )
+
+
 def open_question(
     federation: Federation,
     kind: str,
@@ -73,6 +101,7 @@ def open_question(
     organizations: list[int | str] | None,
     conditions: Sequence[Condition] = (),
     private: bool = False,
+    preflight: Preflight | None = None,
 ) -> Engine:
     """Open one column of 0/1 or fixed-point numbers a station, and match the records. Three rounds.
 
@@ -80,7 +109,7 @@ def open_question(
     that say which records count in the product: see `chains`.
     """
     names = list(dict.fromkeys(columns))
-    parties = open_parties(federation, organizations, helper)
+    parties = open_parties(federation, organizations, helper, preflight)
     engine = Engine(federation, setup_of(federation, parties, id_column, helper, private=private))
     if id_column in names:
         raise ArgumentError("columns must not hold the id_column")
@@ -92,7 +121,7 @@ def open_question(
     if len(table) > MOST_FACTORS:
         raise ArgumentError(f"columns of at most {MOST_FACTORS} organizations can be combined; name fewer")
     rows = max(
-        (len(reply.parcel.content) // 4 for reply in replies.values() if reply.parcel is not None),
+        (len(reply.parcel.content.value) // 4 for reply in replies.values() if reply.parcel is not None),
         default=EXPECTED_ROWS,
     )
     widths = [len(tables)] * len(table)

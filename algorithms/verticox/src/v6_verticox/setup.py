@@ -98,13 +98,13 @@ def aligned(federation: Federation, question: Question) -> tuple[int, list[Parce
     submitted = federation.round(
         "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
     )
-    hashes = {member: reply.hashes for member, reply in submitted.items()}
+    hashes = {member: reply.hashes.content for member, reply in submitted.items()}
     matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
     reply = matched[question.helper]
-    least = max(answer.minimum_rows for answer in submitted.values())
-    if reply.rows < least:
+    least = max(answer.minimum_rows.value for answer in submitted.values())
+    if reply.rows.value < least:
         raise ThresholdError("fewer records are common to all stations than a node demands")
-    return reply.rows, reply.orders
+    return reply.rows.value, reply.parcels(question.helper)
 
 
 def _planned(federation: Federation, question: Question, replies: dict[int, PrepareReply]) -> Prepared:

@@ -25,11 +25,9 @@ NOT_YET = frozenset(
     {
         "v6_bayesian_ensemble",
         "v6_discriminative_naive_bayes",
-        "v6_scalar_product",
         "v6_secure_naive_bayes",
         "v6_vertibayes",
         "v6_verticox",
-        "fedbayes.federation.vertical",
     }
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,12 +15,12 @@ from .. import arguments
 from ..errors import ArgumentError
 from ..rounds import Federation, Parties
 from .accounting import table_sensitivity
-from .engine import MOST_BYTES, ROUND_BYTES, Engine
-from .messages import Wanted
+from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
+from .messages import Setup, Wanted
 from .opening import factor_name
 from .planning import Columns, Planner
 from .roles import reveals_of, setup_of
-from .states import ColumnStates, check_public
+from .states import ColumnStates, check_public, public_states
 
 Counts = npt.NDArray[np.int64]
 
@@ -122,11 +123,10 @@ class SecureTables:
         owners = locate(federation, engine, names)
         shared = {pair for places in owners.values() for pair in combinations(places, 2)}
         engine.match(distinct=sorted(shared))
-        described = {member: reply.described for member, reply in replies.items()}
+        found = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
-            asked = [*wanted, Wanted("presence", [])]
-            described = {int(member): entry for member, entry in engine.extend({}, asked, 32).items()}
-        return cls(federation, engine, _states(federation, owners, described), noisy or private)
+            found = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
+        return cls(federation, engine, _states(federation, setup, owners, found), noisy or private)
 
     def tables(
         self,
@@ -268,7 +268,7 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
     """
     owners: dict[str, tuple[int, ...]] = {}
     for column in columns:
-        found = tuple(member for member, reply in engine.replies.items() if column in reply.columns)
+        found = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
         if not found:
             raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
         if len(found) > 1 and not engine.setup.union:
@@ -287,11 +287,13 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
 
 
 def _states(
-    federation: Federation, owners: dict[str, tuple[int, ...]], described: dict[int, dict[str, Any]]
+    federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]], told: dict[int, dict[str, Any]]
 ) -> dict[str, ColumnStates]:
     columns = {}
     for name, places in owners.items():
-        found = [ColumnStates.from_json(name, described[member][name], places) for member in places]
+        entries = [told[member].get(name) for member in places]
+        found = [ColumnStates.from_json(name, entry, places) for entry in entries if entry is not None]
+        found = found or [replace(public_states(name, setup.domain, setup.bins, setup.missing_state), owners=places)]
         if any(other.labels != found[0].labels for other in found):
             raise ArgumentError(f"domain: column '{name}' is at several stations; give its categories or cut points")
         columns[name] = found[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .messages import (
     FactorInfo,
     MatchReply,
     MatchRequest,
+    Opened,
     Parcel,
     Product,
     Setup,
@@ -41,6 +43,14 @@ MOST_CELLS = 20_000_000
 ROUND_BYTES = 150_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000
+
+
+@dataclass(frozen=True)
+class Matched:
+    """The stations' orders and corrections, sealed, on their way."""
+
+    orders: list[Parcel]
+    corrections: dict[int, bytes]
 
 
 class Engine:
@@ -71,7 +81,7 @@ class Engine:
         self.rows = 0
         self.factors: dict[str, FactorInfo] = {}
         self.replies: dict[int, SubmitReply] = {}
-        self._matched: MatchReply | None = None
+        self._matched: Matched | None = None
         self.dealt: list[list[str]] = []
         self._parcels: list[Parcel] = []
         self._delivered: set[tuple[int, int, int]] = set()
@@ -81,14 +91,14 @@ class Engine:
     @property
     def minimum_count(self) -> int:
         """Smallest count that every station's administrator allows an answer and its complement to be."""
-        return max(reply.minimum_count for reply in self.replies.values())
+        return max(reply.minimum_count.value for reply in self.replies.values())
 
     def submit(self, wanted: Sequence[Wanted], bits: int = 32) -> dict[int, SubmitReply]:
         """Have identifiers hashed and columns opened. One round at the stations."""
         request = SubmitRequest(self.setup, list(wanted), bits)
         self.replies = self.federation.round("partial_submit", request, self.setup.stations, SubmitReply)
-        for reply in self.replies.values():
-            self._register(reply.factors, reply.parcel)
+        for member, reply in self.replies.items():
+            self._register(member, 0, reply.factors.value, reply.parcel)
         return self.replies
 
     def match(self, deal: Sequence[Table] = (), distinct: Sequence[Sequence[int]] = ()) -> int:
@@ -111,24 +121,28 @@ class Engine:
         self.dealt = [list(table) for table in deal]
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
-        hashes = {member: reply.hashes for member, reply in self.replies.items()}
+        hashes = {member: reply.hashes.content for member, reply in self.replies.items()}
         if self.setup.helper:
             pairs = [list(pair) for pair in distinct]
             request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=pairs)
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
-            self._matched = replies[self.setup.helper]
+            reply = replies[self.setup.helper]
+            self.rows = reply.rows.value
+            corrections = {party: sealed.content for party, sealed in reply.corrections.items()}
+            self._matched = Matched(reply.parcels(self.setup.helper), corrections)
         else:
-            self._matched = self._match_blindly(hashes)
-        self.rows = self._matched.rows
-        needed = max(self.federation.policy.minimum_rows, *(reply.minimum_rows for reply in self.replies.values()))
+            self.rows = self._match_blindly(hashes)
+            self._matched = Matched([], {})
+        demands = [reply.minimum_rows.value for reply in self.replies.values()]
+        needed = max(self.federation.policy.minimum_rows, *demands)
         if self.rows < needed:
             raise ThresholdError("fewer records are common to all stations than a node demands")
         if self.rows >= LARGE_RING_ROWS:
             raise ArgumentError("there are too many records for the ring of counts")
         return self.rows
 
-    def _match_blindly(self, hashes: dict[int, bytes]) -> MatchReply:
-        """Pass the lists around until every station has blinded every list, then have them matched: one round a station."""
+    def _match_blindly(self, hashes: dict[int, bytes]) -> int:
+        """Pass the lists around until every station has blinded every list, then have them matched: one round a station. Return the common rows."""
         stations = self.setup.stations
         finished: list[Parcel] = []
         for hop in range(1, len(stations)):
@@ -137,8 +151,10 @@ class Engine:
                 before = stations[place - 1]
                 requests[member] = MatchRequest(self.setup, {before: hashes[before]}, [], [], hop)
             replies = self.federation.round("partial_match", requests, stations, MatchReply)
-            hashes = {member: next(iter(reply.corrections.values()), b"") for member, reply in replies.items()}
-            finished = [parcel for reply in replies.values() for parcel in reply.orders]
+            hashes = {
+                member: sealed.content for member, reply in replies.items() for sealed in reply.corrections.values()
+            }
+            finished = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
         asked = {
             member: MatchRequest(
                 self.setup, {}, [], [], 0, [_addressed(parcel, member) for parcel in finished if member in parcel.keys]
@@ -146,12 +162,12 @@ class Engine:
             for member in stations
         }
         found = self.federation.round("partial_match", asked, stations, MatchReply)
-        rows = {reply.rows for reply in found.values()}
+        rows = {reply.rows.value for reply in found.values()}
         if len(rows) != 1:
             raise StationError("the stations disagree about their common records; the job stops")
-        return MatchReply(rows.pop(), [], {})
+        return rows.pop()
 
-    def _register(self, infos: Sequence[FactorInfo], parcel: Parcel | None) -> None:
+    def _register(self, member: int, stage: int, infos: Sequence[FactorInfo], opened: Opened | None) -> None:
         for info in infos:
             known = self.factors.get(info.name)
             if known is None:
@@ -163,8 +179,8 @@ class Engine:
             self.factors[info.name] = FactorInfo(
                 info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
             )
-        if parcel is not None:
-            self._parcels.append(parcel)
+        if opened is not None:
+            self._parcels.append(Parcel.of(member, stage, opened))
 
     def delivery(self, member: int, names: set[str]) -> Delivery:
         """Return what a member needs for a question about the named factors, without what it got before."""
@@ -216,13 +232,13 @@ class Engine:
 
     def extend(
         self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0
-    ) -> dict[str, Any]:
+    ) -> dict[int, dict[str, Any]]:
         """Open row-wise products (new name -> the two factors) and further columns. One round at everyone.
 
         Returns
         -------
         dict
-            Descriptions of the columns, by station.
+            States that stations found in their data, by station and column.
         """
         self._stage += 1
         made = [self._product(name, left, right, bits) for name, (left, right) in pairs.items()]
@@ -235,9 +251,9 @@ class Engine:
         replies = self.federation.round("partial_extend", requests, self._everyone, ExtendReply)
         for product in made:
             self.factors[product.factor.name] = product.factor
-        for reply in replies.values():
-            self._register(reply.factors, reply.parcel)
-        return {str(member): reply.described for member, reply in replies.items()}
+        for member, reply in replies.items():
+            self._register(member, self._stage, reply.factors.value, reply.parcel)
+        return {member: described(reply) for member, reply in replies.items()}
 
     def extend_by(self, function: str, requests: Callable[[int], Mapping[int, Message]]) -> None:
         """Have a method's own partial open further factors: it replies with `ExtendReply`. One round.
@@ -251,8 +267,8 @@ class Engine:
         """
         self._stage += 1
         asked = requests(self._stage)
-        for reply in self.federation.round(function, asked, sorted(asked), ExtendReply).values():
-            self._register(reply.factors, reply.parcel)
+        for member, reply in self.federation.round(function, asked, sorted(asked), ExtendReply).items():
+            self._register(member, self._stage, reply.factors.value, reply.parcel)
 
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:
         first, second = self.factors[left], self.factors[right]
@@ -299,11 +315,16 @@ class Engine:
             for member in self._everyone
         }
         replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)
-        shares = [np.asarray(reply.shares) for reply in replies.values()]
+        shares = [np.asarray(reply.shares.value) for reply in replies.values()]
         if any(share.shape != (cells,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
             raise StationError("a station's shares do not fit the tables asked for; the job stops")
         known = {name: factor(self.factors[name]) for name in names}
         return products.split_answers(reconstruct(shares), [tuple(table) for table in tables], known)
+
+
+def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:
+    """Return the states that a station found in its data, by column."""
+    return {} if reply.described is None else reply.described.value
 
 
 def _addressed(parcel: Parcel, member: int) -> Parcel:

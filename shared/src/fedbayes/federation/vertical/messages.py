@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codec import Message
+from ..gate import Exact, Public, Sealed, Share
 
 KINDS = ("states", "condition", "values", "presence")
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
@@ -68,14 +69,29 @@ class FactorInfo(Message):
 
 
 @dataclass(frozen=True, slots=True)
+class Opened(Message):
+    """What a station sends to others: one content, enciphered, and for each receiver a letter with what opens it."""
+
+    names: Public[list[str]]
+    content: Share[bytes]
+    keys: dict[int, Sealed]
+
+
+@dataclass(frozen=True, slots=True)
 class Parcel(Message):
-    """Openings of one station in one stage: one content for all, its key sealed for each receiver."""
+    """The same on its way to the receivers, with its sender; `stage` of an order or a list of hashes is the station that it is of."""
 
     sender: int
     stage: int
     names: list[str]
     content: bytes
     keys: dict[int, bytes]
+
+    @classmethod
+    def of(cls, sender: int, stage: int, opened: Opened) -> Parcel:
+        """Return what a station sent, as it travels on."""
+        keys = {receiver: letter.content for receiver, letter in opened.keys.items()}
+        return cls(sender, stage, list(opened.names.value), opened.content.value, keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,17 +133,20 @@ class SubmitRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class SubmitReply(Message):
-    """Sealed hashes, openings, and the public description of the station's columns; `codes`: the factors whose products are counts."""
+    """Sealed hashes, openings, and what central learns of the station's columns.
 
-    hashes: bytes
-    columns: list[str]
-    described: dict[str, Any]
-    factors: list[FactorInfo]
-    parcel: Parcel | None
-    scales: dict[str, list[int]]
-    minimum_rows: int
-    minimum_count: int
-    codes: list[str] = field(default_factory=list)
+    `described`: their states, unless these are public; `scales`: of each factor of numbers the power of two, the fraction bits, and 1 if products of
+    it are counts.
+    """
+
+    hashes: Sealed
+    columns: Public[list[str]]
+    described: Exact[dict[str, Any]] | None
+    factors: Public[list[FactorInfo]]
+    parcel: Opened | None
+    scales: Exact[dict[str, list[int]]] | None
+    minimum_rows: Public[int]
+    minimum_count: Public[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,14 +168,18 @@ class MatchRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class MatchReply(Message):
-    """Number of common rows; every station's order (`stage` is the station), and its sealed corrections.
+    """Number of common records, which everyone learns; every station's order, by station, and its sealed corrections.
 
-    Without a helper: a list on its way to the next station in `corrections`, or a finished one (`stage`: its origin) in `orders`.
+    Without a helper: a list on its way to the next station in `corrections`, or a finished one, by its origin, in `orders`.
     """
 
-    rows: int
-    orders: list[Parcel]
-    corrections: dict[int, bytes]
+    rows: Public[int]
+    orders: dict[int, Opened]
+    corrections: dict[int, Sealed]
+
+    def parcels(self, sender: int) -> list[Parcel]:
+        """Return the orders as they travel on."""
+        return [Parcel.of(sender, party, opened) for party, opened in self.orders.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +219,9 @@ class ExtendRequest(Message):
 class ExtendReply(Message):
     """Openings of this stage."""
 
-    factors: list[FactorInfo]
-    described: dict[str, Any]
-    parcel: Parcel | None
+    factors: Public[list[FactorInfo]]
+    described: Exact[dict[str, Any]] | None
+    parcel: Opened | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,4 +246,4 @@ class TablesRequest(Message):
 class TablesReply(Message):
     """Flat shares of all tables, uniform on their own."""
 
-    shares: np.ndarray[Any, Any]
+    shares: Share[np.ndarray]

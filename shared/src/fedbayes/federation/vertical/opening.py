@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,16 +45,13 @@ class OwnPart:
     described : dict
         States of the columns.
     scales : dict of str to list of int
-        For `values`: the power of two by which the column was divided, and its fraction bits.
-    codes : list of str
-        Of these, the ones with few values: products of them are counts.
+        For `values`: the power of two by which the column was divided, its fraction bits, and 1 if products of it are counts.
     """
 
     infos: list[FactorInfo]
     values: list[Matrix]
-    described: dict[str, Any]
+    described: dict[str, ColumnStates]
     scales: dict[str, list[int]]
-    codes: list[str] = field(default_factory=list)
 
 
 def factor_name(
@@ -148,7 +145,7 @@ class Encoder:
         complete = want.kind == "states"
         if want.kind == "states":
             values = self._indicators(own, bits)
-            part.described.update({column: self._states[column][0].to_json() for column in own})
+            part.described.update({column: self._states[column][0] for column in own})
         elif want.kind == "values":
             values = self._values(part, name, own, len(want.columns) - len(own) + 1)
         else:
@@ -168,9 +165,7 @@ class Encoder:
         product = product_of([self._frame[column] for column in own], own)
         check_spread(product, self._minimum)
         values, scale, fraction = fixed_point(product, factors)
-        part.scales[name] = [scale, fraction]
-        if is_code(product):
-            part.codes.append(name)
+        part.scales[name] = [scale, fraction, int(is_code(product))]
         return np.column_stack([values, counted(product)])
 
     def _resolved(self, column: str) -> tuple[ColumnStates, Codes]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from ...mpc import alignment
 from ..decorators import partial
 from ..errors import ArgumentError, MessageError
+from ..gate import Exact, Released, Sealed
 from ..station import Station
 from .accounting import sensitivity_of
 from .messages import (
@@ -17,7 +19,7 @@ from .messages import (
     ExtendRequest,
     MatchReply,
     MatchRequest,
-    Parcel,
+    Opened,
     Setup,
     SubmitReply,
     SubmitRequest,
@@ -39,13 +41,14 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     columns asked for are here, their states where no domain was given, and this node's limits.
     **Assumes** that the helper colludes with no station.
     """
-    station.require_private(request.setup.private or not request.wanted)
+    if not request.setup.private and (request.wanted and request.setup.guarded):
+        station.require_private(False)
     workspace = _workspace(station, request.setup)
     workspace.claim("stage 0")
     encoder = Encoder(station, request.setup, request.wanted)
     rows = workspace.own_rows(encoder.rows)
     texts = encoder.identifiers()
-    part = encoder.part(request.wanted, 0, request.bits) if not request.setup.union else OwnPart([], [], {}, {})
+    part = encoder.part([] if request.setup.union else request.wanted, 0, request.bits)
     if isinstance(workspace, Replica):
         hashes = workspace.submit([texts[row] for row in rows])
         parcel = workspace.pack_shares(0, part, rows, None, request.bits)
@@ -56,29 +59,34 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         )
     return SubmitReply(
         hashes=hashes,
-        columns=encoder.columns,
-        described=part.described,
-        factors=part.infos,
+        columns=station.public(encoder.columns),
+        described=_described(station, part),
+        factors=station.public(part.infos),
         parcel=parcel,
-        scales=part.scales,
-        minimum_rows=station.policy.minimum_rows,
-        minimum_count=station.policy.minimum_count,
-        codes=part.codes,
+        scales=station.exact(part.scales, "scales", queries=0) if part.scales else None,
+        minimum_rows=station.public(station.policy.minimum_rows),
+        minimum_count=station.public(station.policy.minimum_count),
     )
+
+
+def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
+    """Return the states found in the data; public ones follow from domain and bins, which central has."""
+    found = {name: states.to_json() for name, states in part.described.items() if not states.public}
+    return station.exact(found, "states", queries=0) if found else None
 
 
 def _workspace(station: Station, setup: Setup) -> Workspace:
     return Workspace(station, setup) if setup.helper else Replica(station, setup)
 
 
-def _keyed_hashes(workspace: Workspace, texts: list[str]) -> bytes:
+def _keyed_hashes(workspace: Workspace, texts: list[str]) -> Sealed:
     """Return the identifiers under the keys of the pairs, sealed for the helper."""
     digests = alignment.digests(texts)
     hashes = [
         alignment.under_key(digests, workspace.key(peer, PAIR)) for peer in _peers(workspace, workspace.setup.union)
     ]
     joined = np.concatenate(hashes).astype("<u8").tobytes()
-    return workspace.station.channel.seal(workspace.setup.helper, joined, "hashes")
+    return workspace.station.seal(workspace.setup.helper, joined, "hashes")
 
 
 def _peers(workspace: Workspace, union: bool) -> list[int]:
@@ -114,8 +122,8 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     for party in stations:
         station.keep(f"order-{party}", places=places[party])
     return MatchReply(
-        rows=rows,
-        orders=[_order(workspace, party, places[party]) for party in stations],
+        rows=station.public(rows),
+        orders={party: _order(workspace, party, places[party]) for party in stations},
         corrections=_deal(workspace, request, rows),
     )
 
@@ -133,7 +141,7 @@ def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, 
         raise MessageError("the hashes of a station are missing; start the job again")
     lists: dict[tuple[int, int], alignment.Hashes] = {}
     for party in stations:
-        plain = station.channel.unseal(party, request.hashes[party], "hashes")
+        plain = station.unseal(party, request.hashes[party], "hashes")
         joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]
@@ -142,13 +150,13 @@ def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, 
     return lists
 
 
-def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Parcel:
+def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Opened:
     """Return a station's order for all stations; its places in a union for itself alone."""
     receivers = [party] if workspace.setup.union else workspace.setup.stations
     return workspace.parcel("order", party, ["order"], places.astype("<i4").tobytes(), receivers)
 
 
-def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, bytes]:
+def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:
     if not request.deal:
         return {}
     delivery = Delivery(request.setup, rows, request.factors, [], b"", request.deal, [])
@@ -160,7 +168,7 @@ def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, b
         pieces = [side.correction(entry).reshape(-1) for entry in dealt if entry.receiver == party]
         if pieces:
             flat = np.concatenate(pieces).astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
-            sealed[party] = workspace.station.channel.seal(party, flat, "corrections")
+            sealed[party] = workspace.station.seal(party, flat, "corrections")
     return sealed
 
 
@@ -171,7 +179,6 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     **Reveals** uniform openings to the stations, nothing to central or the helper.
     """
     workspace = _workspace(station, request.delivery.setup)
-    workspace.claim(f"stage {request.stage}")
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
     targets = [product.factor.name for product in made]
@@ -181,31 +188,31 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
-        return ExtendReply([], {}, workspace.pack(request.stage, targets, pieces, request.bits))
+        return ExtendReply(station.public([]), None, workspace.pack(request.stage, targets, pieces, request.bits))
     data = workspace.data_side(request.delivery, names, request.bits)
     pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
     part, order, size = _own_columns(workspace, request)
     openings = open_part(workspace, part, order, size) if part.infos else []
     infos = [info.name for info in part.infos]
     parcel = workspace.pack(request.stage, [*infos, *targets], [*openings, *pieces], request.bits)
-    return ExtendReply(part.infos, part.described, parcel)
+    return ExtendReply(station.public(part.infos), _described(station, part), parcel)
 
 
 def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
     """Share own columns, or pass on shares of products; central asks for one of the two in a round."""
+    station = workspace.station
     workspace.receive_shares(request.delivery)
     if request.wanted:
         part, order, size = _own_columns(workspace, request)
-        return ExtendReply(
-            part.infos, part.described, workspace.pack_shares(request.stage, part, order, size, request.bits)
-        )
+        packed = workspace.pack_shares(request.stage, part, order, size, request.bits)
+        return ExtendReply(station.public(part.infos), _described(station, part), packed)
     if workspace.place is None:
-        return ExtendReply([], {}, None)
+        return ExtendReply(station.public([]), None, None)
     names = [name for product in request.products for name in (product.left, product.right)]
     side = workspace.computing_side(request.delivery, names, request.bits)
     pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in request.products]
     targets = [product.factor.name for product in request.products]
-    return ExtendReply([], {}, workspace.pack_products(request.stage, targets, pieces, request.bits))
+    return ExtendReply(station.public([]), None, workspace.pack_products(request.stage, targets, pieces, request.bits))
 
 
 def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
@@ -239,25 +246,37 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     if workspace.is_helper:
         workspace.receive(request.delivery)
         side = workspace.helper_side(request.delivery, names, request.bits)
-        return TablesReply(side.answers(tables, station.round_name))
-    station.require_private(setup.private)
+        return TablesReply(station.share(side.answers(tables, station.round_name)))
     if isinstance(workspace, Replica):
         workspace.receive_shares(request.delivery)
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:
         workspace.receive(request.delivery)
         shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
-    station.charge(epsilon=request.epsilon or 0.0, note="tables", queries=len(tables))
-    if request.epsilon is not None:
-        shares = shares + _noise(shares, request, len(workspace.setup.stations))
-    return TablesReply(workspace.masked(shares) if isinstance(workspace, Replica) else shares)
+    return TablesReply(station.share(_answer(station, workspace, request, shares)))
 
 
-def _noise(shares: Matrix, request: TablesRequest, parties: int) -> Matrix:
-    """Return this station's share of discrete Laplace noise for the batch's sensitivity."""
+def _answer(
+    station: Station, workspace: Workspace, request: TablesRequest, shares: Matrix
+) -> Exact[Matrix] | Released[Matrix]:
+    """Return this station's share of the answers as it may be shared: charged, with its share of the noise where an epsilon is given."""
+    masked = workspace.masked(shares) if isinstance(workspace, Replica) else shares
+    if request.epsilon is None:
+        return station.exact(masked, "tables", queries=len(request.tables))
+    receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
+    return station.released(masked + _noise(station, shares, request), receipt)
+
+
+def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:
+    """Return this station's share of discrete Laplace noise for the batch's sensitivity; shares must suffice without central's own."""
     from ...dp.shares import polya
 
+    setup = request.delivery.setup
+    parties = len(setup.stations)
+    honest = request.honest_fraction
+    if station.aggregator in setup.stations:
+        honest = min(honest, (parties - 1) / parties)
     widths = {info.name: factor(info).states for info in request.delivery.factors}
     scale = sensitivity_of(request.tables, widths) / (request.epsilon or 1.0)
-    drawn = polya(shares.shape, scale, parties, request.honest_fraction)
+    drawn = polya(shares.shape, scale, parties, honest)
     return drawn.astype(np.int64).astype(shares.dtype)

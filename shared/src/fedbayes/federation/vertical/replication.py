@@ -11,7 +11,8 @@ from ...mpc import alignment, blind_matching, replicated
 from ...mpc.secure_sum import pairwise_mask
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
-from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Parcel, Setup
+from ..gate import Sealed
+from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
 from .workspace import DTYPES, Matrix, Workspace, factor
 
@@ -55,25 +56,27 @@ class Replica(Workspace):
         stations = self.setup.stations
         return stations[(stations.index(self.own) + step) % len(stations)]
 
-    def submit(self, texts: Sequence[str]) -> bytes:
+    def submit(self, texts: Sequence[str]) -> Sealed:
         """Return this station's blinded identifiers, sealed for the next station."""
         listed = blind_matching.blind(blind_matching.points(texts), self.derived("scalar"))
-        return self.station.channel.seal(self._next(), listed, MATCHING)
+        return self.station.seal(self._next(), listed, MATCHING)
 
     def match(self, request: MatchRequest) -> MatchReply:
         """Blind the list of another station once more; or, when all lists are finished, find the common rows."""
         if request.finished:
             return self._matched(request)
         before = self._next(-1)
-        listed = self.station.channel.unseal(before, request.hashes[before], MATCHING)
+        listed = self.station.unseal(before, request.hashes[before], MATCHING)
         blinded = blind_matching.blind(listed, self.derived("scalar"))
         if request.hop < len(self.setup.stations) - 1:
-            return MatchReply(0, [], {self._next(): self.station.channel.seal(self._next(), blinded, MATCHING)})
+            passed = {self._next(): self.station.seal(self._next(), blinded, MATCHING)}
+            return MatchReply(self.station.public(0), {}, passed)
         origin = self._next(1)
         hashes = blind_matching.finished(blinded)
         self.station.keep("finished list", hashes=hashes)
         others = [peer for peer in self.setup.stations if peer != self.own]
-        return MatchReply(0, [self.parcel("matching", origin, ["list"], hashes.astype("<u8").tobytes(), others)], {})
+        done = self.parcel("matching", origin, ["list"], hashes.astype("<u8").tobytes(), others)
+        return MatchReply(self.station.public(0), {origin: done}, {})
 
     def _matched(self, request: MatchRequest) -> MatchReply:
         stations = self.setup.stations
@@ -93,14 +96,14 @@ class Replica(Workspace):
         self.station.keep("sizes", **{str(party): np.array(len(lists[party])) for party in stations})
         for party in stations:
             self.station.keep(f"order-{party}", places=places[party])
-        return MatchReply(rows, [], {})
+        return MatchReply(self.station.public(rows), {}, {})
 
     # -- shares ----------------------------------------------------------------------------------------------------------
 
     def _share_key(self, stage: int, share: int) -> bytes:
         return self.derived(f"share|{stage}|{share}")
 
-    def pack_shares(self, stage: int, part: OwnPart, order: Any, size: int | None, bits: int) -> Parcel | None:
+    def pack_shares(self, stage: int, part: OwnPart, order: Any, size: int | None, bits: int) -> Opened | None:
         """Return the corrections of own columns; the keys of the other shares travel with the content's key."""
         if not part.infos:
             return None
@@ -111,7 +114,7 @@ class Replica(Workspace):
         ]
         return self._share_parcel(stage, [info.name for info in part.infos], corrections, bits, keys)
 
-    def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Matrix], bits: int) -> Parcel | None:
+    def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Matrix], bits: int) -> Opened | None:
         """Return this station's shares of products for its neighbour, and keep them."""
         if not names or self.place is None:
             return None
@@ -119,13 +122,14 @@ class Replica(Workspace):
 
     def _share_parcel(
         self, stage: int, names: list[str], matrices: Sequence[Matrix], bits: int, keys: dict[int, bytes]
-    ) -> Parcel:
+    ) -> Opened:
+        self.claim(f"stage {stage}")
         joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
         self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
         plain = joined.astype(joined.dtype.newbyteorder("<")).tobytes()
         members = computing(self.setup)
         topic = self._topic("openings", self.own, stage)
-        sealed = {}
+        letters = {}
         content_key = self.derived(f"content|{self.station.round_name}|{topic}")
         for place, member in enumerate(members):
             if member == self.own:
@@ -133,8 +137,8 @@ class Replica(Workspace):
             readers = [1, 2] if keys else [((self.place or 0) + 1) % replicated.COMPUTING]
             letter = content_key if place in readers else ABSENT
             letter += b"".join(keys[s] if keys and place != s else ABSENT for s in (1, 2))
-            sealed[member] = self.station.channel.seal(member, letter, topic)
-        return Parcel(self.own, stage, names, self.encipher(content_key, plain, topic), sealed)
+            letters[member] = letter
+        return self.letters(names, self.encipher(content_key, plain, topic), letters, topic)
 
     def receive_shares(self, delivery: Delivery) -> None:
         """Unseal and keep shares."""
@@ -142,7 +146,7 @@ class Replica(Workspace):
         widths = {info.name: info for info in delivery.factors}
         for parcel in delivery.parcels:
             topic = self._topic("openings", parcel.sender, parcel.stage)
-            letter = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
+            letter = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
             keys = {s: letter[KEY_BYTES * s : KEY_BYTES * (s + 1)] for s in (1, 2)}
             self.station.keep(
                 f"share-{parcel.sender}-{parcel.stage}",

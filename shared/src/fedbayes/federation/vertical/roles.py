@@ -7,6 +7,7 @@ from typing import Any
 from ...mpc.replicated import COMPUTING
 from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
+from ..opening import Preflight
 from ..rounds import Federation, Parties
 from .messages import Setup
 from .states import check_bins, check_domain
@@ -60,14 +61,17 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
 
 
 def open_parties(
-    federation: Federation, organizations: list[int | str] | None = None, helper: int | str | None = None
+    federation: Federation,
+    organizations: list[int | str] | None = None,
+    helper: int | str | None = None,
+    preflight: Preflight | None = None,
 ) -> Parties:
     """Open the channel among the organizations asked for; a helper that is named is asked too, listed or not. One round."""
     if organizations is not None and helper not in (None, NO_HELPER):
         listed = federation.resolve(organizations)
         chosen = federation.resolve([helper], "helper")[0]
-        return federation.open_channel(sorted({*listed, chosen}))
-    return federation.open_channel(organizations)
+        return federation.open_channel(sorted({*listed, chosen}), preflight)
+    return federation.open_channel(organizations, preflight)
 
 
 def setup_of(

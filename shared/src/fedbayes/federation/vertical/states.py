@@ -225,6 +225,29 @@ def check_public(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> N
         )
 
 
+def public_states(name: str, domain: dict[str, Any], bins: Any, missing_state: bool) -> ColumnStates:
+    """Return the states that domain and bins give a column, as its owner has them without a look at its data."""
+    entry = domain.get(name)
+    if entry is not None and "categories" in entry:
+        labels, cuts = tuple(Column.from_json(name, entry).categories or ()), None
+    else:
+        found = _public_bins(name, entry, bins)
+        labels, cuts = found.labels, found.cuts
+    return ColumnStates(name, (*labels, None) if missing_state else labels, cuts)
+
+
+def _public_bins(name: str, entry: dict[str, Any] | None, bins: Any) -> Bins:
+    rule = cut_rule(name, entry, bins)
+    if rule is None:
+        raise PolicyError(
+            f"column '{name}' has no public states; with an epsilon give its categories, bounds or cut points"
+        )
+    if isinstance(rule, list):
+        return Bins(tuple(float(cut) for cut in rule))
+    low, high = (float(bound) for bound in (entry or {})["bounds"])
+    return equal_width(low, high, rule)
+
+
 def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
     """Return public states and every row's, -1 for what is missing or not understood; nothing is refused because of data."""
     import pandas
@@ -232,17 +255,11 @@ def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: 
     if entry is not None and "categories" in entry:
         known = Column.from_json(name, entry)
         return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "clip").astype(np.int64)
-    rule = cut_rule(name, entry, bins)
-    if rule is None:
-        raise PolicyError(
-            f"column '{name}' has no public states; with an epsilon give its categories, bounds or cut points"
-        )
+    found = _public_bins(name, entry, bins)
     numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
     if entry is not None:
         numbers = np.clip(numbers, *(float(bound) for bound in entry["bounds"]))
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-    cuts = rule if isinstance(rule, list) else None
-    found = equal_width(*(entry or {})["bounds"], rule) if cuts is None else Bins(tuple(float(cut) for cut in cuts))
     return ColumnStates(name, found.labels, found.cuts), found.encode(numbers)
 
 

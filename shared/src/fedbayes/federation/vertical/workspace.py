@@ -18,7 +18,7 @@ from ...randomness import secret_bytes
 from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..station import Station
-from .messages import Delivery, FactorInfo, Parcel, Setup
+from .messages import Delivery, FactorInfo, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -93,10 +93,11 @@ class Workspace:
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
 
-    def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Matrix], bits: int) -> Parcel | None:
+    def pack(self, stage: int, names: Sequence[str], matrices: Sequence[Matrix], bits: int) -> Opened | None:
         """Return openings as one sealed content for all other data stations, and keep a copy for this one."""
         if not names:
             return None
+        self.claim(f"stage {stage}")
         joined = np.concatenate([np.asarray(matrix) for matrix in matrices], axis=1)
         plain = np.ascontiguousarray(joined, dtype=np.dtype(DTYPES[bits]).newbyteorder("<"))
         receivers = [peer for peer in self.setup.stations if peer != self.own]
@@ -105,18 +106,22 @@ class Workspace:
             self.station.keep(f"parcel-{self.own}-{stage}", content=kept, names=np.array(names))
         return self.parcel("openings", stage, names, plain.tobytes(), receivers)
 
-    def parcel(self, what: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Parcel:
+    def parcel(self, what: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Opened:
         """Return one content, enciphered once, with its key sealed for each receiver."""
         topic = self._topic(what, self.own, stage)
         key = self.derived(f"content|{self.station.round_name}|{topic}")
-        keys = {peer: self.station.channel.seal(peer, key, topic) for peer in receivers}
-        return Parcel(self.own, stage, list(names), self.encipher(key, plain, topic), keys)
+        return self.letters(names, self.encipher(key, plain, topic), dict.fromkeys(receivers, key), topic)
+
+    def letters(self, names: Sequence[str], content: bytes, letters: Mapping[int, bytes], topic: str) -> Opened:
+        """Return an enciphered content with a letter for each receiver."""
+        sealed = {peer: self.station.seal(peer, letter, topic) for peer, letter in letters.items()}
+        return Opened(self.station.public(list(names)), self.station.share(content), sealed)
 
     def _unpack(self, what: str, parcel: Parcel) -> bytes:
         if self.own not in parcel.keys:
             raise MessageError("a parcel of the request is not for this station; the job stops")
         topic = self._topic(what, parcel.sender, parcel.stage)
-        key = self.station.channel.unseal(parcel.sender, parcel.keys[self.own], topic)
+        key = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
         return self.decipher(key, parcel.content, topic)
 
     def _topic(self, what: str, sender: int, stage: int) -> str:
@@ -172,7 +177,7 @@ class Workspace:
             raise ThresholdError("fewer records are common to all stations than this node demands")
 
     def _receive_corrections(self, delivery: Delivery) -> None:
-        plain = self.station.channel.unseal(self.setup.helper, delivery.corrections, "corrections")
+        plain = self.station.unseal(self.setup.helper, delivery.corrections, "corrections")
         dtype = np.dtype(DTYPES[delivery.factors[0].bits]).newbyteorder("<")
         flat = np.frombuffer(plain, dtype=dtype).astype(dtype.newbyteorder("="))
         self.station.keep("corrections", flat=flat)
