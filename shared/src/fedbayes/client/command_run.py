@@ -26,7 +26,7 @@ class Options:
 
     algorithm: str
     function: str
-    out: Path
+    out: Path | None
     arg: list[str] | None
     args: Path | None
     model: Path | None
@@ -64,7 +64,7 @@ class Options:
             raise UsageProblem("--server needs --image, the algorithm's image as the nodes know it")
         if self.key is not None and not self.key.is_file():
             raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
-        if self.report is not None and self.report.absolute() == self.out.absolute():
+        if self.report is not None and self.out is not None and self.report.absolute() == self.out.absolute():
             raise UsageProblem("--out and --report must be different files")
 
     def _from_environment(self) -> bool:
@@ -85,14 +85,13 @@ def execute(given: Options) -> None:
 
     given.check()
     job = Job(given.algorithm, given.function, _arguments(given))
+    if given.out is None:
+        raise UsageProblem("--out is needed: name the file of the result")
     files.check_output("--out", given.out)
     if given.report is not None:
         files.check_output("--report", given.report)
     progress = Progress(Console(stderr=True), given.quiet)
-    try:
-        result = _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
-    finally:
-        progress.finish()
+    result = _run(given, job, progress)
     texts = {given.out: files.json_text(result)}
     if given.report is not None:
         from .report import render
@@ -104,6 +103,35 @@ def execute(given: Options) -> None:
     progress.note(f"result: {given.out}")
     if given.report is not None:
         progress.note(f"report: {given.report}")
+
+
+def check(given: Options) -> None:
+    """Run the preflight of a task alone, and print what every station says to it.
+
+    Raises
+    ------
+    UsageProblem
+        If an option or an argument is wrong.
+    PrivacyViolation
+        If a station refuses.
+    """
+    from rich.console import Console
+
+    from .preflight import print_stations, raise_refusals
+
+    given.check()
+    arguments = {"function": given.function, "arguments": _arguments(given)}
+    check_function(given.algorithm, given.function)
+    result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
+    print_stations(result["stations"])
+    raise_refusals(result["stations"])
+
+
+def _run(given: Options, job: Job, progress: Progress) -> Any:
+    try:
+        return _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
+    finally:
+        progress.finish()
 
 
 def _arguments(given: Options) -> dict[str, Any]:

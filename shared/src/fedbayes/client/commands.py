@@ -20,6 +20,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
+node = typer.Typer(help="For a node's administrator.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(node, name="node")
+
 Texts = Optional[list[str]]  # noqa: UP045 (typer evaluates it on Python 3.10 too)
 
 
@@ -72,6 +75,51 @@ def run(
     command_run.execute(command_run.Options(**options))
 
 
+@app.command(
+    help="Ask every station whether it would take part in a task; nothing is spent. Options as for run.\n\n" + CODES
+)
+def check(
+    algorithm: Annotated[str, typer.Argument(help="As `fedbayes algorithms` lists it, for example dp_naive_bayes.")],
+    function: Annotated[str, typer.Argument(help="A function of it, for example fit.")],
+    arg: Annotated[
+        Texts, _option("An argument, NAME=VALUE; JSON if it parses, else text. Repeatable.", "--arg")
+    ] = None,
+    args: Annotated[Path | None, _option("JSON object with arguments; --arg goes above it.", "--args")] = None,
+    model: Annotated[
+        Path | None,
+        _option("A result whose model is given as the argument `model` (evaluate, update, ...).", "--model"),
+    ] = None,
+    party: Annotated[
+        Texts, _option("NAME=FILE: a station and its table; NAME:LABEL=PATH for a further database.", "--party")
+    ] = None,
+    helper: Annotated[Texts, _option("An organization without data. Repeatable.", "--helper")] = None,
+    policy: Annotated[Texts, _option("NAME:LIMIT=VALUE, or LIMIT=VALUE for everyone.", "--policy")] = None,
+    aggregator: Annotated[
+        str | None, _option("Who runs the central function; the first party by default.", "--aggregator")
+    ] = None,
+    latency: Annotated[float, _option("Seconds added to every round, as nodes would need.", "--latency", min=0)] = 0.0,
+    server: Annotated[str | None, _option("Address of a vantage6 server, https://host:port/api.", "--server")] = None,
+    collaboration: Annotated[int | None, _option("Id of the collaboration.", "--collaboration")] = None,
+    organization: Annotated[
+        str | None, _option("Who runs the function, id or name; your own by default.", "--organization")
+    ] = None,
+    image: Annotated[str | None, _option("Image of the algorithm, as the nodes know it.", "--image")] = None,
+    database: Annotated[str, _option("Label of the stations' database.", "--database")] = "default",
+    username: Annotated[str | None, _option("User at the server.", "--username", envvar="VANTAGE6_USERNAME")] = None,
+    mfa_code: Annotated[str | None, _option("Two-factor code.", "--mfa-code")] = None,
+    key: Annotated[
+        Path | None, _option("Your organization's private key, for an encrypted collaboration.", "--key")
+    ] = None,
+    timeout: Annotated[float, _option("Seconds after which the task is killed (3600).", "--timeout", min=1)] = 3600.0,
+    quiet: Annotated[bool, _option("No progress on stderr.", "--quiet")] = False,
+) -> None:
+    """Collect the options and hand them on; the password comes from VANTAGE6_PASSWORD or a prompt."""
+    options = dict(locals())
+    from . import command_run
+
+    command_run.check(command_run.Options(**options, out=None, report=None))
+
+
 @app.command()
 def algorithms(
     algorithm: Annotated[
@@ -121,6 +169,21 @@ def ledger(
     from . import command_ledger
 
     command_ledger.execute(path, as_json, days)
+
+
+@node.command()
+def peers(
+    folder: Annotated[Path, typer.Argument(help="The node's folder database (with the ledger).")],
+    accept: Annotated[
+        Texts, _option("NAME=FINGERPRINT: know the organization by this key from now on. Repeatable.", "--accept")
+    ] = None,
+    forget: Annotated[Texts, _option("NAME: forget the organization's key. Repeatable.", "--forget")] = None,
+    as_json: Annotated[bool, _option("As JSON.", "--json")] = False,
+) -> None:
+    """List the organizations whose lasting keys this node knows; accept a new key, or forget one."""
+    from . import command_node
+
+    command_node.peers(folder, accept or [], forget or [], as_json)
 
 
 @app.command()

@@ -43,7 +43,12 @@ def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None)
     if kind == "csv":
         names = [str(name) for name in pandas.read_csv(path, nrows=0).columns]
         text: Any = {name: str for name in names if reading.rule(name).text}
-        options: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
+        options: Any = {
+            "keep_default_na": False,
+            "na_values": [""],
+            "low_memory": False,
+            "float_precision": "round_trip",
+        }
         frame = pandas.read_csv(path, dtype=text, **options)
     elif kind == "excel":
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}

@@ -1,0 +1,69 @@
+"""``fedbayes node``: what a node's administrator looks after besides the ledger."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exits import UsageProblem
+
+if TYPE_CHECKING:
+    from ..federation.peers import KnownPeers
+
+FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
+
+
+def peers(folder: Path, accept: list[str], forget: list[str], as_json: bool) -> None:
+    """Accept and forget peers, then list those that are known.
+
+    Raises
+    ------
+    UsageProblem
+        If the folder or an option is wrong; nothing is changed then.
+    """
+    from ..federation.peers import KnownPeers
+
+    if not folder.is_dir():
+        raise UsageProblem(f"{folder} is no folder; name the node's folder database")
+    accepted = [_pair(text) for text in accept]
+    known = KnownPeers(folder)
+    names = {peer.name for peer in known.list()}
+    unknown = [name for name in forget if name not in names]
+    if unknown:
+        raise UsageProblem(
+            f"--forget: '{unknown[0][:100]}' is not known here; known are: {', '.join(sorted(names)) or 'none'}"
+        )
+    for name in forget:
+        known.forget(name)
+    for name, mark in accepted:
+        known.accept(name, mark)
+    _print(known, as_json)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, mark = text.rpartition("=")
+    if not found or not name or not FINGERPRINT.fullmatch(mark):
+        raise UsageProblem("--accept must be NAME=FINGERPRINT, as `disclosure_settings` of that node tells it")
+    return name, mark.lower()
+
+
+def _print(known: KnownPeers, as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    found = known.list()
+    if as_json:
+        content = {peer.name: {"fingerprint": peer.fingerprint, "first_seen": peer.first_seen} for peer in found}
+        print(json.dumps(content, indent=1, ensure_ascii=False))
+        return
+    if not found:
+        print("no peers are known yet")
+        return
+    table = Table(title="Known peers")
+    for name in ("organization", "fingerprint", "first seen (UTC)"):
+        table.add_column(name, overflow="fold")
+    for peer in found:
+        table.add_row(peer.name, peer.fingerprint, peer.first_seen.removesuffix("+00:00"))
+    Console(markup=False, highlight=False).print(table)

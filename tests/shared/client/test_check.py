@@ -1,0 +1,112 @@
+"""What can be asked and arranged before a task runs: `fedbayes check`, `fedbayes node peers`."""
+
+import json
+
+import pytest
+
+from fedbayes.federation.peers import KnownPeers
+
+MARKS = {"north": "ab" * 32, "south": "CD" * 32}
+
+
+@pytest.fixture
+def folders(parties, tmp_path):
+    """Ledger folders of the three parties, and the options that name them."""
+    options = []
+    for name in ("alpha", "beta", "gamma"):
+        (tmp_path / name).mkdir()
+        options += ["--party", f"{name}:vault={tmp_path / name}"]
+    return [*parties, *options, "--policy", "ledger=vault"]
+
+
+def check(command, folders, *more, column="x"):
+    code, out, err = command("check", "client_toy", "fit", *folders, "--arg", f"column={column}", "--quiet", *more)
+    rows = [[cell.strip() for cell in line.strip("│ ").split("│")] for line in out.splitlines() if "│" in line]
+    return code, {row[0]: row[1:] for row in rows}, err
+
+
+def test_check_tells_that_everyone_takes_part_and_writes_nothing(command, folders, tmp_path):
+    code, rows, err = check(command, folders)
+    assert (code, err) == (0, "")
+    assert {name: rows[name][0] for name in ("alpha", "beta", "gamma")} == dict.fromkeys(
+        ("alpha", "beta", "gamma"), "yes"
+    )
+    assert not list(tmp_path.glob("*.json"))
+    assert command("ledger", "alpha", "--json")[0] in (0, 2)
+    if (tmp_path / "alpha/fedbayes-ledger.sqlite3").exists():
+        assert json.loads(command("ledger", "alpha", "--json")[1])["debits"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        ("beta:denied_columns=x", "column 'x'"),
+        ("beta:maximum_epsilon=0.1", "epsilon"),
+        ("beta:budget_epsilon=0.2", "0.2"),
+        ("beta:allow_non_private=false", "differentially private"),
+        ("beta:allowed_functions=partial_other", "function"),
+        ("beta:minimum_organizations=9", "organizations"),
+    ],
+)
+def test_check_names_the_station_and_the_limit_that_refuses(command, folders, limit, told):
+    code, rows, err = check(command, folders, "--policy", limit)
+    assert code == 3
+    assert rows["beta"][0] == "no"
+    assert told in " ".join(rows["beta"][1:])
+    assert "error: beta would refuse this task; nothing was spent" in err
+    assert [rows[name][0] for name in ("alpha", "gamma")] == ["yes", "yes"]
+
+
+def test_check_refuses_wrong_arguments_as_run_does(command, folders):
+    assert check(command, folders, "--arg", "nothing=1")[0] == 2
+    assert command("check", "client_toy", "nothing", *folders)[0] == 2
+    assert command("check", "client_toy", "fit", "--arg", "column=x")[0] == 2
+    code, rows, _ = check(command, folders, column="absent")
+    assert code == 3
+    assert [rows[name][0] for name in ("alpha", "beta", "gamma")] == ["no"] * 3
+
+
+def test_peers_are_listed_accepted_and_forgotten(command, tmp_path):
+    assert command("node", "peers", ".")[:2] == (0, "no peers are known yet\n")
+    both = [part for name, mark in MARKS.items() for part in ("--accept", f"{name}={mark}")]
+    code, out, _ = command("node", "peers", ".", *both, "--json")
+    assert code == 0
+    assert {name: entry["fingerprint"] for name, entry in json.loads(out).items()} == {
+        name: mark.lower() for name, mark in MARKS.items()
+    }
+    assert "north" in command("node", "peers", ".")[1]
+    assert list(json.loads(command("node", "peers", ".", "--forget", "north", "--json")[1])) == ["south"]
+    assert [peer.name for peer in KnownPeers(tmp_path).list()] == ["south"]
+
+
+@pytest.mark.parametrize(
+    "options", [["--forget", "west"], ["--accept", "north"], ["--accept", "north=xyz"], ["--accept", "=" + "ab" * 32]]
+)
+def test_what_is_wrong_changes_no_peer(command, tmp_path, options):
+    KnownPeers(tmp_path).accept("south", "ef" * 32)
+    code, _, err = command("node", "peers", ".", "--forget", "south", *options)
+    assert code == 2
+    assert options[0] in err
+    assert [peer.name for peer in KnownPeers(tmp_path).list()] == ["south"]
+
+
+def test_peers_need_a_folder_and_a_file_that_can_be_read(command, tmp_path):
+    assert command("node", "peers", "nowhere")[0] == 2
+    (tmp_path / "fedbayes-peers.json").write_text("{")
+    code, _, err = command("node", "peers", ".")
+    assert code == 3
+    assert "cannot be read" in err
+
+
+def test_a_changed_key_stops_a_run_until_it_is_accepted(command, folders, tmp_path):
+    run = ("run", "client_toy", "fit", *folders, "--arg", "column=x", "--out", "r.json", "--quiet")
+    assert command(*run)[0] == 0
+    known = {peer.name: peer.fingerprint for peer in KnownPeers(tmp_path / "alpha").list()}
+    assert {"beta", "gamma"} <= set(known)
+    assert command("node", "peers", "alpha", "--accept", "beta=" + "0" * 64)[0] == 0
+    code, _, err = command(*run)
+    assert code == 3
+    assert "beta" in err
+    assert "fedbayes node peers" in err
+    assert command("node", "peers", "alpha", "--accept", f"beta={known['beta']}")[0] == 0
+    assert command(*run)[0] == 0
