@@ -19,6 +19,7 @@ from ..codec import Message
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..rounds import Federation
 from .messages import (
+    MOST_CELLS,
     Delivery,
     ExtendReply,
     ExtendRequest,
@@ -39,7 +40,6 @@ from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15
 LARGE_RING_ROWS = 1 << 31
-MOST_CELLS = 20_000_000
 ROUND_BYTES = 150_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000

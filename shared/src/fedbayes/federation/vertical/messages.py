@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,8 +11,18 @@ import numpy as np
 
 from ..codec import Message
 from ..gate import Exact, Public, Sealed, Share
+from .states import check_bins, check_domain
 
 KINDS = ("states", "condition", "values", "presence")
+RINGS = (16, 32, 64)
+MOST_PARTIES = 1000
+MOST_COLUMNS = 10_000
+MOST_WIDTH = 1 << 24
+MOST_ROWS = 1 << 31
+MOST_CELLS = 20_000_000
+MOST_FACTOR_BYTES = 2_000_000_000
+"""Memory of one shared matrix at an organization; a request that would take more is refused before anything is made."""
+MOST_DEALT = 8
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
 
 
@@ -44,7 +56,7 @@ class Wanted(Message):
 
     def __post_init__(self) -> None:
         """Check the kind."""
-        if self.kind not in KINDS:
+        if self.kind not in KINDS or max(len(self.columns), len(self.conditions)) > MOST_COLUMNS:
             raise ValueError("what is wanted is malformed")
 
 
@@ -62,9 +74,17 @@ class FactorInfo(Message):
     contributors: list[int]
     derived: bool = False
 
+    @property
+    def states(self) -> int:
+        """Number of columns in use."""
+        return self.width + int(self.complete)
+
     def __post_init__(self) -> None:
         """Check sizes."""
-        if self.width < 0 or self.bits not in (16, 32, 64) or not self.holders or not self.contributors:
+        parties = (self.holders, self.contributors)
+        if not 0 <= self.width <= MOST_WIDTH or self.bits not in RINGS or not all(parties) or self.stage < 0:
+            raise ValueError("a factor is malformed")
+        if any(len(listed) > MOST_PARTIES for listed in parties) or len(self.columns) > MOST_COLUMNS:
             raise ValueError("a factor is malformed")
 
 
@@ -115,7 +135,11 @@ class Setup(Message):
 
     def __post_init__(self) -> None:
         """Check the roles."""
+        check_bins(self.bins)
+        check_domain(self.domain)
         least = 2 if self.helper else 3
+        if len(self.stations) > MOST_PARTIES or len(set(self.stations)) != len(self.stations):
+            raise ValueError("an organization is named twice, or there are too many")
         if len(self.stations) < least or self.helper in self.stations:
             raise ValueError(
                 "private products take two data stations and a helper that is none of them, or three stations"
@@ -129,6 +153,10 @@ class SubmitRequest(Message):
     setup: Setup
     wanted: list[Wanted]
     bits: int
+
+    def __post_init__(self) -> None:
+        """Check the ring and how much is wanted."""
+        check_wanted(self.wanted, self.bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +193,12 @@ class MatchRequest(Message):
     finished: list[Parcel] = field(default_factory=list)
     distinct: list[list[int]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Check the pairs and the tables that are dealt for."""
+        if any(len(pair) != 2 for pair in self.distinct) or len(self.distinct) > MOST_PARTIES**2:
+            raise ValueError("pairs of stations are malformed")
+        check_dealt(0, self.deal, self.factors)
+
 
 @dataclass(frozen=True, slots=True)
 class MatchReply(Message):
@@ -194,6 +228,11 @@ class Delivery(Message):
     dealt: list[list[str]]
     parcels: list[Parcel]
 
+    def __post_init__(self) -> None:
+        """Check the number of records, and what their factors take in memory."""
+        check_sizes(self.rows, self.factors)
+        check_dealt(self.rows, self.dealt, self.factors)
+
 
 @dataclass(frozen=True, slots=True)
 class Product(Message):
@@ -213,6 +252,17 @@ class ExtendRequest(Message):
     bits: int
     products: list[Product]
     wanted: list[Wanted]
+
+    def __post_init__(self) -> None:
+        """Check the ring, and that every product is as wide as its factors make it."""
+        check_wanted(self.wanted, self.bits)
+        known = {info.name: info for info in self.delivery.factors}
+        for product in self.products:
+            made, pair = product.factor, [known.get(product.left), known.get(product.right)]
+            whole = math.prod(info.states for info in pair if info is not None)
+            if None not in pair and made.states != whole:
+                raise ValueError("a product does not have the states of its factors")
+        check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +288,14 @@ class TablesRequest(Message):
         """Check the questions."""
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
-        if self.epsilon is not None and not self.epsilon > 0.0:
+        known = {info.name: info.states for info in self.delivery.factors}
+        sizes = [math.prod(known.get(name, 1) for name in table) for table in self.tables]
+        largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
+        if sum(sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
+            raise ValueError("the tables of a batch are too large")
+        if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
+            raise ValueError("the ring or the honest fraction is malformed")
+        if self.epsilon is not None and not 0.0 < self.epsilon < math.inf:
             raise ValueError("epsilon must be positive")
 
 
@@ -247,3 +304,27 @@ class TablesReply(Message):
     """Flat shares of all tables, uniform on their own."""
 
     shares: Share[np.ndarray]
+
+
+def check_wanted(wanted: Sequence[Wanted], bits: int) -> None:
+    """Raise `ValueError` for a ring that there is not, or for absurdly many columns to open."""
+    if bits not in RINGS or len(wanted) > MOST_CELLS // 100:
+        raise ValueError("what is wanted is malformed")
+
+
+def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` where shared matrices of so many rows would not fit in memory."""
+    if not 0 <= rows < MOST_ROWS:
+        raise ValueError("the number of records is absurd")
+    if any(info.states * rows * (info.bits // 8) > MOST_FACTOR_BYTES for info in infos):
+        raise ValueError("a factor is too large")
+
+
+def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` where tables cannot have been dealt for: too many factors or states, or a factor that is not described."""
+    states = {info.name: info.states for info in infos}
+    for table in tables:
+        if not 2 < len(table) <= MOST_DEALT or len(tables) > MOST_DEALT or not set(table) <= set(states):
+            raise ValueError("a table to deal for is malformed")
+        if math.prod(states[name] for name in table) * max(rows, 1) * 8 > MOST_FACTOR_BYTES:
+            raise ValueError("a table to deal for is too large")

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...mpc import alignment, factors
-from ..errors import ArgumentError, PolicyError
+from ..errors import ArgumentError, MessageError, PolicyError
 from ..station import Station
-from .conditions import check_sides, holds
+from .conditions import check_condition, check_sides, holds
 from .identifiers import matched_texts
 from .messages import Condition, FactorInfo, Setup, Wanted
 from .states import Codes, ColumnStates, check_bins_hold, indicators, joint_codes, resolve
@@ -100,7 +100,10 @@ class Encoder:
 
     def _folds(self, name: str) -> list[int]:
         """Return the fold of every record: a hash of the job and the identifier, modulo the number in the name."""
-        folds = int(name[len(FOLDS) :])
+        number = name[len(FOLDS) :]
+        if not (number.isdecimal() and int(number[:6]) >= 1 and len(number) < 6):
+            raise MessageError("the number of folds in a request is malformed; the job stops")
+        folds = int(number)
         texts = (f"{self._station.session}|{identifier}".encode() for identifier in self.identifiers())
         return [int.from_bytes(hashlib.sha256(text).digest()[:8], "big") % folds for text in texts]
 
@@ -190,8 +193,9 @@ class Encoder:
 
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
         found = np.ones(self.rows, dtype=np.bool_)
-        for condition in conditions:
+        for position, condition in enumerate(conditions):
             if condition.column in own:
+                check_condition({"column": condition.column, "op": condition.op, "value": condition.value}, position)
                 values = self._frame[condition.column]
                 if not self.setup.private:
                     _refuse_identifier(condition, values)

@@ -161,6 +161,8 @@ class Workspace:
             self.station.keep(f"order-{parcel.stage}", places=places)
         if delivery.corrections:
             self._receive_corrections(delivery)
+        if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
+            raise MessageError("the number of common records is not that of the match; the job stops")
         for parcel in delivery.parcels:
             plain = self._unpack("openings", parcel)
             infos = {info.name: info for info in delivery.factors}

@@ -9,9 +9,13 @@ from fedbayes.federation.vertical import (
     partial_submit,
     partial_tables,
 )
+from fedbayes.federation.vertical.engine import Engine
+from fedbayes.federation.vertical.messages import Wanted
+from fedbayes.federation.vertical.roles import setup_of
 
 __all__ = [
     "disclosure_settings",
+    "open_twice",
     "partial_close",
     "partial_extend",
     "partial_match",
@@ -35,3 +39,13 @@ def run_tables(
     return federation.result(
         model=answers, privacy=results.not_private("a test", tables.reveals()), rows=tables.rows, states=states
     )
+
+
+@central
+def open_twice(federation, column, cuts):
+    """A central function that deviates: it opens one column again with other cut points, in a round of another name."""
+    parties = open_parties(federation)
+    for points in cuts:
+        setup = setup_of(federation, parties, "id", bins={column: points})
+        Engine(federation, setup).submit([Wanted("states", [column])])
+    return federation.result(model=[], privacy=results.not_private("a test"))

@@ -1,0 +1,168 @@
+"""Questions that are attacks: products of codes, gains, conditions around a person, and noisy answers that depend on data in other ways."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+from fedbayes.federation import errors
+
+PEOPLE = 200
+
+
+def run(frames, function, **arguments):
+    datasets = [[{"database": frame, "db_type": "csv"}] for frame in [*frames, pd.DataFrame()]]
+    client = MockAlgorithmClient(
+        datasets=datasets, organization_ids=list(range(1, len(datasets) + 1)), module="v6_scalar_product"
+    )
+    task = client.task.create(
+        input_={"method": function, "kwargs": {"id_column": "id", **arguments}}, organizations=[1]
+    )
+    return client.result.from_task(task["id"])[0]
+
+
+def flags(first, second, low=0.0, high=1.0, people=PEOPLE):
+    """Two stations; `first` and `second` are the records (places) in which a column has its high value."""
+    one, other = np.full(people, low), np.full(people, low)
+    one[list(first)], other[list(second)] = high, high
+    income = np.round(np.random.default_rng(1).lognormal(8, 0.4, people), 2)
+    ids = [f"p{number:03d}" for number in range(people)]
+    return [pd.DataFrame({"id": ids, "a": one}), pd.DataFrame({"id": ids, "b": other, "income": income})]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 3.0), (1.0, 2.0), (0.0, -1.0)])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(range(12), range(11, 30)), (range(12), range(12, 30)), (range(2, PEOPLE), range(PEOPLE - 3))],
+    ids=["one in both", "none in both", "all but a few in both"],
+)
+def test_a_product_of_codes_is_guarded_as_the_count_that_it_is(first, second, low, high):
+    with pytest.raises(errors.ThresholdError):
+        run(flags(first, second, low, high), "scalar_product", columns=["a", "b"])
+
+
+def test_a_sum_over_a_group_of_few_or_of_nearly_all_is_refused():
+    for first in (range(4), range(4, PEOPLE)):
+        with pytest.raises(errors.ThresholdError):
+            run(flags(first, range(50)), "scalar_product", columns=["a", "income"])
+    frames = flags(range(60), range(50))
+    frames[1]["income"] = np.where(np.arange(PEOPLE) < 58, 0.0, frames[1]["income"])
+    with pytest.raises(errors.ThresholdError, match="answer or its complement"):
+        run(frames, "scalar_product", columns=["a", "income"])
+
+
+def test_one_record_that_stands_out_is_not_told():
+    frames = flags(range(60), range(50))
+    for odd in (1e9, 3.0):
+        frames[0]["a"] = np.where(np.arange(PEOPLE) == 7, odd, 1.0)
+        with pytest.raises(errors.ThresholdError, match="one value in nearly all records"):
+            run(frames, "scalar_product", columns=["a", "income"])
+
+
+def test_products_that_say_nothing_of_few_are_exact():
+    frames = flags(range(60), range(30, 120))
+    assert run(frames, "scalar_product", columns=["a", "b"])["scalar_product"] == pytest.approx(30.0, abs=1e-6)
+    both = frames[0].merge(frames[1], on="id")
+    found = run(frames, "scalar_product", columns=["a", "income"])
+    assert found["scalar_product"] == pytest.approx(float((both.a * both.income).sum()), rel=1e-9)
+    found = run(frames, "scalar_product", columns=["income"])
+    assert found["scalar_product"] == pytest.approx(float(both.income.sum()), rel=1e-9)
+
+
+def test_a_gain_does_not_give_a_hidden_cell_back():
+    """With both margins, which are questions of their own, one exact gain determines all four cells."""
+    domain = {"a": {"categories": [0, 1]}, "b": {"categories": [0, 1]}}
+    few = flags(range(12), range(10, 40))
+    with pytest.raises(errors.ThresholdError, match="every table"):
+        run(few, "information_gain", target="b", columns=["a"], domain=domain)
+    few[0]["fine"] = np.arange(PEOPLE) % 2
+    found = run(few, "information_gain", target="b", columns=["a", "fine"], domain=domain)
+    assert found["information_gain"]["a"] is None
+    assert found["information_gain"]["fine"] is not None
+    assert any("no information gain for a:" in text for text in found["warnings"])
+
+
+@pytest.mark.parametrize(
+    "conditions",
+    [
+        [{"column": "age", "op": "==", "value": 44}, {"column": "zip", "op": "==", "value": 7}],
+        [{"column": "age", "op": "between", "value": [44, 44]}, {"column": "zip", "op": "in", "value": [7]}],
+        [{"column": "age", "op": "!=", "value": 44}],
+        [{"column": "age", "op": "<", "value": 1e9}, {"column": "age", "op": ">=", "value": 99}],
+    ],
+)
+@pytest.mark.parametrize("function", ["count"])
+def test_conditions_around_a_person_are_refused_at_their_owner(function, conditions):
+    age = np.r_[44, 99, np.arange(PEOPLE - 2) % 20 + 50]
+    frames = flags(range(60), range(100))
+    frames[0] = frames[0].assign(age=age, zip=np.arange(PEOPLE) % 10 + 7)
+    others = [{"column": "b", "op": "==", "value": 1}]
+    with pytest.raises(errors.ThresholdError, match="single out too few"):
+        run(frames, function, conditions=[*conditions, *others])
+    answered = run(frames, function, conditions=[*conditions, *others], epsilon=1.0)
+    assert answered["privacy"]["neighbors"] == "replace_one"
+    assert answered["privacy"]["sensitivity"] == "1"
+
+
+def test_with_an_epsilon_states_are_public_and_nothing_is_refused_because_of_data():
+    frames = flags(range(60), range(100))
+    frames[0]["dx"] = np.where(np.arange(PEOPLE) % 2, "flu", "cold")
+    domain = {"dx": {"categories": ["flu", "cold"]}, "b": {"categories": [0, 1]}}
+    arguments = {"columns": ["dx", "b"], "epsilon": 5.0}
+    with pytest.raises(errors.ArgumentError, match=r"public states.*dx, b"):
+        run(frames, "contingency", **arguments)
+    answers = []
+    for odd in ("flu", "hiv", None, 3.5):
+        frames[0].loc[7, "dx"] = odd
+        answers.append(run(frames, "contingency", domain=domain, **arguments))
+    axes = [[axis["labels"] for axis in answer["axes"]] for answer in answers]
+    assert all(entry == [["flu", "cold", None], [0, 1, None]] for entry in axes)
+    assert all(answer["warnings"] == answers[0]["warnings"] for answer in answers)
+    assert answers[0]["privacy"]["sensitivity"] == "2"
+    assert answers[0]["privacy"]["neighbors"] == "replace_one"
+
+
+def test_with_an_epsilon_gaps_and_repeats_of_identifiers_are_not_told():
+    frames = flags(range(60), range(100))
+    frames[0].loc[3, "id"] = None
+    frames[0].loc[4, "id"] = "p005"
+    question = {"conditions": [{"column": "a", "op": "==", "value": 1}, {"column": "b", "op": "==", "value": 1}]}
+    with pytest.raises(errors.DataProblem, match="rows"):
+        run(frames, "count", **question)
+    assert run(frames, "count", **question, epsilon=20.0)["records"] == PEOPLE - 2
+
+
+def test_records_are_matched_or_said_to_be_aligned():
+    frames = flags(range(60), range(30, 120))
+    question = {"conditions": [{"column": "a", "op": "==", "value": 1}, {"column": "b", "op": "==", "value": 1}]}
+    with pytest.raises(errors.ArgumentError, match=r"id_column.*rows_aligned"):
+        run(frames, "count", **question, id_column=None)
+    bare = [frame.drop(columns="id") for frame in frames]
+    assert run(bare, "count", **question, id_column=None, rows_aligned=True)["count"] == 30
+    with pytest.raises(errors.DataProblem, match="different numbers of rows"):
+        run([bare[0], bare[1][:-1]], "count", **question, id_column=None, rows_aligned=True)
+
+
+def test_a_helper_that_is_named_is_asked_beside_the_organizations():
+    frames = flags(range(60), range(30, 120))
+    question = {"conditions": [{"column": "a", "op": "==", "value": 1}, {"column": "b", "op": "==", "value": 1}]}
+    assert run(frames, "count", **question, organizations=[1, 2], helper=3)["count"] == 30
+
+
+def test_leading_zeros_tell_people_apart_at_all_stations():
+    ids = [f"{number:05d}" for number in range(100)] + [str(number) for number in range(100, 200)]
+    frames = [frame.assign(id=ids) for frame in flags(range(60), range(30, 120))]
+    frames[1]["id"] = [text.lstrip("0") or "0" if place < 10 else text for place, text in enumerate(ids)]
+    question = {"conditions": [{"column": "a", "op": "==", "value": 1}, {"column": "b", "op": "==", "value": 1}]}
+    assert run(frames, "count", **question)["records"] == PEOPLE - 10
+
+
+def test_an_empty_state_for_missing_values_hides_no_cell():
+    draw = np.random.default_rng(2)
+    frames = flags(range(60), range(30, 120))
+    frames[0]["x"], frames[1]["y"] = draw.integers(0, 2, PEOPLE), draw.integers(0, 2, PEOPLE)
+    domain = {name: {"categories": [0, 1]} for name in "xy"}
+    found = run(frames, "contingency", columns=["x", "y"], domain=domain)
+    assert found["diagnostics"]["hidden_cells"] == 0
+    both = frames[0].merge(frames[1], on="id")
+    assert np.array(found["counts"])[:2, :2].tolist() == pd.crosstab(both.x, both.y).to_numpy().tolist()

@@ -1,0 +1,221 @@
+"""What a station of vertically split records refuses, whoever asks: second openings, absurd sizes, states found in data under an epsilon."""
+
+import time
+import tracemalloc
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.vertical import check_alignment
+from fedbayes.federation.vertical.accounting import sensitivity_of
+from fedbayes.federation.vertical.identifiers import matched_texts
+from fedbayes.federation.vertical.messages import (
+    Delivery,
+    ExtendRequest,
+    FactorInfo,
+    MatchRequest,
+    Product,
+    Setup,
+    SubmitRequest,
+    TablesRequest,
+    Wanted,
+)
+from fedbayes.federation.vertical.states import check_bins_hold, public_states, resolve
+from fedbayes.federation.vertical.workspace import Workspace
+
+SETUP = Setup(3, [1, 2], "id", False, {}, "quantile", True, False, True)
+
+
+def info(name="a", width=2, bits=32, **changes):
+    entries = {"columns": [name], "holders": [1], "complete": True, "stage": 0, "contributors": [1], **changes}
+    return FactorInfo(name=name, width=width, bits=bits, **entries)
+
+
+def delivery(rows=100, infos=None, dealt=()):
+    return Delivery(SETUP, rows, [info()] if infos is None else infos, [], b"", [list(t) for t in dealt], [])
+
+
+# -- one opening a stage ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two")
+    draw = np.random.default_rng(0)
+    parties = {}
+    for name, column in (("north", "a"), ("south", "c")):
+        path = folder / f"{name}.csv"
+        pd.DataFrame({"id": range(60), column: draw.integers(20, 90, 60)}).to_csv(path, index=False)
+        parties[name] = {"default": path}
+    return parties
+
+
+def test_a_column_is_not_opened_again_with_other_cut_points(two):
+    """The difference of two openings under one mask is which records lie between the cut points."""
+    with (
+        EmbeddedFederation(two, helpers=["helper"]) as federation,
+        pytest.raises(errors.MessageError, match="opened in another round"),
+    ):
+        federation.run("vertical_toy", "open_twice", {"column": "a", "cuts": [[40.0], [60.0]]})
+
+
+def test_other_states_have_other_masks():
+    def key(setup):
+        channel = SimpleNamespace(key=lambda peer, purpose: f"{peer}|{purpose}".encode())
+        station = SimpleNamespace(organization=1, channel=channel, has_data=True, aggregator=2)
+        return Workspace(station, setup).key(3)
+
+    changed = [{"bins": {"a": [40.0]}}, {"domain": {"a": {"bounds": [0, 1]}}}, {"missing_state": False}]
+    fields = {name: getattr(SETUP, name) for name in SETUP.__dataclass_fields__}
+    keys = {key(SETUP), *(key(Setup(**{**fields, **change})) for change in changed)}
+    assert len(keys) == 4
+
+
+# -- sizes -----------------------------------------------------------------------------------------------------------------
+
+
+def test_absurd_sizes_are_refused_before_anything_is_made():
+    wide = [info("a", 1 << 20), info("b", 1 << 20)]
+    product = Product(info("ab", 7, columns=["a", "b"]), "a", "b")
+    made = [
+        lambda: info(width=1 << 40),
+        lambda: info(width=-1),
+        lambda: info(bits=31),
+        lambda: info(holders=list(range(100_000))),
+        lambda: delivery(rows=1 << 40),
+        lambda: delivery(rows=-1),
+        lambda: delivery(infos=[info(width=1 << 22)], rows=1_000_000),
+        lambda: delivery(infos=wide, dealt=[("a", "b", "a")]),
+        lambda: delivery(dealt=[("a", "x", "y")]),
+        lambda: TablesRequest(delivery(infos=wide, rows=10), [["a", "b"]], 32, None, 1.0),
+        lambda: TablesRequest(delivery(), [["a"]], 12, None, 1.0),
+        lambda: TablesRequest(delivery(), [["a"]], 32, float("inf"), 1.0),
+        lambda: TablesRequest(delivery(), [["a"]], 32, 1.0, 0.0),
+        lambda: TablesRequest(delivery(), [], 32, 1.0, 1.0),
+        lambda: ExtendRequest(delivery(infos=[info("a"), info("b")]), 1, 32, [product], []),
+        lambda: SubmitRequest(SETUP, [], 7),
+        lambda: SubmitRequest(SETUP, [Wanted("states", ["a"])] * 1_000_000, 32),
+        lambda: Wanted("states", ["a"] * 20_000),
+        lambda: MatchRequest(SETUP, {}, [], [["a", "b", "c"]]),
+        lambda: MatchRequest(SETUP, {}, [], [], distinct=[[1]]),
+        lambda: Setup(3, [1, 1], "id", False, {}, "quantile", True),
+        lambda: Setup(3, [1, 2], "id", False, {}, 10**12, True),
+        lambda: Setup(3, [1, 2], "id", False, {"a": {"categories": "x"}}, "quantile", True),
+    ]
+    tracemalloc.start()
+    began = time.monotonic()
+    for make in made:
+        with pytest.raises((ValueError, errors.ArgumentError)):
+            make()
+    assert time.monotonic() - began < 20.0
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()
+
+
+def test_an_absurd_message_is_an_error_of_the_project():
+    request = encode(TablesRequest(delivery(), [["a"]], 32, None, 1.0))
+    request["delivery"]["rows"] = 1 << 60
+    with pytest.raises(errors.MessageError):
+        decode(TablesRequest, request)
+
+
+# -- alignment -------------------------------------------------------------------------------------------------------------
+
+
+def test_files_are_not_taken_as_aligned_without_a_word():
+    assert check_alignment("id") == "id"
+    assert check_alignment(None, True) == ""
+    for arguments in [(None,), ("",), ("id", True), (3,), (None, "yes")]:
+        with pytest.raises(errors.ArgumentError, match=r"id_column|rows_aligned"):
+            check_alignment(*arguments)
+
+
+def test_identifiers_keep_leading_zeros_and_forget_how_whole_numbers_were_written():
+    assert matched_texts(["00257", "257.0", "12", "0.50", "-3.00", "00.0"], "id", 1, False) == [
+        *("00257", "257", "12", "0.50", "-3", "00.0")
+    ]
+    with pytest.raises(errors.DataProblem, match="1 rows"):
+        matched_texts(["7", "7.0"], "id", 1, False)
+
+
+def test_with_an_epsilon_no_identifier_makes_a_refusal():
+    found = matched_texts(["7", "", "7", "8"], "id", 1, True)
+    assert found[0] == "7"
+    assert found[3] == "8"
+    assert len(set(found)) == 4
+    assert set(found).isdisjoint({"", *matched_texts(["", "7", "7"], "id", 2, True)[0:1]})
+
+
+# -- states ----------------------------------------------------------------------------------------------------------------
+
+DOMAIN = {"d": {"categories": ["flu", "cold"]}, "n": {"bounds": [0, 10]}, "c": {"bounds": [0, 10]}}
+BINS = {"n": 4, "c": [2.5, 5.0], "m": [1.0]}
+
+
+@pytest.mark.parametrize("name", ["d", "n", "c", "m"])
+def test_with_an_epsilon_states_do_not_depend_on_data(name):
+    values = [
+        pd.Series(["flu", "hiv", None, "cold"], dtype=object),
+        pd.Series([0.0, 1e300, np.nan, -7.0]),
+        pd.Series([np.nan] * 4),
+    ]
+    for column in values:
+        states, codes = resolve(name, column, DOMAIN.get(name), BINS, False, private=True)
+        assert states == public_states(name, DOMAIN, BINS, True)
+        assert ((codes >= 0) & (codes < states.cardinality)).all()
+        assert codes[2] == states.cardinality - 1
+    if name == "d":
+        assert resolve(name, values[0], DOMAIN["d"], BINS, False, private=True)[1].tolist() == [0, 2, 2, 1]
+
+
+def test_states_that_are_public_are_those_of_the_owner():
+    draw = pd.Series(np.linspace(0, 10, 40))
+    for name in ("n", "c", "m"):
+        states, _ = resolve(name, draw, DOMAIN.get(name), BINS, True)
+        assert states == public_states(name, DOMAIN, BINS, True)
+    states, _ = resolve("d", pd.Series(["flu", "cold"], dtype=object), DOMAIN["d"], BINS, True)
+    assert states == public_states("d", DOMAIN, BINS, True)
+
+
+@pytest.mark.parametrize("cuts", [[44.5, 45.5], [0.5], [98.5]])
+def test_cut_points_around_a_few_records_are_refused_at_their_owner(cuts):
+    states, codes = resolve("age", pd.Series(np.arange(100.0)), None, {"age": cuts}, True)
+    with pytest.raises(errors.ThresholdError, match="cut points of column 'age'"):
+        check_bins_hold(states, codes, 5)
+    for fine in ([50.0], [-3.0, 50.0, 200.0], [5.0, 95.0]):
+        check_bins_hold(*resolve("age", pd.Series(np.arange(100.0)), None, {"age": fine}, True), 5)
+
+
+def test_another_value_of_one_record_changes_two_cells_of_every_table():
+    states = {"a": 3, "b": 2, "c": 1}
+    assert sensitivity_of([["a"], ["a", "b"]], states) == 4
+    assert sensitivity_of([["c", "c"]], states) == 1
+    before, after = np.zeros((3, 2)), np.zeros((3, 2))
+    before[0, 1], after[2, 0] = 1, 1
+    assert np.abs(after - before).sum() == sensitivity_of([["a", "b"]], states)
+
+
+def test_united_records_under_an_epsilon_are_counted_once_or_not_at_all(tmp_path):
+    """A record at two stations with the same columns would change a table over k of them by 3^k."""
+    table = pd.DataFrame({"id": range(40), "a": [0, 1] * 20, "b": [1, 1, 0, 0] * 10})
+    domain = {name: {"categories": [0, 1]} for name in "ab"}
+    arguments = {"columns": ["a", "b"], "batches": [[["a", "b"]]], "records": "union", "domain": domain}
+    for overlap, epsilon in ((0, 50.0), (1, 50.0), (1, None)):
+        parties = {}
+        for name, part in {"north": table[: 20 + overlap], "south": table[20:]}.items():
+            part.to_csv(tmp_path / f"{name}{overlap}.csv", index=False)
+            parties[name] = {"default": tmp_path / f"{name}{overlap}.csv"}
+        with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+            if overlap:
+                with pytest.raises(errors.ArgumentError, match="same column of the same records"):
+                    federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": epsilon})
+                continue
+            found = np.array(
+                federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": epsilon})["model"][0][0]
+            )
+            assert np.abs(found[:2, :2] - pd.crosstab(table.a, table.b).to_numpy()).max() <= 2
