@@ -40,6 +40,7 @@ DTYPES = (
 )
 MOST_BYTES = 2**31
 LARGEST_WHOLE = 2**127
+DEEPEST = 60
 BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 
 
@@ -200,6 +201,8 @@ def decode(cls: type, payload: Any) -> Any:
 
 def _decode(kind: Any, value: Any, place: str) -> Any:
     origin = typing.get_origin(kind)
+    if kind is Any or kind is dict or kind is list:
+        _check_depth(value, place)
     if kind is Any:
         return value
     if origin in (typing.Union, types.UnionType):
@@ -215,6 +218,22 @@ def _decode(kind: Any, value: Any, place: str) -> Any:
     if isinstance(kind, type) and issubclass(kind, Message):
         return decode(kind, value)
     return _decode_plain(kind, value, place)
+
+
+def _check_depth(value: Any, place: str) -> None:
+    """Refuse plain JSON that is deeper than anything that is sent; without recursion, which it could exhaust."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [
+            part
+            for item in level
+            if isinstance(item, dict | list)
+            for part in (item.values() if isinstance(item, dict) else item)
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return
+    raise MessageError(f"{place}: is too deep")
 
 
 def _decode_union(kind: Any, value: Any, place: str) -> Any:
