@@ -20,7 +20,7 @@ import tables
 import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from services import container_name, node_name, node_service, server_service
+from services import container_name, database_volume, node_name, node_service, server_service
 
 HELPER = "helper"
 ORGANIZATIONS = (*tables.STATIONS, HELPER)
@@ -211,12 +211,12 @@ def main(state: Path) -> None:
         "logging": logging_settings("server"),
     }
     write_yaml(state / "config/server.yaml", server)
-    services, volumes = {"server": server_service(state, made)}, {}
+    services, volumes = {"server": server_service(state, made)}, {"database": database_volume()}
     for organization in ORGANIZATIONS:
         configuration = node_configuration(state, made, organization)
         write_yaml(state / f"config/{node_name(organization)}.yaml", configuration)
         services[f"node-{organization}"] = node_service(
-            state, organization, configuration["databases"], made["encrypted"]
+            state, organization, configuration["databases"], made["encrypted"], holds_database=organization == HELPER
         )
         container = container_name(organization)
         volumes[f"data_{organization}"] = {"name": f"{container}-vol"}

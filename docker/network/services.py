@@ -34,14 +34,25 @@ def server_service(state: Path, made: dict[str, Any]) -> dict[str, Any]:
         "volumes": [
             f"{state}/config/server.yaml:/mnt/config/server.yaml:ro",
             f"{state}/config/entities.yaml:/mnt/entities.yaml:ro",
+            "database:/mnt/database",
         ],
-        # SQLite waits for the disk at every commit, and with it the server's only process; a dev network's database ends with it anyway.
-        "tmpfs": ["/mnt/database"],
         "entrypoint": ["sh", "-ec", start],
     }
 
 
-def node_service(state: Path, organization: str, listed: list[dict[str, str]], encrypted: bool) -> dict[str, Any]:
+def database_volume() -> dict[str, Any]:
+    """Return the volume of the server's database, in memory.
+
+    SQLite waits for the disk at every commit, and with it the server's only process; a dev network's database ends with it anyway. It ends with the last
+    container that mounts it: a node does too, so that the server can be restarted.
+    """
+    options = {"type": "tmpfs", "device": "tmpfs", "o": "size=256m"}
+    return {"name": f"vantage6-{PROJECT}_database", "driver_opts": options}
+
+
+def node_service(
+    state: Path, organization: str, listed: list[dict[str, str]], encrypted: bool, holds_database: bool = False
+) -> dict[str, Any]:
     """Return a node's service, with the mounts and names that the stock node expects of `v6 node start`."""
     name, container = node_name(organization), container_name(organization)
     environment = {
@@ -56,6 +67,8 @@ def node_service(state: Path, organization: str, listed: list[dict[str, str]], e
         f"vpn_{organization}:/mnt/vpn",
         "/var/run/docker.sock:/var/run/docker.sock",
     ]
+    if holds_database:
+        volumes.append("database:/mnt/held")
     if encrypted:
         volumes.append(f"{state}/keys/{organization}.pem:/mnt/private_key.pem:ro")
     for database in listed:

@@ -72,3 +72,6 @@ def test_limits_of_a_node_can_be_read(algorithm: str, network: Network) -> None:
     told = network.run(algorithm, "disclosure_settings", {}, at=network.stations[0])
     assert told["settings"]["minimum_rows"] == int(network.made["policy"]["FEDBAYES_MINIMUM_ROWS"])
     assert told["variables"]["denied_columns"] == "FEDBAYES_DENIED_COLUMNS"
+    assert told["fingerprint"]
+    assert told["peers_are_known"]
+    assert told["models_are_checked"]

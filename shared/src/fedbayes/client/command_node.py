@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 
 
-def peers(folder: Path, accept: list[str], forget: list[str], as_json: bool) -> None:
+def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_json: bool) -> None:
     """Accept and forget peers, then list those that are known.
 
     Raises
@@ -27,7 +27,10 @@ def peers(folder: Path, accept: list[str], forget: list[str], as_json: bool) -> 
 
     if not folder.is_dir():
         raise UsageProblem(f"{folder} is no folder; name the node's folder database")
-    accepted = [_pair(text) for text in accept]
+    if accept is not None and not (accept[0] and FINGERPRINT.fullmatch(accept[1])):
+        raise UsageProblem(
+            "--accept must be NAME FINGERPRINT, the latter as `disclosure_settings` of that node tells it"
+        )
     known = KnownPeers(folder)
     names = {peer.name for peer in known.list()}
     unknown = [name for name in forget if name not in names]
@@ -37,16 +40,9 @@ def peers(folder: Path, accept: list[str], forget: list[str], as_json: bool) -> 
         )
     for name in forget:
         known.forget(name)
-    for name, mark in accepted:
-        known.accept(name, mark)
+    if accept is not None:
+        known.accept(accept[0], accept[1].lower())
     _print(known, as_json)
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, found, mark = text.rpartition("=")
-    if not found or not name or not FINGERPRINT.fullmatch(mark):
-        raise UsageProblem("--accept must be NAME=FINGERPRINT, as `disclosure_settings` of that node tells it")
-    return name, mark.lower()
 
 
 def _print(known: KnownPeers, as_json: bool) -> None:

@@ -24,6 +24,7 @@ node = typer.Typer(help="For a node's administrator.", no_args_is_help=True, ric
 app.add_typer(node, name="node")
 
 Texts = Optional[list[str]]  # noqa: UP045 (typer evaluates it on Python 3.10 too)
+Pair = Optional[tuple[str, str]]  # noqa: UP045
 
 
 def _option(text: str, *names: str, **settings: Any) -> Any:
@@ -175,7 +176,7 @@ def ledger(
 def peers(
     folder: Annotated[Path, typer.Argument(help="The node's folder database (with the ledger).")],
     accept: Annotated[
-        Texts, _option("NAME=FINGERPRINT: know the organization by this key from now on. Repeatable.", "--accept")
+        Pair, _option("NAME FINGERPRINT: know the organization by this key from now on.", "--accept")
     ] = None,
     forget: Annotated[Texts, _option("NAME: forget the organization's key. Repeatable.", "--forget")] = None,
     as_json: Annotated[bool, _option("As JSON.", "--json")] = False,
@@ -183,7 +184,7 @@ def peers(
     """List the organizations whose lasting keys this node knows; accept a new key, or forget one."""
     from . import command_node
 
-    command_node.peers(folder, accept or [], forget or [], as_json)
+    command_node.peers(folder, accept, forget or [], as_json)
 
 
 @app.command()
