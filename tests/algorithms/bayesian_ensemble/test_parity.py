@@ -71,7 +71,8 @@ def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(
         table[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv"}
     given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
-    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+    limits = {"*": {"minimum_count": 0}}
+    with EmbeddedFederation(parties, helpers=["helper"], policies=limits) as federation:
         few = federation.run(NAME, "fit", given)
         many = federation.run(NAME, "fit", {**given, "bins": {"age": np.linspace(20, 80, 2000).tolist()}})
     assert few["federation"]["rounds"] == 5

@@ -28,7 +28,7 @@ def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, t
     for name, databases in parties.items():
         (tmp_path / name).mkdir()
         databases["vault"] = tmp_path / name
-    limits = {"*": {**kit.limits["*"], "ledger": "vault"}}
+    limits = {**kit.limits, **{name: {"ledger": "vault"} for name in parties}}
     given = {**GIVEN, "split": "hybrid"}
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=limits) as federation:
         found = []

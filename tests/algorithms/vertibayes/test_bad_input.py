@@ -56,7 +56,7 @@ def test_arguments_are_refused_by_name(kit, given, arguments, message) -> None:
         ({"split": "diagonal"}, "split must be one of"),
         ({"split": "horizontal", "validation": "svdg", "label": "ill"}, "svdg"),
         ({"split": "horizontal"}, "need public states"),
-        ({"id_column": None}, "id_column must name the column"),
+        ({"id_column": None}, "id_column: name the column .* rows_aligned"),
         ({"columns": ["smoke", "id"]}, "columns must not hold the id_column"),
         ({"columns": ["smoke", "wealth"]}, "column 'wealth' is at no station"),
         ({"helper": "nobody"}, "helper"),

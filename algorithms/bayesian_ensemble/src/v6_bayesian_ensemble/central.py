@@ -6,6 +6,7 @@ from typing import Any
 
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical import check_alignment
 
 from . import results
 from . import scoring as elections
@@ -41,6 +42,7 @@ def fit(
     secret: bool = False,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Learn one Bayesian network a party, or a group of parties, that vote on the target.
 
@@ -84,6 +86,8 @@ def fit(
         The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
     organizations : list of int or str, optional
         Who takes part; all by default.
+    rows_aligned : bool
+        In place of `id_column`: all files hold the same records in the same order.
 
     Returns
     -------
@@ -110,6 +114,7 @@ def evaluate(
     scoring: str = "labelled",
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Score an ensemble on records of the stations; only sums over records leave the holders of the target.
 
@@ -119,7 +124,7 @@ def evaluate(
         Given by the platform.
     model : dict
         ``model`` of a result of `fit`.
-    id_column, helper, organizations
+    id_column, helper, organizations, rows_aligned
         As for `fit`.
     scoring : {"labelled", "as_published"}
         Which of the two areas under the curve is ``auc``; both are in ``auc_by_scoring``.
@@ -138,7 +143,7 @@ def evaluate(
             )
         found = elections.local_scores(federation, ensemble, organizations)
         return results.evaluated(federation, ensemble, found, scoring, aligned=False)
-    identifier = arguments.check_name("id_column", id_column)
+    identifier = check_alignment(id_column, rows_aligned)
     election = elections.Election(federation, ensemble, identifier, helper, organizations)
     election.align()
     return results.evaluated(federation, ensemble, election.tallied(), scoring, aligned=True)

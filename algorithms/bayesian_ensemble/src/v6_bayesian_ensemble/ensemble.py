@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.inference import posteriors
-from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.opening import factor_name
@@ -19,6 +19,7 @@ from . import votes
 from .model import MISSING_STATE, codes_of, restricted
 
 Array = npt.NDArray[np.float64]
+MOST_MEMBERS = 1000
 SPLITS = ("vertical", "horizontal", "hybrid")
 
 
@@ -90,9 +91,9 @@ class Member:
         if entry["network"] is not None:
             network = BayesianNetwork.from_dict(entry["network"])
             nodes = entry["network"]["nodes"]
-            cuts = {
-                n: tuple(float(c) for c in node["cuts"]) for n, node in nodes.items() if node.get("cuts") is not None
-            }
+            plain = {n: [state for state in states if state != MISSING_STATE] for n, states in network.states.items()}
+            found = {n: cut_points(plain[n], node.get("cuts")) for n, node in nodes.items()}
+            cuts = {n: points for n, points in found.items() if points is not None}
         weight = float(entry["weight"])
         if not stations or not weight >= 0.0 or not np.isfinite(weight):
             raise ValueError("a member needs stations and a weight of at least 0")
@@ -193,6 +194,8 @@ class Ensemble:
         content = model.get("model", model) if isinstance(model, Mapping) else model
         if not isinstance(content, Mapping) or not isinstance(content.get("members"), list | tuple):
             raise ArgumentError("model must be the model that fit returned")
+        if len(content["members"]) > MOST_MEMBERS:
+            raise ArgumentError("model has too many members to be one that fit returned")
         if not content["members"]:
             raise ArgumentError("model has no members: a vote needs at least one")
         try:
@@ -206,7 +209,7 @@ class Ensemble:
                 str(content["split"]),
                 float(content.get("bound", 0.0)),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {type(problem).__name__}") from None
         known = (found.vote in votes.VOTES, found.weights in votes.WEIGHTS, found.split in SPLITS, 0 <= found.bound < 1)
         if not all(known) or len(found.classes) < 2:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.small_counts import grouped
 from fedbayes.federation import Station, partial
 
 from . import store, tallies, votes
@@ -15,12 +16,7 @@ from .ensemble import Ensemble
 from .messages import LocalRequest, PredictionsReply, TalliesReply, VotesReply
 from .model import column_codes
 
-
-def allow(station: Station, rows: int) -> None:
-    """Refuse unless this node lets single records be predicted; count them as questions."""
-    station.require_predictions()
-    station.require_private(False)
-    station.charge(epsilon=0.0, note="predictions", queries=rows)
+LEAST = 1e-13
 
 
 def columns_of(model: Ensemble) -> list[str]:
@@ -58,17 +54,22 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
 
     Notes
     -----
-    **Reveals** to central the sums over the records of all stations.
+    **Reveals** to central the sums over the records of all stations. Predictions that fewer records of this station have than it
+    lets be counted are those of a group, so that no network that was made for it singles out one record.
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
     frame = station.data(columns=[*own, model.target], domain=states_of(model))
-    station.charge(epsilon=0.0, note="evaluation", queries=1)
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
     truth = column_codes(frame[model.target], model.classes, None)
-    vector = tallies.summed(truth, logs).view(np.uint64)
-    return TalliesReply(station.channel.mask(vector, station.participants))
+    together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
+    return _counted(station, tallies.summed(truth, np.log(np.maximum(together, LEAST))).view(np.uint64))
+
+
+def _counted(station: Station, vector: npt.NDArray[np.uint64], queries: int = 1) -> TalliesReply:
+    masked = station.mask(station.exact(vector, "evaluation", queries=queries))
+    return TalliesReply(masked, station.public(station.policy.minimum_count))
 
 
 @partial
@@ -84,9 +85,8 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
     frame = station.data(columns=[*own, model.target], domain=states_of(model))
-    station.charge(epsilon=0.0, note="evaluation", queries=len(model.members))
     counts = right_and_seen(model, station.organization, frame)
-    return TalliesReply(station.channel.mask(counts.ravel().view(np.uint64), station.participants))
+    return _counted(station, counts.ravel().view(np.uint64), len(model.members))
 
 
 @partial
@@ -100,10 +100,13 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
     frame = station.data(columns=own, minimum=False, domain=states_of(model))
-    allow(station, len(frame))
+    station.require_predictions()
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
     identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
-    return PredictionsReply(np.exp(logs), identifiers)
+    return PredictionsReply(
+        station.exact(np.exp(logs), "predictions", queries=len(frame)),
+        station.exact(identifiers, "identifiers", queries=0),
+    )
 
 
 @partial
@@ -115,11 +118,9 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     **Reveals** the records to this station, the sum of the votes over all stations to central.
     """
     station.require_predictions()
-    station.require_private(False)
     model = Ensemble.read(request.model)
     records: Mapping[str, Any] = request.records or {}
     rows = len(next(iter(records.values()), []))
-    station.charge(epsilon=0.0, note="predictions", queries=rows)
     size = (rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     for entry in model.members:
@@ -129,4 +130,4 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
             found = member.posterior(model.target, model.classes, present, rows)
             more, weight = model.ballot(member, found)
             added, behind = added + more, behind + weight
-    return VotesReply(station.channel.mask(votes.encode(added, behind), station.participants), {}, [])
+    return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

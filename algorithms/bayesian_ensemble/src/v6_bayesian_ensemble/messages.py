@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Message
+from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.vertical.messages import Delivery, Setup
 
 
@@ -22,7 +23,7 @@ class ColumnsRequest(Message):
 class ColumnsReply(Message):
     """Names of columns, in the order of the station's table."""
 
-    columns: list[str]
+    columns: Public[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class MemberRequest(Message):
 class MemberReply(Message):
     """A member as `Member.to_json` writes it; without its network where that stays at the station."""
 
-    member: dict[str, Any]
+    member: Exact[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +59,16 @@ class VotesRequest(Message):
     model: dict[str, Any]
     holders: list[int]
     identify: int | None = None
-    evidence: dict[str, bytes] = field(default_factory=dict)
+    evidence: dict[str, Sealed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class VotesReply(Message):
     """Masked votes for central (both halves, rows, classes; flat) or sealed ones for the holders of the target."""
 
-    masked: np.ndarray[Any, Any]
-    sealed: dict[int, bytes]
-    identifiers: list[str]
-
-    def __post_init__(self) -> None:
-        """Check dtype and shape."""
-        if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
-            raise ValueError("masked must be a vector of the ring")
+    masked: Masked | None
+    sealed: dict[int, Sealed]
+    identifiers: Exact[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +102,7 @@ class EvidenceRequest(Message):
 class EvidenceReply(Message):
     """Masked shares of the groups' scores (rows, classes; flat), sealed for the leader of each group: member -> content."""
 
-    sealed: dict[str, bytes]
+    sealed: dict[str, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +110,7 @@ class TallyRequest(Message):
     """Asks holders of the target to add up the sealed votes and to compare them with their labels."""
 
     setup: Setup
-    sealed: dict[int, bytes]
+    sealed: dict[int, Sealed]
     target: str
     classes: list[str]
     vote: str
@@ -152,24 +148,15 @@ class PredictedRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class TalliesReply(Message):
-    """Sums over records as whole numbers of the ring, masked where more than one station tallies."""
+    """Sums over records as whole numbers of the ring, masked where more than one station tallies; this node's smallest count."""
 
-    vector: np.ndarray[Any, Any]
-
-    def __post_init__(self) -> None:
-        """Check dtype and shape."""
-        if self.vector.dtype != np.uint64 or self.vector.ndim != 1:
-            raise ValueError("vector must be a vector of the ring")
+    vector: Masked | Exact[np.ndarray[Any, Any]]
+    minimum_count: Public[int]
 
 
 @dataclass(frozen=True, slots=True)
 class PredictionsReply(Message):
     """Class probabilities of the station's rows, float64 (rows, classes), and their identifiers."""
 
-    probabilities: np.ndarray[Any, Any]
-    identifiers: list[str]
-
-    def __post_init__(self) -> None:
-        """Check shapes."""
-        if self.probabilities.ndim != 2 or len(self.identifiers) not in (0, len(self.probabilities)):
-            raise ValueError("there must be one identifier a record")
+    probabilities: Exact[np.ndarray[Any, Any]]
+    identifiers: Exact[list[str]]

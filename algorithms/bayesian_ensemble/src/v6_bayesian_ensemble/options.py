@@ -9,6 +9,7 @@ from typing import Any
 from fedbayes.bayes.scores import SCORES
 from fedbayes.federation import Federation, arguments
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.states import check_bins, check_domain
 
 from .ensemble import SPLITS
@@ -54,7 +55,7 @@ class Options:
         features = arguments.check_names("features", given["features"], optional=True)
         options = cls(
             target=arguments.check_name("target", given["target"]),
-            id_column=arguments.check_name("id_column", given["id_column"], optional=True),
+            id_column=_identifier(given),
             features=None if features is None else tuple(features),
             split=arguments.check_choice("split", given["split"], SPLITS),
             hybrid=arguments.check_choice("hybrid", given["hybrid"], HYBRIDS),
@@ -76,9 +77,9 @@ class Options:
         names = self.features or ()
         if self.target in names:
             raise ArgumentError("features must not hold the target; leave it out")
-        if self.split != "horizontal" and self.id_column is None:
-            raise ArgumentError("id_column must name the column that tells whose record a row is")
-        if self.id_column is not None and self.id_column in (*names, self.target):
+        if self.split == "hybrid" and not self.id_column:
+            raise ArgumentError("rows_aligned: united records are matched by an identifier; name the id_column")
+        if self.id_column and self.id_column in (*names, self.target):
             raise ArgumentError("id_column must be neither the target nor among the features")
         if self.split == "horizontal" and self.members != "party":
             raise ArgumentError('members: groups need records in common; with split="horizontal" use "party"')
@@ -120,6 +121,13 @@ class Options:
     def learning_json(self) -> dict[str, Any]:
         """`learning` as a JSON value."""
         return asdict(self.learning)
+
+
+def _identifier(given: Mapping[str, Any]) -> str | None:
+    """Return the identifier's column, "" where the files are aligned; None where records are split by rows and none is named."""
+    if given["split"] == "horizontal":
+        return arguments.check_name("id_column", given["id_column"], optional=True)  # type: ignore[no-any-return]
+    return check_alignment(given["id_column"], given.get("rows_aligned", False))
 
 
 def _learning(given: Mapping[str, Any]) -> Learning:

@@ -19,7 +19,7 @@ from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
 from .ensemble import Ensemble, Member, prediction_name
-from .local import allow, columns_of, states_of
+from .local import columns_of, states_of
 from .members import encoded, learned_alone, member_of
 from .messages import (
     ColumnsReply,
@@ -50,7 +50,7 @@ def partial_columns(station: Station, request: ColumnsRequest) -> ColumnsReply:
     **Reveals** names of columns to central.
     """
     wanted = request.columns
-    return ColumnsReply([name for name in station.columns if wanted is None or name in wanted])
+    return ColumnsReply(station.public([name for name in station.columns if wanted is None or name in wanted]))
 
 
 @partial
@@ -68,14 +68,14 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.target, *own], domain=request.domain)
     variables, codes = encoded(frame, [request.target, *own], request.domain, request.bins)
-    station.charge(epsilon=0.0, note="member", queries=len(own))
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
     part = learned_alone(learning, request.target, own, variables, codes)
     if part.rows < station.policy.minimum_rows:
         raise DataProblem("too few rows of this station have a value of the target; leave the station out")
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
     member = member_of("", request.target, {station.organization: tuple(own)}, part, variables, minimum)
-    return MemberReply(store.hidden(station, member).to_json() if request.secret else member.to_json())
+    told = (store.hidden(station, member) if request.secret else member).to_json()
+    return MemberReply(station.exact(told, "member", queries=len(own) + 1))
 
 
 def _structure(value: Any) -> Any:
@@ -118,11 +118,11 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceRepl
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group.names, group.weights)
-        masked = station.channel.mask(wide, station.participants, topic)
+        masked = station.mask(station.exact(wide, "evidence", queries=0), topic).value
         if group.leader == station.organization:
             station.keep(f"evidence-{group.number}", masked=masked)
         else:
-            sealed[str(group.number)] = station.channel.seal(group.leader, masked.astype("<u8").tobytes(), topic)
+            sealed[str(group.number)] = station.seal(group.leader, masked.astype("<u8").tobytes(), topic)
     return EvidenceReply(sealed)
 
 
@@ -140,24 +140,25 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     model = Ensemble.read(request.model)
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
-    identifiers: list[str] = []
+    identifiers, queries = None, 0
     if station.organization in request.delivery.setup.stations:
-        allow(station, size[0])
+        station.require_predictions()
+        queries = size[0]
         workspace = workspace_of(station, request.delivery)
         for number, member in enumerate(model.members):
             if member.leader == station.organization:
                 more, weight = _vote(station, workspace, request, model, number)
                 added, behind = added + more, behind + weight
         if request.identify == station.organization:
-            identifiers = _identifiers(station, workspace, request.delivery)
-    masked = station.channel.mask(votes.encode(added, behind), station.participants)
+            identifiers = station.exact(_identifiers(station, workspace, request.delivery), "identifiers", queries=0)
+    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries))
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
-    content = masked.astype("<u8").tobytes()
+    content = masked.value.astype("<u8").tobytes()
     if station.organization in request.holders:
-        station.keep("votes", masked=masked)
+        station.keep("votes", masked=masked.value)
     others = [holder for holder in request.holders if holder != station.organization]
-    return VotesReply(masked[:0], {h: station.channel.seal(h, content, "votes") for h in others}, [])
+    return VotesReply(None, {holder: station.seal(holder, content, "votes") for holder in others}, None)
 
 
 def _vote(
@@ -182,7 +183,7 @@ def _group_vote(
     if classifier is None:
         return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
     parts = [(key.partition("|"), letter) for key, letter in request.evidence.items()]
-    sealed = {int(sender): letter for (group, _, sender), letter in parts if int(group) == number}
+    sealed = {int(sender): letter.content for (group, _, sender), letter in parts if int(group) == number}
     own = station.kept(f"evidence-{number}")["masked"]
     total = summed(station, request.delivery.setup, own, sealed, f"evidence|{number}")
     logs = log_scores(total, classifier.prior, rows)
@@ -217,15 +218,16 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     if station.organization in request.setup.stations:
         vector = _tallied(station, request)
-    ring = vector.view(np.uint64)
-    return TalliesReply(station.channel.mask(ring, station.participants) if len(station.participants) > 1 else ring)
+    content = station.exact(vector.view(np.uint64), "evaluation")
+    alone = len(station.participants) == 1
+    return TalliesReply(content if alone else station.mask(content), station.public(station.policy.minimum_count))
 
 
 def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
     station.require_predictions()
-    station.require_private(False)
+    letters = {sender: sealed.content for sender, sealed in request.sealed.items()}
     workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
-    total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")
+    total = summed(station, request.setup, station.kept("votes")["masked"], letters, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
     known = {request.target: {"categories": request.classes}}
     labels = station.data(columns=[request.target], domain=known)[request.target]
@@ -263,4 +265,4 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
         parcel = workspace.pack_shares(request.stage, part, order, None, request.bits)
     else:
         parcel = workspace.pack(request.stage, names, open_part(workspace, part, order, None), request.bits)
-    return ExtendReply(part.infos, {}, parcel)
+    return ExtendReply(station.public(part.infos), None, parcel)

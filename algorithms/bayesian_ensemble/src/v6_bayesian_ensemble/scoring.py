@@ -11,15 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import Classifier
-from fedbayes.federation import Federation
+from fedbayes.bayes.small_counts import shown
+from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
-from fedbayes.federation.vertical import SecureTables, open_parties
+from fedbayes.federation.gate import Exact, Sealed
+from fedbayes.federation.transport import summed
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.roles import setup_of
-from fedbayes.mpc.secure_sum import reconstruct
 
 from . import tallies, votes
 from .ensemble import Ensemble
+from .local import columns_of
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
@@ -62,7 +65,11 @@ class Election:
         organizations: list[int | str] | None,
     ) -> None:
         self.federation = federation
-        parties = open_parties(federation, organizations, helper)
+        columns = dict.fromkeys(column for member in model.members for column in member.columns)
+        identifier = [id_column] if id_column else []
+        functions = (*PARTIALS[:2], "partial_votes")
+        preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
+        parties = open_parties(federation, organizations, helper, preflight)
         present = [m for m in model.members if set(m.stations) <= set(parties.stations)]
         absent = [m.name for m in model.members if m not in present]
         if absent:
@@ -120,14 +127,14 @@ class Election:
             own = self._model_for(at)
             sealed = {key: content for (leader, key), content in evidence.items() if leader == at}
             requests[at] = VotesRequest(self.engine.delivery(at, set()), own, list(holders), identify, sealed)
-        return self.federation.round("partial_votes", requests, everyone, VotesReply)
+        return self.federation.round("partial_votes", requests, everyone, VotesReply, last=not holders)
 
     def _model_for(self, at: int) -> dict[str, Any]:
         """Return the ensemble for one station: networks of other stations' members left out where they are not needed."""
         members = [m if at in m.stations else replace(m, network=None, cuts={}) for m in self.model.members]
         return replace(self.model, members=tuple(members)).to_json()
 
-    def _evidence(self) -> dict[tuple[int, str], bytes]:
+    def _evidence(self) -> dict[tuple[int, str], Sealed]:
         """Have everyone give the leaders of groups its shares of the groups' scores. One round where there are groups."""
         if self._tables is None:
             return {}
@@ -153,7 +160,8 @@ class Election:
         """Return identifiers (empty without `identify`) and class probabilities (rows, classes)."""
         replies = self._ask([], identify)
         logs = combined(self.model, [reply.masked for reply in replies.values()], self.rows)
-        return (replies[identify].identifiers if identify is not None else []), np.exp(logs)
+        named = None if identify is None else replies[identify].identifiers
+        return ([] if named is None else named.value), np.exp(logs)
 
     def tallied(self) -> dict[str, Any]:
         """Return the scores of the votes, as the holders of the target find them: two rounds."""
@@ -161,7 +169,7 @@ class Election:
         found = self.federation.round(
             "partial_columns", ColumnsRequest([self.model.target]), setup.stations, ColumnsReply
         )
-        holders = [at for at, reply in found.items() if reply.columns]
+        holders = [at for at, reply in found.items() if reply.columns.value]
         if not holders:
             raise ArgumentError("target: its column is at no station that takes part; nothing to compare with")
         replies = self._ask(holders, None)
@@ -172,8 +180,8 @@ class Election:
             requests[at] = TallyRequest(
                 setup, sealed, self.model.target, list(self.model.classes), self.model.vote, self.rows
             )
-        summed = self.federation.secure_sum("partial_tally", requests, asked, TalliesReply, field="vector")
-        return scored(summed, len(self.model.classes))
+        told = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
+        return scored(list(told.values()), len(self.model.classes))
 
     def identifying(self, organization: Any) -> int:
         """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""
@@ -188,40 +196,49 @@ class Election:
 
 def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Array:
     """Return log probabilities (rows, classes) from everybody's masked votes."""
-    summed = np.asarray(reconstruct([np.asarray(part) for part in masked]), dtype=np.uint64)
+    total = summed(masked)
     try:
-        added, behind = votes.decode(summed, rows, len(model.classes))
+        added, behind = votes.decode(total, rows, len(model.classes))
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
     return votes.combine(added, behind, model.vote)
 
 
-def scored(summed: Any, classes: int) -> dict[str, Any]:
-    """Return the scores from summed tallies."""
+def scored(replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
+    """Return the scores from everybody's tallies; small counts of the confusion table are left out."""
+    parts = [reply.vector for reply in replies]
+    total = parts[0].value if isinstance(parts[0], Exact) else summed(parts)
     try:
-        return tallies.scores(np.asarray(summed, dtype=np.uint64).view(np.int64), classes)
+        found = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes)
+        return {**found, "confusion": shown(found["confusion"], max(reply.minimum_count.value for reply in replies))}
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
 
 
 def local_scores(federation: Federation, model: Ensemble, organizations: list[int | str] | None) -> dict[str, Any]:
     """Return the scores of an ensemble on every station's own rows: two rounds, a secure sum."""
-    parties = federation.open_channel(organizations)
+    preflight = Preflight(tuple(columns_of(model)), functions=("partial_local",), queries=1, single_records=False)
+    parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(model.to_json())
-    summed = federation.secure_sum("partial_local", request, parties.stations, TalliesReply, field="vector", last=True)
-    return scored(summed, len(model.classes))
+    replies = federation.round("partial_local", request, parties.stations, TalliesReply, last=True)
+    return scored(list(replies.values()), len(model.classes))
 
 
 def local_predictions(
     federation: Federation, model: Ensemble, id_column: str | None, organizations: list[int | str] | None
 ) -> tuple[list[str], list[str], Array]:
     """Return station, identifier and class probabilities of every station's own rows: two rounds."""
-    parties = federation.open_channel(organizations)
+    preflight = Preflight(tuple(columns_of(model)), functions=("partial_predict",), queries=1, single_records=True)
+    parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(model.to_json(), id_column)
     replies = federation.round("partial_predict", request, parties.stations, PredictionsReply, last=True)
-    places = [federation.name(at) for at, reply in replies.items() for _ in range(len(reply.probabilities))]
-    names = [text for reply in replies.values() for text in reply.identifiers]
-    return places, names, np.concatenate([reply.probabilities for reply in replies.values()])
+    found = {at: (reply.probabilities.value, reply.identifiers.value) for at, reply in replies.items()}
+    shape = (len(model.classes),)
+    if any(part.shape[1:] != shape or len(texts) not in (0, len(part)) for part, texts in found.values()):
+        raise StationError("the predictions of a station do not have the classes of the model; the job stops")
+    places = [federation.name(at) for at, (part, _) in found.items() for _ in range(len(part))]
+    names = [text for _, texts in found.values() for text in texts]
+    return places, names, np.concatenate([part for part, _ in found.values()])
 
 
 def outside_predictions(
@@ -231,7 +248,8 @@ def outside_predictions(
     rows = len(next(iter(records.values())))
     if not model.secret:
         return np.exp(model.predict_log_proba(records, rows))
-    parties = federation.open_channel(organizations)
+    preflight = Preflight(functions=("partial_outside",), queries=1, single_records=True)
+    parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(model.to_json(), None, records)
     replies = federation.round("partial_outside", request, parties.stations, VotesReply, last=True)
     return np.exp(combined(model, [reply.masked for reply in replies.values()], rows))

@@ -8,9 +8,9 @@ from itertools import combinations
 from typing import Any
 
 from fedbayes.bayes.tables import Counts
-from fedbayes.federation import Federation, Parties
+from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
-from fedbayes.federation.vertical import SecureTables, open_parties
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
 
 from .ensemble import Ensemble, Member, check_classes
 from .members import member_of, variable_of
@@ -40,19 +40,30 @@ class Trained:
 def train(federation: Federation, options: Options, helper: Any, organizations: list[int | str] | None) -> Trained:
     """Return the ensemble that the options ask for."""
     if options.split == "horizontal":
-        parties = federation.open_channel(organizations)
-        own = local_members(federation, options, parties.stations, options.features)
+        parties = federation.open_channel(organizations, _preflight(options))
+        own = local_members(federation, options, parties.stations, options.features, last=options.weights != "score")
         trained = _finished(options, own, Trained(_empty(options), {}))
         if options.weights == "score":
             trained.ensemble = by_other_rows(federation, trained.ensemble, parties.stations)
         return trained
-    parties = open_parties(federation, organizations, helper)
+    parties = open_parties(federation, organizations, helper, _preflight(options))
     if options.split == "vertical" and options.features is not None:
         return _vertical(federation, options, parties, None, helper)
     columns = columns_of(federation, options, parties)
     if options.split == "hybrid" and options.hybrid == "local":
         return _hybrid_local(federation, options, parties, columns, helper)
     return _vertical(federation, options, parties, columns, helper)
+
+
+def _preflight(options: Options) -> Preflight:
+    """Return what the stations check before anything is asked of their tables."""
+    features = options.features or ()
+    identifier = [options.id_column] if options.id_column else []
+    if options.split == "horizontal":
+        functions = ["partial_member", *(["partial_tested"] if options.weights == "score" else [])]
+        return Preflight((options.target, *features), functions=tuple(functions), queries=1 + len(features))
+    functions = [*PARTIALS, *(["partial_predicted"] if options.weights == "score" else [])]
+    return Preflight((options.target, *features, *identifier), functions=tuple(functions), queries=1 + len(features))
 
 
 def _vertical(
@@ -93,7 +104,7 @@ def columns_of(federation: Federation, options: Options, parties: Parties) -> di
     """
     wanted = None if options.features is None else [*options.features, options.target]
     replies = federation.round("partial_columns", ColumnsRequest(wanted), parties.stations, ColumnsReply)
-    found = {member: [c for c in reply.columns if c != options.id_column] for member, reply in replies.items()}
+    found = {member: [c for c in reply.columns.value if c != options.id_column] for member, reply in replies.items()}
     held = {column for columns in found.values() for column in columns}
     for name in [options.target, *(options.features or ())]:
         if name not in held:
@@ -103,12 +114,16 @@ def columns_of(federation: Federation, options: Options, parties: Parties) -> di
 
 
 def local_members(
-    federation: Federation, options: Options, stations: Sequence[int], columns: Sequence[str] | Mapping[int, Any] | None
+    federation: Federation,
+    options: Options,
+    stations: Sequence[int],
+    columns: Sequence[str] | Mapping[int, Any] | None,
+    last: bool = False,
 ) -> list[Member]:
     """Return members that stations learn from their own rows. One round (two where no columns are named)."""
     if columns is None:
         asked = federation.round("partial_columns", ColumnsRequest(None), stations, ColumnsReply)
-        columns = {member: reply.columns for member, reply in asked.items()}
+        columns = {member: reply.columns.value for member, reply in asked.items()}
     requests = {}
     for member in stations:
         own = columns[member] if isinstance(columns, Mapping) else columns
@@ -122,9 +137,11 @@ def local_members(
             options.minimum_count,
             options.secret,
         )
-    replies = federation.round("partial_member", requests, stations, MemberReply)
+    replies = federation.round("partial_member", requests, stations, MemberReply, last=last)
     try:
-        return [replace(Member.from_json(reply.member), name=federation.name(at)) for at, reply in replies.items()]
+        return [
+            replace(Member.from_json(reply.member.value), name=federation.name(at)) for at, reply in replies.items()
+        ]
     except (KeyError, TypeError, ValueError):
         raise DataProblem("a station's member is malformed; use one version of the algorithm everywhere") from None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from fedbayes.federation import Federation, arguments, central
 from fedbayes.federation import results as statements
+from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.states import check_domain
 
 from . import results
@@ -48,6 +49,7 @@ def fit(
     split: str = "vertical",
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Learn a Bayesian network from records whose columns (or rows) lie at several stations.
 
@@ -95,6 +97,8 @@ def fit(
         The organization without data that serves as dealer; "none" does without one (three stations or more); by default the first one without data.
     organizations : list of int or str, optional
         Who takes part; all by default.
+    rows_aligned : bool
+        In place of `id_column`: all files hold the same records in the same order.
 
     Returns
     -------
@@ -111,7 +115,9 @@ def fit(
     options = Options.check(locals())
     cut = options.folds if options.validation == "svdg" else 0
     budget = Budget(options.epsilon, options.batches)
-    question = Question(options.columns, id_column, check_domain(domain), options.rules, split, budget, helper, cut)
+    question = Question(
+        options.columns, id_column, check_domain(domain), options.rules, split, budget, helper, cut, rows_aligned
+    )
     source = merged_by_class(open_source(federation, question, organizations), options.bins, options.label)
     left = partial(source.rest, kept=options.held_out)
     learned = learn(options, list(source.variables.values()), source, left)
@@ -131,6 +137,7 @@ def evaluate(
     split: str = "vertical",
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Score a network on records of the stations.
 
@@ -143,7 +150,7 @@ def evaluate(
         Given by the platform.
     model : dict
         ``model`` of a result of `fit`.
-    id_column, split, helper, organizations
+    id_column, split, helper, organizations, rows_aligned
         As for `fit`.
     label : str, optional
         The node to predict; the model's by default.
@@ -161,11 +168,13 @@ def evaluate(
     target = read.target(label)
     if chosen_method(read, target, method, split) == "counts":
         budget = Budget(arguments.check_number("epsilon", epsilon, above=0, optional=True))
-        question = Question(read.network.nodes, id_column, read.domain, read.bins, split, budget, helper)
+        question = Question(
+            read.network.nodes, id_column, read.domain, read.bins, split, budget, helper, 0, rows_aligned
+        )
         source = open_source(federation, question, organizations)
         scores = by_counts(read, target, source)
         return federation.result(scores, results.privacy(budget, source), {"records": source.records})
-    identifier = arguments.check_name("id_column", id_column)
+    identifier = check_alignment(id_column, rows_aligned)
     records = RecordScores(federation, read, target, identifier, helper, organizations, with_label=True)
     scores = records.tallies()
     reveals = {**records.tables.reveals(), **results.TALLIED}

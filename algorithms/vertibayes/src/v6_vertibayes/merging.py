@@ -47,6 +47,11 @@ class MergedTables:
             self.variables[column] = Variable(column, Bins(kept).labels, fine.missing, kept)
 
     @property
+    def neighbors(self) -> str:
+        """Which tables the promise is about."""
+        return self._source.neighbors
+
+    @property
     def budget(self) -> Budget:
         """The budget of the tables."""
         return self._source.budget

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Message
+from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.vertical.messages import Delivery, Setup
 
 
@@ -31,14 +32,10 @@ class CountsRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class CountsReply(Message):
-    """All tables, flat, masked over Z/2^64."""
+    """All tables, flat, masked over Z/2^64; and the smallest count that this node allows to be published."""
 
-    masked: np.ndarray
-
-    def __post_init__(self) -> None:
-        """Check dtype and shape."""
-        if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
-            raise ValueError("masked must be a vector of the ring")
+    masked: Masked
+    minimum_count: Public[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +68,9 @@ class ScoresReply(Message):
     records.
     """
 
-    masked: np.ndarray
-    sealed: bytes
-    identifiers: list[str]
-
-    def __post_init__(self) -> None:
-        """Check dtype and shape."""
-        if self.masked.dtype != np.uint64 or self.masked.ndim != 1:
-            raise ValueError("masked must be a vector of the ring")
+    masked: Masked | None
+    sealed: Sealed | None
+    identifiers: Exact[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +78,7 @@ class TallyRequest(Message):
     """Asks the label's station to add up the sealed scores and to compare them with its labels."""
 
     setup: Setup
-    sealed: dict[int, bytes]
+    sealed: dict[int, Sealed]
     label: str
     prior: np.ndarray
     rows: int
@@ -96,6 +88,6 @@ class TallyRequest(Message):
 class TallyReply(Message):
     """Sums over records: see `fedbayes.bayes.metrics.Tallies`."""
 
-    counts: np.ndarray
-    loss: float
-    unlabelled: int
+    counts: Exact[np.ndarray]
+    loss: Exact[float]
+    unlabelled: Exact[int]

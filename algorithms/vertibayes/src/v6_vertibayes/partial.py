@@ -9,10 +9,12 @@ from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
 from fedbayes.federation.vertical.replication import Replica
-from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.states import check_bins_hold, resolve
 from fedbayes.federation.vertical.workspace import Workspace
 
 from .messages import CountsReply, CountsRequest, ScoresReply, ScoresRequest, TallyReply, TallyRequest
@@ -30,16 +32,30 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     station.require_private(request.epsilon is not None)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
     frame = station.data(columns=columns, domain=request.domain)
+    private = request.epsilon is not None
     codes, shape = {}, {}
     for column in columns:
-        states, found = resolve(column, frame[column], request.domain.get(column), request.bins, True, True)
+        entry = request.domain.get(column)
+        states, found = resolve(column, frame[column], entry, request.bins, True, True, private)
+        if not states.public:
+            raise ArgumentError(f"column '{column}' has no public states; give its categories, bounds or cut points")
+        if not private:
+            check_bins_hold(states, found, station.policy.minimum_count)
         codes[column], shape[column] = found, states.cardinality
-    station.charge(epsilon=request.epsilon or 0.0, note="tables", queries=len(request.tables))
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
-    values = np.concatenate(tables)
-    if request.epsilon is not None:
-        values = values + _noise(values.shape, request, len(station.participants))
-    return CountsReply(masked=station.channel.mask(values.astype(np.int64).view(np.uint64), station.participants))
+    content = _leaving(station, np.concatenate(tables), request)
+    return CountsReply(station.mask(content), station.public(station.policy.minimum_count))
+
+
+def _leaving(
+    station: Station, values: npt.NDArray[np.int64], request: CountsRequest
+) -> Exact[npt.NDArray[np.uint64]] | Released[npt.NDArray[np.uint64]]:
+    """Return the tables as they may be masked: as they are, or charged for and with this station's share of noise."""
+    if request.epsilon is None:
+        return station.exact(values.view(np.uint64), "tables", queries=len(request.tables))
+    receipt = station.charge(epsilon=request.epsilon, note="tables", queries=len(request.tables))
+    noisy = values + _noise(values.shape, request, len(station.participants))
+    return station.released(noisy.astype(np.int64).view(np.uint64), receipt)
 
 
 def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.NDArray[np.int64]:
@@ -64,17 +80,18 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     workspace = workspace_of(station, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()
-        station.require_private(False)
-        station.charge(epsilon=0.0, note="predictions", queries=request.delivery.rows)
     wide = score_share(workspace, request.delivery, request.names, request.weights)
-    masked = station.channel.mask(wide, station.participants)
-    identifiers = _identifiers(station, workspace) if request.identify == station.organization else []
+    queries = 0 if workspace.is_helper else request.delivery.rows
+    masked = station.mask(station.exact(wide, "predictions", queries=queries))
+    identifiers = None
+    if request.identify == station.organization:
+        identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0)
     if request.holder is None:
-        return ScoresReply(masked, b"", identifiers)
+        return ScoresReply(masked, None, identifiers)
     if request.holder == station.organization:
-        station.keep("scores", masked=masked)
-        return ScoresReply(masked[:0], b"", [])
-    return ScoresReply(masked[:0], station.channel.seal(request.holder, masked.astype("<u8").tobytes(), "scores"), [])
+        station.keep("scores", masked=masked.value)
+        return ScoresReply(None, None, None)
+    return ScoresReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
 
 
 def _workspace(station: Station, setup: Setup) -> Workspace:
@@ -100,14 +117,18 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     **Reveals** to this station the class probabilities of the common records; to central sums over records only.
     """
     station.require_predictions()
-    station.require_private(False)
     workspace = _workspace(station, request.setup)
-    total = summed(station, request.setup, station.kept("scores")["masked"], request.sealed, "scores")
+    letters = {sender: sealed.content for sender, sealed in request.sealed.items()}
+    total = summed(station, request.setup, station.kept("scores")["masked"], letters, "scores")
     logs = log_posteriors(total, request.prior, request.rows)
     truth = _labels(station, workspace, request.setup, request.label)
     known = truth < len(request.prior)
     counts, loss = tally(truth[known], logs[known]).flat()
-    return TallyReply(counts, loss, int((~known).sum()))
+    return TallyReply(
+        station.exact(counts, "evaluation", queries=1),
+        station.exact(float(loss), "evaluation", queries=0),
+        station.exact(int((~known).sum()), "evaluation", queries=0),
+    )
 
 
 def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> npt.NDArray[np.int64]:

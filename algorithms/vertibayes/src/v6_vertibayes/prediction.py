@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.federation.errors import ArgumentError
 
@@ -37,14 +37,14 @@ class Model:
             network = BayesianNetwork.from_dict(content)
             nodes = content["nodes"]
             variables = {name: _variable(name, states, nodes[name]) for name, states in network.states.items()}
-        except (ValueError, KeyError, TypeError) as problem:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {problem}") from None
         return cls(network, content.get("label"), variables)
 
     def target(self, label: Any) -> str:
         """Return the label that is asked for, or the model's own."""
         chosen = self.label if label is None else label
-        if chosen not in self.network.states:
+        if not isinstance(chosen, str) or chosen not in self.network.states:
             raise ArgumentError("label must name a node of the model")
         return str(chosen)
 
@@ -60,9 +60,8 @@ class Model:
 
 
 def _variable(name: str, states: tuple[str, ...], node: Mapping[str, Any]) -> Variable:
-    cuts = node.get("cuts")
     plain = states[:-1] if states[-1] == MISSING_STATE else states
-    return Variable(name, plain, True, None if cuts is None else tuple(float(cut) for cut in cuts))
+    return Variable(name, plain, True, cut_points(plain, node.get("cuts")))
 
 
 def classifier_of(network: BayesianNetwork, label: str) -> Classifier:

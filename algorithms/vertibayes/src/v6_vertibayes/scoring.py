@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from fedbayes.bayes.metrics import Tallies, scores_of
 from fedbayes.bayes.record_scores import log_posteriors
-from fedbayes.federation import Federation
+from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import SecureTables, open_parties
-from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.federation.transport import summed
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
 
 from .messages import ScoresReply, ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, classifier_of
@@ -53,7 +53,10 @@ class RecordScores:
         self.classifier = classifier_of(model.network, label)
         around = {name for group in self.classifier.groups for name in group}
         columns = [n for n in model.network.nodes if n in around or (with_label and n == label)]
-        parties = open_parties(federation, organizations, helper)
+        identifier = [id_column] if id_column else []
+        functions = (*PARTIALS, "partial_scores", *(["partial_tally"] if with_label else []))
+        preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
+        parties = open_parties(federation, organizations, helper, preflight)
         self.tables = SecureTables.open(
             federation,
             parties,
@@ -82,28 +85,29 @@ class RecordScores:
             member: ScoresRequest(engine.delivery(member, set(names)), names, weights, holder, identify)
             for member in members
         }
-        return self.federation.round("partial_scores", requests, members, ScoresReply)
+        return self.federation.round("partial_scores", requests, members, ScoresReply, last=holder is None)
 
     def predictions(self, identify: int) -> tuple[list[str], Array]:
         """Return the identifiers and class probabilities (rows, classes) of the common records."""
         replies = self._ask(None, identify)
-        summed = np.asarray(reconstruct([reply.masked for reply in replies.values()]), dtype=np.uint64)
-        logs = log_posteriors(summed, self.classifier.prior, self.rows)
-        return replies[identify].identifiers, np.exp(logs)
+        total = summed([reply.masked for reply in replies.values()])
+        logs = log_posteriors(total, self.classifier.prior, self.rows)
+        named = replies[identify].identifiers
+        return ([] if named is None else named.value), np.exp(logs)
 
     def tallies(self) -> dict[str, Any]:
         """Return the scores of the predictions, as the label's station finds them."""
         holder = self.tables.columns[self.label].owners[0]
         replies = self._ask(holder, None)
-        sealed = {member: reply.sealed for member, reply in replies.items() if member != holder}
+        sealed = {member: reply.sealed for member, reply in replies.items() if reply.sealed is not None}
         request = TallyRequest(self.tables.engine.setup, sealed, self.label, self.classifier.prior, self.rows)
-        reply = self.federation.round("partial_tally", request, [holder], TallyReply)[holder]
+        reply = self.federation.round("partial_tally", request, [holder], TallyReply, last=True)[holder]
         classes = len(self.classifier.prior)
         try:
-            found = Tallies.from_flat(reply.counts, reply.loss, classes)
+            found = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
         except ValueError as problem:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
-        return {**scores_of(found), "confusion": found.confusion, "unlabelled": reply.unlabelled}
+        return {**scores_of(found), "confusion": found.confusion, "unlabelled": reply.unlabelled.value}
 
     def identifying(self, organization: Any) -> int:
         """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""

@@ -8,14 +8,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fedbayes.bayes.discretise import Bins
+from fedbayes.bayes.discretise import Bins, equal_width
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation import Federation, Parties, arguments
+from fedbayes.federation import Federation, Parties, Preflight, arguments
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical import NEIGHBORS, SecureTables, open_parties
+from fedbayes.federation.transport import summed
+from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties
 from fedbayes.federation.vertical.opening import FOLDS
+from fedbayes.federation.vertical.states import DEFAULT_BINS
 from fedbayes.mpc.ring import lift
 
 from .messages import CountsReply, CountsRequest
@@ -77,11 +79,14 @@ class Source(Protocol):
     records: int | None
     minimum_count: int
     found: list[str]
-    neighbors: str
 
     @property
     def budget(self) -> Budget:
         """How much may be asked."""
+
+    @property
+    def neighbors(self) -> str:
+        """Which tables the promise is about: of one record more, or of one record with other values."""
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
@@ -116,6 +121,8 @@ class Question:
         The commodity server.
     folds : int
         How many folds tables may be asked by; 0: none.
+    rows_aligned : bool
+        Whether all files hold the same records in the same order; then there is no identifier.
     """
 
     columns: tuple[str, ...]
@@ -126,14 +133,31 @@ class Question:
     budget: Budget = field(default_factory=Budget)
     helper: Any = None
     folds: int = 0
+    rows_aligned: bool = False
 
     def __post_init__(self) -> None:
         arguments.check_choice("split", self.split, SPLITS)
         arguments.check_mapping("domain", self.domain)
-        if self.split != "horizontal" and self.id_column is None:
-            raise ArgumentError("id_column must name the column that tells whose record a row is")
+        if self.split != "horizontal":
+            object.__setattr__(self, "id_column", check_alignment(self.id_column, self.rows_aligned))
         if self.split != "vertical" and self.folds:
             raise ArgumentError('validation="svdg" needs split="vertical"; use scv or public')
+
+        if self.split == "horizontal" or self.budget.epsilon is not None:
+            object.__setattr__(self, "bins", public_bins(self.columns, self.domain, self.bins))
+
+    def preflight(self) -> Preflight:
+        """Return what the stations check before anything is spent."""
+        by_rows = self.split == "horizontal"
+        identifier = [self.id_column] if self.id_column and not by_rows else []
+        return Preflight(
+            columns=(*self.columns, *identifier),
+            everywhere=by_rows,
+            functions=("partial_counts",) if by_rows else PARTIALS,
+            epsilon=self.budget.epsilon or 0.0,
+            queries=len(self.columns),
+            private=self.budget.epsilon is not None,
+        )
 
     @property
     def fold(self) -> str:
@@ -143,9 +167,10 @@ class Question:
 
 def open_source(federation: Federation, question: Question, organizations: list[int | str] | None) -> Source:
     """Open the channel and return the oracle for the way in which the records are split."""
+    preflight = question.preflight()
     if question.split == "horizontal":
-        return HorizontalTables(federation, federation.open_channel(organizations), question)
-    return VerticalTables(federation, open_parties(federation, organizations, question.helper), question)
+        return HorizontalTables(federation, federation.open_channel(organizations, preflight), question)
+    return VerticalTables(federation, open_parties(federation, organizations, question.helper, preflight), question)
 
 
 class VerticalTables:
@@ -225,12 +250,11 @@ class HorizontalTables:
     """
 
     records: int | None = None
-    minimum_count = 0
     neighbors = "add_remove"
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._federation, self._stations, self._question = federation, parties.stations, question
-        self.budget = question.budget
+        self.budget, self.minimum_count = question.budget, 0
         self.variables = {column: _public_variable(column, question) for column in question.columns}
         self.found: list[str] = []
 
@@ -249,14 +273,16 @@ class HorizontalTables:
         epsilon = question.budget.take(parts)
         asked = [list(table) for table in tables]
         request = CountsRequest(dict(question.domain), question.bins, asked, epsilon, HONEST_FRACTION)
-        summed = self._federation.secure_sum(
+        replies = self._federation.round(
             "partial_counts", request, self._stations, CountsReply, last=question.budget.spent
         )
+        self.minimum_count = max(reply.minimum_count.value for reply in replies.values())
+        total = summed([reply.masked for reply in replies.values()])
         shapes = [[len(self.variables[column].all_states()) for column in table] for table in tables]
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        if len(summed) != cuts[-1]:
+        if len(total) != cuts[-1]:
             raise ArgumentError("the stations' tables do not have the states of the domain; check domain and bins")
-        pieces = np.split(lift(summed), cuts[:-1])
+        pieces = np.split(lift(total), cuts[:-1])
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
@@ -287,15 +313,38 @@ def _texts(labels: Sequence[Any]) -> tuple[str, ...]:
     )
 
 
-def _public_variable(column: str, question: Question) -> Variable:
-    entry = question.domain.get(column)
-    if isinstance(entry, Mapping) and "categories" in entry:
-        return Variable(column, _texts(entry["categories"]), True)
-    rule = question.bins.get(column) if isinstance(question.bins, Mapping) else None
-    if not isinstance(rule, list | tuple):
+def public_bins(columns: Sequence[str], domain: Mapping[str, Any], bins: Any) -> dict[str, list[float]]:
+    """Return the cut points of every column without categories: as given, or of equal width over its bounds.
+
+    Raises
+    ------
+    ArgumentError
+        A column has neither.
+    """
+    found, without = {}, []
+    for column in columns:
+        entry = domain.get(column, {})
+        rule = bins.get(column) if isinstance(bins, Mapping) else bins
+        if "categories" in entry:
+            continue
+        if isinstance(rule, list | tuple):
+            found[column] = [float(cut) for cut in rule]
+        elif "bounds" in entry:
+            low, high = (float(bound) for bound in entry["bounds"])
+            number = rule if isinstance(rule, int) else DEFAULT_BINS
+            found[column] = [float(cut) for cut in equal_width(low, high, number).cuts]
+        else:
+            without.append(column)
+    if without:
         raise ArgumentError(
-            f"column {column!r}: records split by rows need public states; give its categories in domain, "
-            "or its cut points in bins"
+            "domain: records that are split by rows, and tables with noise, need public states; give categories or bounds, "
+            f"or cut points in bins, for: {', '.join(without)}"
         )
-    bins = Bins(tuple(float(cut) for cut in rule))
-    return Variable(column, bins.labels, True, bins.cuts)
+    return found
+
+
+def _public_variable(column: str, question: Question) -> Variable:
+    if column in question.bins:
+        bins = Bins(tuple(question.bins[column]))
+        return Variable(column, bins.labels, True, bins.cuts)
+    return Variable(column, _texts(question.domain[column]["categories"]), True)

@@ -18,10 +18,11 @@ from fedbayes.bayes import metrics
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, Codes
+from fedbayes.bayes.small_counts import grouped, shown
 from fedbayes.bayes.tables import Counts, TableOracle
 from fedbayes.federation.errors import ArgumentError
 
-from .guards import grouped, guarded, shown
+from .guards import guarded
 from .model import Learned, Variable, fit_tables, refit, synthetic
 from .options import Options
 
@@ -45,7 +46,7 @@ def assess(
     weights : float array, shape (rows,), optional
         How often each record occurs.
     minimum : float
-        Fewest records of a group that is scored as one, see `guards.grouped`.
+        Fewest records of a group that is scored as one, see `small_counts.grouped`.
 
     Returns
     -------

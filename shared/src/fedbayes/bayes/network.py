@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.randomness import uniform_floats
 
 MISSING = -1
+MOST_CELLS = 2**24
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Uniforms = Callable[[tuple[int, ...]], Array]
@@ -244,7 +246,7 @@ class BayesianNetwork:
         Raises
         ------
         ValueError
-            A part is missing, or edges and tables do not agree.
+            A part is missing, a number is none, or edges and tables do not agree.
         """
         try:
             states = {node: tuple(str(s) for s in entry["states"]) for node, entry in value["nodes"].items()}
@@ -252,6 +254,8 @@ class BayesianNetwork:
             tables = {node: np.asarray(value["tables"][node]["probabilities"], dtype=np.float64) for node in states}
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a network has nodes, edges and tables: {type(error).__name__}") from None
+        if sum(table.size for table in tables.values()) > MOST_CELLS:
+            raise ValueError("the tables of the network are too large")
         network = cls(states, parents, tables)
         if {tuple(edge) for edge in value.get("edges", network.edges)} != set(network.edges):
             raise ValueError("the edges of the network do not agree with the parents of its tables")
@@ -268,6 +272,32 @@ class BayesianNetwork:
         levels = [self.states[parent] for parent in self.parents[node]]
         rows = pd.MultiIndex.from_product(levels, names=self.parents[node])
         return pd.DataFrame(table, rows, columns)
+
+
+def cut_points(states: Sequence[str], cuts: Any) -> tuple[float, ...] | None:
+    """Return the cut points of a binned column, None where there are none.
+
+    Parameters
+    ----------
+    states : sequence of str
+        The column's states without "missing": one a bin.
+    cuts : list of float or None
+        As a model has them.
+
+    Raises
+    ------
+    ValueError
+        They are not rising finite numbers, one fewer than the bins.
+    """
+    if cuts is None:
+        return None
+    if not isinstance(cuts, list | tuple) or any(isinstance(c, bool) or not isinstance(c, int | float) for c in cuts):
+        raise ValueError("the cut points of a column are a list of numbers")
+    found = tuple(float(cut) for cut in cuts)
+    rising = all(low < high for low, high in pairwise(found))
+    if len(found) + 1 != len(states) or not np.isfinite(found).all() or not rising:
+        raise ValueError("the cut points of a column are rising finite numbers, one fewer than its bins")
+    return found
 
 
 def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.ArrayLike]) -> float:

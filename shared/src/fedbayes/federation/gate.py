@@ -23,10 +23,8 @@ T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
 NOT_YET = frozenset(
     {
-        "v6_bayesian_ensemble",
         "v6_discriminative_naive_bayes",
         "v6_secure_naive_bayes",
-        "v6_vertibayes",
         "v6_verticox",
     }
 )
