@@ -1,16 +1,14 @@
-"""Identifiers of records: the same texts at all stations, whatever kind of file holds them, leading zeros included; or none, for files that are aligned."""
+"""Identifiers of records, matched alike at all stations whatever kind of file holds them; or none, for files that are aligned."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
+from ...bayes.encoding import canonical_text
 from ...mpc import alignment
 from .. import arguments
 from ..errors import ArgumentError, DataProblem
-
-_WHOLE_WRITTEN_AS_FLOAT = re.compile(r"^(-?(?:0|[1-9]\d*))\.0+$")
 
 
 def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
@@ -38,9 +36,9 @@ def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
 
 
 def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) -> list[str]:
-    """Return the texts that rows are matched by: as written, but whole numbers that a program wrote as ``257.0`` are ``257``.
+    """Return the texts that rows are matched by: canonical ones, as spreadsheets take leading zeros away and programs write ``257.0``.
 
-    Leading zeros stay, at every station alike: ``00257`` and ``257`` are two people.
+    So ``00257`` here is ``257`` there; identifiers are told to people as they are written. One station that has both repeats an identifier.
 
     Parameters
     ----------
@@ -58,7 +56,7 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
     DataProblem
         When some are missing or repeated, unless `private`; the text has numbers of rows and no identifier.
     """
-    plain = [_WHOLE_WRITTEN_AS_FLOAT.sub(r"\1", text) for text in texts]
+    plain = [canonical_text(text) or "" for text in texts]
     if private:
         seen = {""}
         found = []
