@@ -70,8 +70,8 @@ def count(
     privacy = ask_privacy(epsilon, honest_fraction)
     columns = [test.column for test in tests]
     private = epsilon is not None
-    extra = ("partial_chain_open", "partial_chain_sum") if protocol == "thesis" else ()
-    preflight = preflight_of(columns, identifier, epsilon, 1, extra)
+    published_rounds = ("partial_chain_open", "partial_chain_sum") if protocol == "thesis" else ()
+    preflight = preflight_of(columns, identifier, epsilon, 1, published_rounds)
     engine = open_question(
         federation, "condition", columns, identifier, helper, organizations, tests, private, preflight
     )

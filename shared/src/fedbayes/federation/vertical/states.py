@@ -258,7 +258,8 @@ def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: 
     found = _public_bins(name, entry, bins)
     numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
     if entry is not None:
-        numbers = np.clip(numbers, *(float(bound) for bound in entry["bounds"]))
+        low, high = (float(bound) for bound in entry["bounds"])
+        numbers = np.clip(numbers, low, high)
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
     return ColumnStates(name, found.labels, found.cuts), found.encode(numbers)
 

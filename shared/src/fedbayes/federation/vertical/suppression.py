@@ -84,7 +84,8 @@ def suppress(counts: Counts, minimum: int) -> Hidden:
 
 def _grown(counts: Counts, small: Hidden, minimum: int) -> list[list[int]]:
     """Return the states of each axis that make a safe block, or all states."""
-    block, waiting = [], []
+    block: list[list[int]] = []
+    waiting: list[list[tuple[int, int, int]]] = []
     for axis, size in enumerate(counts.shape):
         others = tuple(other for other in range(counts.ndim) if other != axis)
         margin = counts.sum(axis=others)
@@ -92,11 +93,11 @@ def _grown(counts: Counts, small: Hidden, minimum: int) -> list[list[int]]:
         rest = sorted(set(range(size)) - set(chosen), key=lambda state: (margin[state], state))
         block.append(chosen)
         waiting.append([(int(margin[state]), axis, state) for state in rest])
-    for axis, rest in enumerate(waiting):
-        while rest and len(block[axis]) < 2:
-            block[axis].append(rest.pop(0)[2])
+    for chosen, candidates in zip(block, waiting, strict=True):
+        while candidates and len(chosen) < 2:
+            chosen.append(candidates.pop(0)[2])
     while any(waiting) and not _is_safe(counts[np.ix_(*block)], minimum):
-        _, axis, state = min(rest[0] for rest in waiting if rest)
+        _, axis, state = min(candidates[0] for candidates in waiting if candidates)
         waiting[axis].pop(0)
         block[axis].append(state)
     return [sorted(states) for states in block]
