@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, results
 
 from .model import UNITS, Plan
@@ -73,11 +74,13 @@ def _result(
         federation.warn(
             "a class has too few rows to stand out of the noise, or none; give more epsilon, more stations or fewer classes"
         )
-    return federation.result(
+    result = federation.result(
         model=model.to_dict(),
         privacy=_privacy(plan, aggregation),
         diagnostics=_diagnostics(model, plan, len(stations), aggregation),
     )
+    result["warnings"] = [*loud_warnings(model), *result["warnings"]]
+    return result
 
 
 def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
@@ -126,6 +129,7 @@ def _diagnostics(model: NaiveBayes, plan: Plan, stations: int, aggregation: str)
         "queries": plan.queries,
         "class_counts": dict(zip(map(str, model.classes), model.class_counts, strict=True)),
         "class_noise": model.class_noise,
+        "missing_share": missing_shares(model),
     }
     if plan.noise.private and not plan.published:
         found["honest_stations"] = plan.noise.honest(stations)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.unknown import loud_warnings, missing_shares
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.horizontal import (
@@ -17,7 +18,7 @@ from fedbayes.federation.horizontal import (
 )
 
 from .messages import ReleaseReply, ReleaseRequest, Statistics
-from .model import combine, noise_of_means, query_epsilon
+from .model import combine, noise_of_means, query_epsilon, table_names
 from .options import check_release, check_settings
 from .statement import privacy_statement
 from .warnings import lost_in_noise, without_effect
@@ -92,10 +93,13 @@ def fit(
     for text in (*without_effect(columns, settings), *lost_in_noise(model, settings, noise_left)):
         federation.warn(text)
     share = query_epsilon(columns.schema, columns.label, settings)
-    diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left}
-    return federation.result(
+    shares = {name: missing_shares(model)[name] for name in table_names(columns.schema, columns.label, settings)}
+    diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left, "missing_share": shares}
+    result = federation.result(
         model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics
     )
+    result["warnings"] = [*loud_warnings(model), *result["warnings"]]
+    return result
 
 
 def _combined(request: ReleaseRequest, replies: list[Statistics]) -> NaiveBayes:

@@ -53,13 +53,13 @@ def _check(station: Station, preflight: Preflight) -> None:
         policy.check_function(function)
     if not station.has_data:
         return
+    policy.check_release(preflight.epsilon, preflight.delta)
     station.require_private(preflight.private)
     if preflight.single_records:
         station.require_predictions()
     policy.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
-    policy.check_release(preflight.epsilon, preflight.delta)
     station.check_budget(preflight.epsilon, preflight.delta, preflight.queries)
 
 

@@ -1,0 +1,67 @@
+"""How much of a table a model did not understand, read from the statistics that it has anyway: nothing more is asked of the data.
+
+A category that the domain lacks becomes missing, so a column that stations write in other ways (``M`` for ``male``) shows as one that is nearly always
+missing. The cells that count missing values are part of every table, noise included, and were paid for with it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
+from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.schema import NEARLY_ALL
+
+__all__ = ["loud_warnings", "missing_shares"]
+
+_CERTAIN = 4.0  # deviations of the noise
+_SHOWN = 6  # categories that a warning lists
+
+
+def missing_shares(model: NaiveBayes) -> dict[str, float]:
+    """Return for every feature the share of the rows that have no value that the model understood, within [0, 1], as the (noisy) statistics say."""
+    return {name: _share(model, feature)[0] for name, feature in model.features.items()}
+
+
+def loud_warnings(model: NaiveBayes) -> list[str]:
+    """Return a warning for every column of which nearly all values were missing or not in the domain, the label included; for the top of a result."""
+    found = []
+    total = float(model.class_counts.sum())
+    if total <= max(1.0, _CERTAIN * model.class_noise * math.sqrt(len(model.class_counts))):
+        found.append(
+            f"HARDLY ANY ROW HAS A LABEL: the rows of all classes together do not stand out of the noise. If the stations hold rows enough for this "
+            f"epsilon, label {model.label!r} is written in other ways than its categories {_listed(model, model.label)}; correct the domain"
+        )
+    for name, feature in model.features.items():
+        share, certain = _share(model, feature)
+        if share >= NEARLY_ALL and certain:
+            what = f"the categories {_listed(model, name)}" if isinstance(feature, CategoricalTables) else "numbers"
+            found.append(
+                f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "
+                f"The domain expects {what}; write it as the tables do, or leave the column out"
+            )
+    return found
+
+
+def _share(model: NaiveBayes, feature: Feature) -> tuple[float, bool]:
+    """Return (share without a value, whether it stands out of the noise)."""
+    if isinstance(feature, (CategoricalTables, Histogram)):
+        missing, noise = float(feature.missing.sum()), feature.noise
+        total, cells = missing + float(feature.counts.sum()), feature.counts.size + feature.missing.size
+    elif isinstance(feature, Gaussian):
+        total, noise, cells = float(model.class_counts.sum()), max(feature.noise, model.class_noise), feature.count.size
+        missing = total - float(feature.count.sum())
+    else:
+        return 0.0, False
+    certain = missing > _CERTAIN * noise * math.sqrt(len(model.class_counts)) and total > _CERTAIN * noise * math.sqrt(
+        cells
+    )
+    return float(np.clip(missing / total, 0.0, 1.0)) if total > 0 else 0.0, bool(certain and missing > 0)
+
+
+def _listed(model: NaiveBayes, name: str) -> str:
+    categories = model.schema[name].categories or ()
+    shown = ", ".join(repr(category) for category in categories[:_SHOWN])
+    return shown + (", ..." if len(categories) > _SHOWN else "")
