@@ -153,7 +153,7 @@ class NaiveBayes:
 
     @classmethod
     def from_dict(cls, data: object) -> NaiveBayes:
-        """Read what :meth:`to_dict` wrote.
+        """Read what :meth:`to_dict` wrote; the ``seal`` that a federation puts on a model says nothing here.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class NaiveBayes:
         keys = {"format", "label", "domain", "class_counts", "class_noise", "features", "provenance"}
         if not isinstance(data, Mapping) or data.get("format") != FORMAT:
             raise SchemaError(f"model is not a naive Bayes model of format {json.dumps(FORMAT)}")
-        if set(data) != keys:
+        if set(data) - {"seal"} != keys:
             raise SchemaError(f"model must have exactly these fields: {', '.join(sorted(keys))}")
         if not isinstance(data["features"], Mapping) or not isinstance(data["provenance"], Mapping):
             raise SchemaError("model.features and model.provenance must be objects")
