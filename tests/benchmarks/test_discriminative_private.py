@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.dp.accounting import epsilon_to_rho, rho_to_epsilon
 from v6_discriminative_naive_bayes.messages import StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import honest_deviation, move, prepare, table_deviation
@@ -20,6 +21,7 @@ pytestmark = pytest.mark.benchmark
 SETS = ("votes", "tictactoe", "car", "flare", "krvskp", "mushroom", "nursery")
 EPSILONS = (0.5, 2.0, 8.0)
 STATIONS = 10
+DELTA = DEFAULTS["delta"]
 SEEDS = range(5)
 
 
@@ -67,7 +69,7 @@ def scores(table, epsilon, seed):
     held = table.codes[test], table.labels[test]
     plain = np.ones(layout.parameters)
     tables, weights = trained(shape, rows, epsilon, seed)
-    double, _ = trained(shape, rows, 2 * epsilon, seed)
+    double, _ = trained(shape, rows, rho_to_epsilon(2 * epsilon_to_rho(epsilon, DELTA), DELTA), seed)
     return {
         "weights learned": study.share(layout, tables, weights, *held),
         "plain, all of the budget": study.share(layout, double, plain, *held),

@@ -39,7 +39,8 @@ def test_messages_of_other_data_have_the_same_sizes(tmp_path):
 
 def test_requests_of_a_station_hold_no_other_stations_answer(tmp_path):
     seen = transcript(tmp_path, (1, 2, 3))
-    steps = [entry["input"]["kwargs"]["message"]["body"] for entry in seen if entry["function"] == "partial_step"]
+    steps = [entry["body"] for entry in seen if entry["function"] == "partial_step"]
+    assert all(entry["input"]["kwargs"]["message"]["body"] is None for entry in seen[-3:]), "requests are sealed"
     for body in steps:
         assert set(body) == {
             "shape", "weights", "counts", "iterations", "regularization", "by_rows", "noise", "clip", "step", "steps",
@@ -61,6 +62,6 @@ def test_a_masked_vector_is_uniform(parties):
 @pytest.mark.parametrize("field", ["weights", "counts"])
 def test_stations_get_arrays_of_the_stated_size(tmp_path, field):
     seen = transcript(tmp_path, (7, 8, 9))
-    body = next(e["input"]["kwargs"]["message"]["body"] for e in seen if e["function"] == "partial_step")
+    body = next(e["body"] for e in seen if e["function"] == "partial_step")
     array = body[field]
     assert len(base64.b64decode(array["data"])) == 8 * int(np.prod(array["shape"]))

@@ -64,5 +64,5 @@ def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> I
     for name in ("color", "size", "shape"):
         table[[name, "kind"]].to_csv(folder / f"{name}.csv", index=False)
         parties[f"has {name}"] = {"default": folder / f"{name}.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["dealer"]) as federation:
+    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies={"*": {"minimum_count": 1}}) as federation:
         yield federation

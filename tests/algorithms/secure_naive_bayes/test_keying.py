@@ -6,10 +6,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from fedbayes.federation.channel import Channel, own_keys
+from fedbayes.federation.channel import Channel
 from fedbayes.federation.errors import MessageError, PlacementError, ThresholdError
+from fedbayes.federation.gate import Public, Sealed, Share
 from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.policy import Policy
+from fedbayes.federation.secrets import own_keys
 from fedbayes.mpc.joye_libert import AggregateBroken
 from fedbayes.mpc.moduli import generate_modulus, published_modulus
 from fedbayes.mpc.packing import Packing
@@ -26,9 +29,14 @@ def parties(tmp_path):
     folders = {member: tmp_path / str(member) for member in (*STATIONS, DEALER)}
     for folder in folders.values():
         folder.mkdir()
-    directory = {member: own_keys(folder).public_bytes for member, folder in folders.items()}
-    return {
-        member: SimpleNamespace(
+    cards = {member: Card(member, own_keys(folder).public_bytes) for member, folder in folders.items()}
+    names = {member: str(member) for member in folders}
+    roles = {member: "helper" if member == DEALER else "station" for member in folders}
+    manifest = Manifest(SESSION, "image", "v6_secure_naive_bayes", "fit", "", 1, names, roles, cards)
+
+    def party(member, folder):
+        channel = Channel(member, own_keys(folder), manifest, "2:partial_counts", Policy())
+        return SimpleNamespace(
             organization=member,
             participants=(DEALER,) if member == DEALER else STATIONS,
             aggregator=1,
@@ -37,10 +45,14 @@ def parties(tmp_path):
             policy=Policy(),
             folder=folder,
             has_data=member != DEALER,
-            channel=Channel(member, own_keys(folder), directory, SESSION, "2:partial_counts", Policy()),
+            channel=channel,
+            public=Public,
+            share=Share,
+            seal=lambda receiver, payload, topic: Sealed(receiver, channel.seal(receiver, payload, topic)),
+            unseal=lambda sender, sealed, topic: channel.unseal(sender, sealed.content, topic),
         )
-        for member, folder in folders.items()
-    }
+
+    return {member: party(member, folder) for member, folder in folders.items()}
 
 
 def summed(parties, ring, packing, label="round"):
@@ -61,7 +73,7 @@ def test_exponents_without_a_dealer_fit_one_another(parties):
 
 def test_exponents_of_a_dealer_fit_one_another(parties):
     reply = keying.deal(parties[DEALER], DealRequest(1024, STATIONS, False))
-    modulus = keying._imported(int(reply.modulus, 16), 1024)
+    modulus = keying._imported(int(reply.modulus.value, 16), 1024)
     ring = keying.Keyring(modulus, STATIONS, dealer=reply, dealer_id=DEALER)
     assert summed(parties, ring, Packing(5, 3, modulus)).tolist() == [0, 6, 12, 18, 24]
 
@@ -93,8 +105,8 @@ def test_a_modulus_that_someone_may_know_the_factors_of_is_refused(parties):
 
 def test_central_cannot_swap_the_dealers_modulus(parties):
     reply = keying.deal(parties[DEALER], DealRequest(1024, STATIONS, False))
-    swapped = replace(reply, modulus=f"{generate_modulus(1024).value:x}")
-    modulus = keying._imported(int(swapped.modulus, 16), 1024)
+    swapped = replace(reply, modulus=Public(f"{generate_modulus(1024).value:x}"))
+    modulus = keying._imported(int(swapped.modulus.value, 16), 1024)
     ring = keying.Keyring(modulus, STATIONS, dealer=swapped, dealer_id=DEALER)
     with pytest.raises(MessageError, match="dealer sealed"):
         keying.station_exponent(parties[1], ring.keying(1))
@@ -121,7 +133,7 @@ def test_a_dealer_has_no_other_role(parties, change):
 def test_a_station_refuses_a_dealer_that_runs_central(parties):
     ring = keying.Keyring(MODULUS, STATIONS)
     with pytest.raises(PlacementError):
-        keying.station_exponent(parties[2], replace(ring.keying(2), dealer=1, sealed=b"x"))
+        keying.station_exponent(parties[2], replace(ring.keying(2), dealer=1, sealed=Sealed(2, b"x")))
 
 
 def test_too_few_participants_are_refused(parties):

@@ -127,7 +127,15 @@ def test_of_two_jobs_at_once_the_first_writer_wins_unless_tables_are_renewed(tmp
 
 def request(**changes):
     columns = Columns("kind", ["shape"], {name: DOMAIN[name] for name in ("shape", "kind")})
-    fields = {"columns": columns, "bins": {}, "epsilon": 0.5, "classes": False, "release": False, "tables": "kept"}
+    fields = {
+        "columns": columns,
+        "bins": {},
+        "epsilon": 0.5,
+        "classes": False,
+        "release": False,
+        "tables": "kept",
+        "whole": 2.0,
+    }
     return TablesRequest(**{**fields, **changes})
 
 
@@ -137,7 +145,7 @@ def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
     first = lasting.place(station, request())
     assert first.parent == tmp_path
     assert lasting.place(station, request(tables="renewed")) == first
-    for changes in ({"epsilon": 0.25}, {"classes": True}, {"bins": {"shape": 3}}):
+    for changes in ({"epsilon": 0.25}, {"whole": 3.0}, {"classes": True}, {"bins": {"shape": 3}}):
         assert lasting.place(station, request(**changes)) != first
     assert lasting.place(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None
 
@@ -146,7 +154,7 @@ def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):
     memory, charges = {}, []
     station = SimpleNamespace(
         policy=SimpleNamespace(minimum_count=5),
-        arrays=lambda names: table[names],
+        arrays=lambda names, *texts: table[names],
         charge=lambda epsilon, note: charges.append(epsilon),
         keep=lambda name, **arrays: memory.setdefault(name, arrays),
         kept=lambda name: memory[name],

@@ -1,5 +1,6 @@
 """Vertically split records with odd arguments and odd stations: refusals by name, before any budget is spent."""
 
+import inspect
 import sqlite3
 from types import SimpleNamespace
 
@@ -9,7 +10,9 @@ import pytest
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.horizontal import Columns
-from v6_secure_naive_bayes import keying, model, options, vertical
+from fedbayes.federation.policy import Policy
+from v6_secure_naive_bayes import keying, model, options, partial, vertical
+from v6_secure_naive_bayes.messages import TablesRequest
 from v6_secure_naive_bayes.records import check_records
 
 from .conftest import DOMAIN
@@ -117,7 +120,10 @@ def odd(table, tmp_path_factory):
     (folder / "ledger").mkdir()
     parties = {name: {"default": folder / f"{name}.csv"} for name in parts}
     parties["C"]["ledger"] = folder / "ledger"
-    policies = {"C": {"ledger": "ledger", "budget_epsilon": 1e9}, "no label": {"allow_non_private": False}}
+    policies = {
+        "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": 1},
+        "no label": {"allow_non_private": False},
+    }
     with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
         run = federation.run
         yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=folder / "ledger")
@@ -206,7 +212,7 @@ def test_a_classification_that_drowns_in_noise_is_told(odd):
 
 
 def test_exact_tables_with_small_counts_are_refused(odd, table):
-    task = {**FIT, "features": ["size", "shape"], "epsilon": None, "noise": "none", "organizations": THREE}
+    task = {**FIT, "epsilon": None, "noise": "none", "organizations": THREE}
     result = odd.run("fit", task)
     assert result["privacy"]["differentially_private"] is False
     assert sum(result["model"]["class_counts"]) == len(table)
@@ -214,9 +220,56 @@ def test_exact_tables_with_small_counts_are_refused(odd, table):
         odd.run("fit", {**task, "bins": 10})
 
 
+@pytest.mark.parametrize("noise", [{"epsilon": None, "noise": "none"}, {"epsilon": 1e6}])
+def test_exact_tables_of_one_station_leave_only_to_as_many_organizations_as_it_demands(odd, noise):
+    task = {**FIT, "features": ["size", "shape"], "organizations": THREE}
+    assert odd.run("fit", task)["privacy"]["differentially_private"] is True
+    with pytest.raises(ThresholdError, match="too few organizations"):
+        odd.run("fit", {**task, **noise})
+
+
+@pytest.mark.parametrize("release", [True, False])
+@pytest.mark.parametrize("epsilon", [0.0, 1e6])
+def test_a_station_that_is_asked_alone_tells_no_table(release, epsilon):
+    """What a direct call asks for, without a job and other organizations: refused before the table is read."""
+    if epsilon == 0 and not release:
+        pytest.skip("cannot be asked for")
+    station = SimpleNamespace(
+        participants=(1,),
+        policy=Policy(),
+        require_private=lambda private: None,
+        require_predictions=lambda: None,
+    )
+    columns = Columns("kind", ["shape"], {name: DOMAIN[name] for name in ("shape", "kind")})
+    request = TablesRequest(columns, {}, epsilon, True, release, "fresh", 2 * epsilon)
+    asked = inspect.getclosurevars(partial.partial_tables).nonlocals["function"]
+    with pytest.raises(ThresholdError, match="too few organizations"):
+        asked(station, request)
+
+
+def test_an_epsilon_that_hides_nobody_is_not_called_private(odd, table):
+    result = odd.run("classify", {**CLASSIFY, "epsilon": 25.0, "bins": 2, "organizations": THREE})
+    assert result["privacy"]["differentially_private"] is False
+    assert result["privacy"]["epsilon"] == 25.0
+    with pytest.raises(ThresholdError, match="Z: the exact tables"):
+        odd.run("classify", {**CLASSIFY, "epsilon": 25.0, "bins": 10, "organizations": THREE})
+
+
+def test_records_are_classified_only_where_every_node_allows_it(table, tmp_path):
+    parties = {}
+    for name in ("color", "size", "shape"):
+        table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = tmp_path / f"{name}.csv"
+    policies = {"size": {"allow_predictions": "false"}}
+    with EmbeddedFederation(parties=parties, policies=policies) as federation:
+        with pytest.raises(PolicyError, match="size: this node does not let single records"):
+            federation.run("secure_naive_bayes", "classify", CLASSIFY)
+        assert federation.run("secure_naive_bayes", "fit", FIT)["privacy"]["differentially_private"] is True
+
+
 @pytest.fixture(scope="module")
 def fitted(odd):
-    return odd.run("fit", {**FIT, "epsilon": 50.0, "organizations": THREE})["model"]
+    return odd.run("fit", {**FIT, "epsilon": 20.0, "organizations": THREE})["model"]
 
 
 @pytest.mark.parametrize(

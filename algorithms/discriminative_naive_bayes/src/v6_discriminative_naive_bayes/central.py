@@ -6,11 +6,18 @@ from typing import Any
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import HONEST_FRACTION, check_bins, evaluate_model, resolve_columns, schema_errors
+from fedbayes.federation.horizontal import (
+    HONEST_FRACTION,
+    asked_columns,
+    check_bins,
+    evaluate_model,
+    resolve_columns,
+    schema_errors,
+)
 
 from .classifier import loader
 from .messages import Shape
-from .settings import PERSONAL_ITERATIONS, check_evaluation, check_settings, statement, without_effect
+from .settings import PERSONAL_ITERATIONS, before_fit, check_evaluation, check_settings, statement, without_effect
 from .training import Training
 
 
@@ -39,6 +46,9 @@ def fit(
     clip: float = 1.0,
     tolerance: float = 1e-6,
     outside: str = "clip",
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Fit a weighted naive Bayes model; one round a step after the channel and the tables.
@@ -89,6 +99,12 @@ def fit(
         Relative change of the objective at which the optimiser stops.
     outside : {"clip", "refuse"}
         What becomes of values outside their bounds.
+    unit : {"row", "identifier"}
+        Whom the promise is for: a row, or everybody who has an identifier.
+    id_column : str, optional
+        Column of identifiers, with ``unit="identifier"``.
+    max_rows_per_identifier : int
+        Most rows of one identifier that a station uses.
     organizations : list of int or str, optional
         Stations, by id or name; all when left out.
 
@@ -107,8 +123,9 @@ def fit(
     Torrijos et al. 2024, algorithm 1.
     """
     chosen = check_settings(locals())
-    parties = federation.open_channel(organizations)
-    columns = resolve_columns(federation, parties.stations, label, features, domain, outside)
+    asked = asked_columns(label, features, domain, chosen.unit)
+    parties = federation.open_channel(organizations, before_fit(chosen, asked, personalize))
+    columns = resolve_columns(federation, parties.stations, label, features, domain, outside, chosen.unit)
     with schema_errors(ArgumentError):
         shape = Shape(columns, check_bins(columns, bins), structure, weights, prior, tables, continuous)
     for warning in without_effect(chosen, shape, bins, delta):
@@ -132,6 +149,9 @@ def evaluate(
     delta: float = 0.0,
     neighbors: str = "add_remove",
     honest_fraction: float | None = None,
+    unit: str = "row",
+    id_column: str | None = None,
+    max_rows_per_identifier: int = 1,
     organizations: list[int | str] | None = None,
 ) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration and n over all stations; with `personalize` also after local improvement.
@@ -155,6 +175,12 @@ def evaluate(
         What one neighbouring step changes.
     honest_fraction : float, optional
         Part of the stations whose noise alone must suffice.
+    unit : {"row", "identifier"}
+        Whom the promise is for: a row, or everybody who has an identifier.
+    id_column : str, optional
+        Column of identifiers, with ``unit="identifier"``.
+    max_rows_per_identifier : int
+        Most rows of one identifier that a station uses.
     organizations : list of int or str, optional
         Stations, by id or name; all when left out.
 
@@ -170,10 +196,11 @@ def evaluate(
     """
     check_evaluation(personalize, epsilon)
     load = loader(epsilon is not None)
-    common = (label, epsilon, delta, None, neighbors, honest_fraction, organizations)
-    result = evaluate_model(federation, model, load, *common)
+    common = (label, epsilon, delta, None, neighbors, honest_fraction, organizations, "partial_evaluate")
+    whom = (unit, id_column, max_rows_per_identifier)
+    result = evaluate_model(federation, model, load, *common, *whom)
     if not personalize:
         return result
-    again = evaluate_model(federation, {**model, "personal_iterations": PERSONAL_ITERATIONS}, load, *common)
+    again = evaluate_model(federation, {**model, "personal_iterations": PERSONAL_ITERATIONS}, load, *common, *whom)
     scores = {name: again[name] for name in ("accuracy", "auc", "log_loss", "n")}
     return {**again, **{name: result[name] for name in (*scores, "calibration")}, "personalized": scores}

@@ -144,7 +144,7 @@ def load_model(data: Any) -> WeightedNaiveBayes:
     """
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise SchemaError("model must be the `model` of a fit of discriminative_naive_bayes")
-    if set(data) - {"personal_iterations", "continuous"} != set(FIELDS):
+    if set(data) - {"personal_iterations", "continuous", "seal"} != set(FIELDS):
         raise SchemaError(f"model must have exactly these fields: {', '.join(FIELDS)}")
     try:
         return _load(data)

@@ -115,6 +115,7 @@ class CountsRequest(Message):
         """Refuse moments with the noise of counts."""
         if self.noise.private and self.shape.gaussians:
             raise ValueError("gaussian features have no noisy counts")
+        self.noise.check_unit(self.shape.columns.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +180,6 @@ class StepRequest(Message):
             raise ValueError("a row changes its station's tables and with them every gradient: no noise for that")
         if self.noise.placement == "local":
             raise ValueError("the noise of a step is distributed")
+        self.noise.check_unit(self.shape.columns.unit)
+        if self.noise.private and self.counts is None and self.shape.columns.unit.id_column is not None:
+            raise ValueError("with tables of its own a station is the unit, not an identifier")

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.horizontal import CountNoise, EvaluateRequest, SumReply, VectorReply, tally_station
+from fedbayes.federation.gate import Exact, Released
+from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, tally_station
 
 from .classifier import loader
 from .learning import learn_locally
@@ -35,17 +36,22 @@ def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[n
 
 
 @partial
-def partial_counts(station: Station, request: CountsRequest) -> VectorReply:
+def partial_counts(station: Station, request: CountsRequest) -> SumReply:
     """Count the tables, add this station's share of the noise, and mask.
 
     **Reveals** to central the (noisy) counts over all stations. **Assumes** that at least two stations do not collude with central.
     """
-    station.require_private(request.noise.promises)
-    codes, labels = encode_rows(request.shape, request.shape.columns.read(station, request.noise.private))
-    vector = count(request.shape.layout, codes, labels)
+    codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
+    counts = count(request.shape.layout, codes, labels)
     if request.noise.private:
-        vector = _noisy_counts(station, request, vector)
-    return VectorReply(station.channel.mask(vector, station.participants))
+        return SumReply(station.mask(_noisy_counts(station, request, counts)))
+    return SumReply(station.mask(station.exact(counts, "tables of counts")))
+
+
+def _read(station: Station, columns: Columns, noise: CountNoise) -> dict[str, Any]:
+    """Return the station's encoded columns, if the node lets such an answer out."""
+    station.require_private(noise.promises and columns.beyond_promise is None)
+    return columns.read(station, noise.private)
 
 
 def families(layout: Layout) -> int:
@@ -60,32 +66,33 @@ def table_deviation(request: CountsRequest, parties: int) -> float:
     return request.noise.gaussian_sigma(PARTS, math.sqrt(families(layout)), layout.counts, parties)
 
 
-def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> Released[NDArray[np.int64]]:
     """Return the counts with this station's share of the noise, charged once with all steps of the job."""
     parties = len(station.participants)
-    _share(
-        0, lambda: table_deviation(request, parties), request.noise, parties
-    )  # what cannot be sampled is not charged
-    station.charge(request.noise.epsilon, request.noise.delta, note="tables and weights", once=_budget(station))
+    noise = request.noise
+    _share(0, lambda: table_deviation(request, parties), noise, parties)  # what cannot be sampled is not charged
+    receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=_budget(station))
     _one_question(station, "tables")
-    return counts + _share(len(counts), lambda: table_deviation(request, parties), request.noise, parties)
+    share = _share(len(counts), lambda: table_deviation(request, parties), noise, parties)
+    return station.released(counts + share, receipt)
 
 
 @partial
-def partial_step(station: Station, request: StepRequest) -> VectorReply:
+def partial_step(station: Station, request: StepRequest) -> SumReply:
     """Return the masked loss and gradient at the weights, or this station's masked improvement of them.
 
     **Reveals** to central the sum over all stations only. **Assumes** that at least two stations do not collude with central; with noise, that the honest
     fraction of the stations adds its share.
     """
-    station.require_private(request.noise.promises)
-    codes, labels = encode_rows(request.shape, request.shape.columns.read(station, request.noise.private))
+    codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
     evidence = prepare(request, codes, labels)
+    content: Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]
     if request.noise.private:
-        vector = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
+        content = _noisy(station, request, move(request, evidence, labels, request.clip)[0][1])
     else:
         vector = exact(request, move(request, evidence, labels), len(labels))
-    return VectorReply(station.channel.mask(vector, station.participants))
+        content = station.exact(vector, "a step of the weights")
+    return SumReply(station.mask(content))
 
 
 def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
@@ -117,19 +124,19 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
     return np.asarray(np.rint(numbers * 2.0**FRACTION_BITS).astype(np.int64))
 
 
-def _noisy(station: Station, request: StepRequest, direction: Floats) -> NDArray[np.int64]:
+def _noisy(station: Station, request: StepRequest, direction: Floats) -> Released[NDArray[np.int64]]:
     """Return the direction in fixed point with this station's share of the noise, charged once for all that is noisy in the job."""
     noise, parties = request.noise, len(station.participants)
     _share(0, lambda: honest_deviation(request, parties), noise, parties)  # what cannot be sampled is not charged
     note = "weights" if request.counts is None else "tables and weights"
-    station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
     _one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
         direction = direction * min(1.0, request.clip / max(length, 1e-300))
     share = _share(len(direction), lambda: honest_deviation(request, parties), noise, parties)
-    return np.asarray(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share)
+    return station.released(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share, receipt)
 
 
 def _share(size: int, deviation: Callable[[], float], noise: CountNoise, parties: int) -> NDArray[np.int64]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.federation import arguments, results
+from fedbayes.federation import Preflight, arguments, results
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import HONEST_FRACTION, NEIGHBORS, CountNoise, check_noise
+from fedbayes.federation.horizontal import (
+    HONEST_FRACTION,
+    NEIGHBORS,
+    CountNoise,
+    Unit,
+    check_noise,
+    check_unit,
+    preflight,
+)
+from fedbayes.federation.horizontal.columns import REFUSALS
 
 from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 
@@ -29,6 +38,8 @@ class Settings:
     regularization, clip, tolerance : float
     table_noise, step_noise : CountNoise
         Budget of the tables, and of all steps; the same one where both are noisy, which is spent once.
+    unit : Unit
+        Whom the promise is for, where rows are protected.
     """
 
     rounds: int
@@ -41,6 +52,7 @@ class Settings:
     tolerance: float
     table_noise: CountNoise
     step_noise: CountNoise
+    unit: Unit
 
     @property
     def averaging(self) -> bool:
@@ -66,13 +78,19 @@ def check_settings(given: dict[str, Any]) -> Settings:
             'continuous="gaussian" needs structure="naive" and no tables="dp"; give continuous="binned"'
         )
     choice("neighbors", given["neighbors"], NEIGHBORS)
+    unit = check_unit(given["unit"], given["id_column"], given["max_rows_per_identifier"])
     arguments.check_flag("personalize", given["personalize"])
     tables = choice("tables", given["tables"], TABLES)
     optimizer = choice("optimizer", given["optimizer"], OPTIMIZERS)
     epsilon = number("epsilon", given["epsilon"], above=0, optional=True)
     _check_combination(tables, optimizer, epsilon, given["personalize"])
+    choice("outside", given["outside"], ("clip", "refuse"))
+    if epsilon is not None and given["outside"] == "refuse":
+        raise ArgumentError(REFUSALS)
+    if epsilon is not None and tables == "local" and unit.id_column is not None:
+        raise ArgumentError('unit must be "row" with tables="local", where whole stations are protected; leave it out')
     number("delta", given["delta"], low=0, below=1)
-    table_noise, step_noise = _noises(given, tables, epsilon)
+    table_noise, step_noise = _noises(given, tables, epsilon, unit)
     return Settings(
         rounds=number("rounds", given["rounds"], low=1, high=MOST_ROUNDS, integer=True),
         local_iterations=number(
@@ -86,6 +104,7 @@ def check_settings(given: dict[str, Any]) -> Settings:
         tolerance=number("tolerance", given["tolerance"], low=0, below=1),
         table_noise=table_noise,
         step_noise=step_noise,
+        unit=unit,
     )
 
 
@@ -102,13 +121,14 @@ def _check_combination(tables: str, optimizer: str, epsilon: float | None, perso
         raise ArgumentError("personalize adds an exact evaluation; leave it out with epsilon, and call evaluate")
 
 
-def _noises(given: dict[str, Any], tables: str, epsilon: float | None) -> tuple[CountNoise, CountNoise]:
+def _noises(given: dict[str, Any], tables: str, epsilon: float | None, unit: Unit) -> tuple[CountNoise, CountNoise]:
     relation, honest = given["neighbors"], given["honest_fraction"]
+    none = check_noise("none", None, 0.0, relation, honest, unit)
     if epsilon is None:
-        return (check_noise("none", None, 0.0, relation, honest),) * 2
+        return none, none
     delta = arguments.check_number("delta", given["delta"], above=0, below=1)
-    whole = check_noise("distributed", epsilon, delta, relation, honest)
-    return (check_noise("none", None, 0.0, relation, honest) if tables == "local" else whole), whole
+    whole = check_noise("distributed", epsilon, delta, relation, honest, unit)
+    return (none if tables == "local" else whole), whole
 
 
 def without_effect(settings: Settings, shape: Shape, bins: Any, delta: float) -> list[str]:
@@ -148,6 +168,14 @@ def check_evaluation(personalize: Any, epsilon: Any) -> None:
         )
 
 
+def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Preflight:
+    """Return what a fit says of itself before anything is spent."""
+    counted = ("partial_counts",) if settings.tables != "local" else ()
+    scored = ("partial_evaluate",) if personalize else ()
+    noise = settings.step_noise
+    return preflight(columns, (*counted, "partial_step", *scored), noise, noise.promises, settings.unit)
+
+
 def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
     """Return the privacy statement of a fit."""
     sums = "the sum over all stations of every step's " + ("weights" if settings.averaging else "loss and gradient")
@@ -163,7 +191,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
     noise, whole_station = settings.step_noise, shape.tables == "local"
     return results.privacy(
         True,
-        unit="party" if whole_station else "row",
+        unit="party" if whole_station else settings.unit.name,
         neighbors=noise.neighbors,
         epsilon=noise.epsilon,
         delta=noise.delta,
@@ -171,6 +199,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
         composition=f"zero-concentrated (zCDP): rho of epsilon and delta over {settings.rounds} steps"
         + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
         sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.clip:g} (L2)"
-        + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else ""),
+        + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")
+        + settings.unit.statement,
         reveals=reveals,
     )

@@ -36,6 +36,10 @@ DEFAULTS: dict[str, Any] = {
     "honest_fraction": 0.8,
     "clip": 1.0,
     "tolerance": 1e-6,
+    "outside": "clip",
+    "unit": "row",
+    "id_column": None,
+    "max_rows_per_identifier": 1,
 }
 Rows = tuple[Codes, NDArray[np.int64]]
 

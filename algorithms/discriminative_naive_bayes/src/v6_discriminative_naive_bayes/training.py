@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, VectorReply, check_noise, signed
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, check_noise, signed
 
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
@@ -77,7 +77,7 @@ class Training:
         if self.shape.tables == "local":
             return
         request = CountsRequest(self.shape, self.settings.table_noise)
-        summed = self.federation.secure_sum("partial_counts", request, self.stations, VectorReply, field="vector")
+        summed = self.federation.secure_sum("partial_counts", request, self.stations, SumReply, field="vector")
         self.counts = signed(summed, self.layout.counts)
 
     def learn(self) -> Fit:
@@ -131,7 +131,7 @@ class Training:
         self._step += 1
         request = self._request(points)
         noisy = self.settings.step_noise.private
-        summed = self.federation.secure_sum("partial_step", request, self.stations, VectorReply, field="vector")
+        summed = self.federation.secure_sum("partial_step", request, self.stations, SumReply, field="vector")
         parameters = self.layout.parameters
         return signed(summed, parameters if noisy else 1 + len(points) * (1 + parameters))
 

@@ -20,7 +20,8 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.federation import Federation, Parties, Station, arguments, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
-from fedbayes.federation.horizontal import VectorReply, load_model, schema_errors
+from fedbayes.federation.gate import Exact, Sealed
+from fedbayes.federation.horizontal import SumReply, load_model, schema_errors
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
@@ -69,7 +70,7 @@ def _mask(key: bytes, round_name: str, plan: Plan, bits: int) -> Words:
     return np.asarray(drawn & np.uint64((1 << bits) - 1))
 
 
-def count(station: Station, names: list[str]) -> int:
+def count(station: Station, names: list[str]) -> Exact[int]:
     """Return this station's number of rows, 0 where it holds none of the columns.
 
     Notes
@@ -78,7 +79,8 @@ def count(station: Station, names: list[str]) -> int:
     """
     station.require_predictions()
     station.require_private(False)
-    return len(station.arrays(names[:1])[names[0]]) if names else 0
+    rows = len(station.arrays(names[:1])[names[0]]) if names else 0
+    return station.exact(rows, "number of rows, for an evaluation", counts=[rows])
 
 
 def score(station: Station, request: ScoresRequest) -> ScoresReply:
@@ -92,7 +94,7 @@ def score(station: Station, request: ScoresRequest) -> ScoresReply:
     plan = request.plan
     _check_plan(station, plan)
     masks = np.zeros(plan.rows, dtype=np.uint64)
-    openings: dict[int, bytes] = {}
+    openings: dict[int, Sealed] = {}
     if station.organization in plan.owners:
         places = _places(station, request)
         masks = _own_mask(station, plan)
@@ -128,12 +130,12 @@ def _places(station: Station, request: ScoresRequest) -> Words:
     return places.astype(np.uint64)
 
 
-def _sealed(station: Station, plan: Plan, letters: Mapping[int, bytes], topic: str) -> dict[int, bytes]:
+def _sealed(station: Station, plan: Plan, letters: Mapping[int, bytes], topic: str) -> dict[int, Sealed]:
     others = {member: letter for member, letter in letters.items() if member != station.organization}
-    return {member: station.channel.seal(member, letter, f"{topic}|{plan.label}") for member, letter in others.items()}
+    return {member: station.seal(member, letter, f"{topic}|{plan.label}") for member, letter in others.items()}
 
 
-def _deal(station: Station, plan: Plan, own: Words) -> dict[int, bytes]:
+def _deal(station: Station, plan: Plan, own: Words) -> dict[int, Sealed]:
     """Return the counters' keys of the unit vectors at the negated sum of all masks, each sealed for its counter."""
     total = own
     for member in plan.owners:
@@ -146,7 +148,7 @@ def _deal(station: Station, plan: Plan, own: Words) -> dict[int, bytes]:
     )
 
 
-def grade(station: Station, request: GradesRequest) -> VectorReply:
+def grade(station: Station, request: GradesRequest) -> SumReply:
     """Return this station's masked share of the tallies; only the counters have one that is not zero.
 
     Notes
@@ -161,7 +163,7 @@ def grade(station: Station, request: GradesRequest) -> VectorReply:
     share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)
     if station.organization in plan.counters:
         share = tallied(_lattice(model, plan), _counted(station, request), loss_bits(plan.rows))
-    return VectorReply(station.channel.mask(share << HIGH, station.participants))
+    return SumReply(station.mask(station.exact(share << HIGH, "evaluation on vertically split records")))
 
 
 def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]:
@@ -173,13 +175,15 @@ def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]
         )
     total = station.kept(OWN)["opened"]
     for member, letter in request.openings.items():
-        opened = np.frombuffer(station.channel.unseal(member, letter, f"{TOPIC}|{plan.label}"), dtype="<u4")
+        opened = np.frombuffer(station.unseal(member, letter, f"{TOPIC}|{plan.label}"), dtype="<u4")
         if opened.shape != (plan.rows,):
             raise MessageError("the masked places of a station are not as many as the records; the job stops")
         total = total + opened.astype(np.uint64)
-    letter = station.channel.unseal(plan.dealer, request.keys, f"{KEYS}|{plan.label}")
+    if request.keys is None:
+        raise MessageError("the dealer's keys are missing; the job stops")
+    dealt = station.unseal(plan.dealer, request.keys, f"{KEYS}|{plan.label}")
     try:
-        keys = PointKeys.from_bytes(letter, plan.bits, second, plan.rows)
+        keys = PointKeys.from_bytes(dealt, plan.bits, second, plan.rows)
     except ValueError:
         raise MessageError("the dealer's keys do not fit the plan; the job stops") from None
     return histogram(keys, total & np.uint64((1 << plan.bits) - 1))
@@ -242,14 +246,14 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
     names = [*model.features, column]
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
     owners = _owners(federation, list(model.features), held)
-    holders = [member for member in owners if column in held[member].names]
+    holders = [member for member in owners if column in held[member].names.value]
     if len(owners) < LEAST_STATIONS:
         raise ArgumentError(
             f"organizations: at least three stations must hold features of the model, {len(owners)} do: records are scored over all of them"
         )
     if not holders:
         raise ArgumentError(f"label: no station with a feature of the model holds '{column}'; one of them must")
-    rows = {held[member].rows for member in owners}
+    rows = {told.value for member in owners if (told := held[member].rows) is not None}
     if len(rows) != 1:
         raise DataProblem("the stations do not hold the same number of rows; align them first")
     counters = holders[0], next(member for member in owners if member != holders[0])
@@ -270,7 +274,7 @@ def _owners(federation: Federation, features: list[str], held: Mapping[int, Feat
     """Return every station's features of the model, by ascending station."""
     found: dict[int, list[str]] = {}
     for feature in features:
-        holders = [member for member, reply in held.items() if feature in reply.names]
+        holders = [member for member, reply in held.items() if feature in reply.names.value]
         if len(holders) != 1:
             what = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(
@@ -297,11 +301,11 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
             {sender: scores[sender].openings[member] for sender in stations if sender != member}
             if member in plan.counters
             else {},
-            scores[plan.dealer].keys.get(member, b""),
+            scores[plan.dealer].keys.get(member),
         )
         for member in stations
     }
-    summed = federation.secure_sum("partial_grades", requests, stations, VectorReply, field="vector", last=True)
+    summed = federation.secure_sum("partial_grades", requests, stations, SumReply, field="vector", last=True)
     if summed.shape != (tally_size(lattice.classes),):
         raise MessageError("the tallies do not fit the model; use one version everywhere")
     numbers = (summed >> HIGH).astype(np.float64)

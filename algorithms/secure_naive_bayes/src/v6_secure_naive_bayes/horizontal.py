@@ -127,9 +127,11 @@ def decrypt(
     place: str,
 ) -> npt.NDArray[np.int64]:
     """Return the sum of encrypted vectors; `MessageError` when they do not belong together."""
-    exponent = keyring.exponent(federation.session, {member: reply.public_key for member, reply in replies.items()})
+    exponent = keyring.exponent(
+        federation.session, {member: reply.public_key.value for member, reply in replies.items()}
+    )
     try:
-        return packing.decrypt_sum(exponent, [reply.ciphertexts for reply in replies.values()], place)
+        return packing.decrypt_sum(exponent, [reply.ciphertexts.value for reply in replies.values()], place)
     except AggregateBroken as problem:
         raise MessageError(f"{problem}; the job stops") from None
 

@@ -148,7 +148,9 @@ def _dealt(station: Station, keying: Keying) -> tuple[Modulus, int]:
     """Open what the dealer sealed: the modulus and this station's exponent."""
     if keying.dealer in (station.aggregator, *station.participants):
         raise PlacementError("the dealer of keys must be neither a station nor the organization that runs central")
-    opened = station.channel.unseal(keying.dealer, keying.sealed, DEALT).decode().split("|")
+    if keying.sealed is None:
+        raise MessageError("the dealer's exponent is missing; the job stops")
+    opened = station.unseal(keying.dealer, keying.sealed, DEALT).decode().split("|")
     if len(opened) != 2 or opened[0] != keying.modulus:
         raise MessageError("the modulus is not the one that the dealer sealed; the job stops")
     value = _hexadecimal(opened[0])
@@ -183,10 +185,10 @@ def deal(station: Station, request: DealRequest) -> DealReply:
     modulus = generate_modulus(request.bits)
     dealt = deal_keys((AGGREGATOR, *request.stations), modulus, request.products)
     text = f"{modulus.value:x}"
-    sealed = {
-        member: station.channel.seal(member, f"{text}|{dealt[member]}".encode(), DEALT) for member in request.stations
-    }
-    return DealReply(text, sealed, str(dealt[AGGREGATOR]))
+    sealed = {member: station.seal(member, f"{text}|{dealt[member]}".encode(), DEALT) for member in request.stations}
+    own = dealt[AGGREGATOR]
+    exponent = own.to_bytes(own.bit_length() // 8 + 1, "big", signed=True)
+    return DealReply(station.public(text), sealed, station.share(exponent))
 
 
 @dataclass(frozen=True)
@@ -221,13 +223,13 @@ class Keyring:
 
     def keying(self, member: int) -> Keying:
         """Return one station's part of the request."""
-        sealed = self.dealer.sealed[member] if self.dealer else b""
+        sealed = self.dealer.sealed[member] if self.dealer else None
         return Keying(f"{self.modulus.value:x}", self.pair.public_bytes, self.epoch, self.dealer_id, sealed)
 
     def exponent(self, session: str, public_keys: dict[int, bytes]) -> int:
         """Return the aggregator's secret exponent, from the stations' public channel keys."""
         if self.dealer is not None:
-            return int(self.dealer.aggregator)
+            return int.from_bytes(self.dealer.aggregator.value, "big", signed=True)
         keys = {
             member: pairwise_key(self.pair, public, _context(session, member, self.epoch))
             for member, public in public_keys.items()
@@ -259,5 +261,5 @@ def open_keyring(
         )
     request = DealRequest(bits, parties.stations, products)
     reply = federation.round("partial_deal", request, helpers, DealReply)[helpers[0]]
-    modulus = _imported(_hexadecimal(reply.modulus), bits)
+    modulus = _imported(_hexadecimal(reply.modulus.value), bits)
     return Keyring(modulus, parties.stations, products, epoch, reply, helpers[0])

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.dp import promise
 from fedbayes.federation import Message
+from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
 
 KINDS = ("polya", "diluted_geometric", "as_published", "none")
@@ -42,6 +44,11 @@ class Noise(Message):
     unit: str
     maximum_records: int
 
+    @property
+    def private(self) -> bool:
+        """Whether the noise keeps what it claims: not as published."""
+        return self.kind not in ("none", "as_published")
+
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.unit not in UNITS:
             raise ValueError("kind or unit is unknown")
@@ -67,15 +74,15 @@ class Keying(Message):
         Epoch of the membership.
     dealer : int
         The organization that dealt the exponents; 0 when they are derived without a dealer.
-    sealed : bytes
-        The station's exponent, sealed by the dealer; empty without one.
+    sealed : Sealed or None
+        The station's exponent, sealed by the dealer; None without one.
     """
 
     modulus: str
     aggregator_key: bytes
     epoch: int
     dealer: int = 0
-    sealed: bytes = b""
+    sealed: Sealed | None = None
 
     def __post_init__(self) -> None:
         if len(self.aggregator_key) != 32 or self.epoch < 0 or not 256 <= len(self.modulus) <= 4096:
@@ -97,11 +104,11 @@ class DealRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class DealReply(Message):
-    """The modulus (hexadecimal), every station's exponent sealed for it, and the aggregator's (signed decimal)."""
+    """The modulus (hexadecimal), every station's exponent sealed for it, and the aggregator's (signed, the highest byte first)."""
 
-    modulus: str
-    sealed: dict[int, bytes]
-    aggregator: str
+    modulus: Public[str]
+    sealed: dict[int, Sealed]
+    aggregator: Share[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +152,11 @@ class ConfirmRequest(Message):
 class CipherReply(Message):
     """Ciphertexts side by side, and the public channel key that the exponent was derived with."""
 
-    ciphertexts: bytes
-    public_key: bytes
+    ciphertexts: Share[bytes]
+    public_key: Public[bytes]
 
     def __post_init__(self) -> None:
-        if len(self.public_key) != 32:
+        if len(self.public_key.value) != 32:
             raise ValueError("public_key must have 32 bytes")
 
 
@@ -163,10 +170,10 @@ class FeaturesRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class FeaturesReply(Message):
-    """Which of the columns asked for the station holds; its number of rows where it was asked and holds one, else 0."""
+    """Which of the columns asked for the station holds; its number of rows where it was asked, 0 if it holds none of them."""
 
-    names: list[str]
-    rows: int = 0
+    names: Public[list[str]]
+    rows: Exact[int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +188,8 @@ class TablesRequest(Message):
         As in `CountsRequest`.
     epsilon : float
         Budget of one table; 0 for exact tables.
+    whole : float
+        Budget of the whole job, over all stations.
     classes : bool
         Whether this station also releases the class counts.
     release : bool
@@ -195,6 +204,12 @@ class TablesRequest(Message):
     classes: bool
     release: bool
     tables: str = "fresh"
+    whole: float = 0.0
+
+    @property
+    def promises(self) -> bool:
+        """Whether the tables carry noise, of a budget that may be called private."""
+        return self.epsilon > 0 and promise.holds(self.whole)
 
     def __post_init__(self) -> None:
         if self.tables not in TABLES or (self.release and self.tables != "fresh"):
@@ -203,22 +218,26 @@ class TablesRequest(Message):
             raise ValueError("epsilon must be a finite number, at least 0")
         if self.epsilon == 0 and not self.release:
             raise ValueError("tables whose products are revealed need noise")
+        parts = len(self.columns.features) + self.classes
+        if not (math.isfinite(self.whole) and self.whole >= parts * self.epsilon * (1 - 1e-9)):
+            raise ValueError("whole must be a finite number, at least what this station spends")
 
 
 @dataclass(frozen=True, slots=True)
 class TablesReply(Message):
-    """Noisy class counts (classes,) and the released tables side by side, int64; empty where not asked for.
+    """Noisy class counts (classes,) and the released tables side by side, int64; None where not asked for.
 
     `made` is the day of the tables, counted from 1970; `reused`: they are an earlier job's, so nothing was charged now.
     """
 
-    classes: np.ndarray[Any, Any]
-    tables: np.ndarray[Any, Any]
-    made: int
-    reused: bool
+    classes: Released[np.ndarray] | Exact[np.ndarray] | None
+    tables: Released[np.ndarray] | Exact[np.ndarray] | None
+    made: Public[int]
+    reused: Public[bool]
 
     def __post_init__(self) -> None:
-        if any(part.dtype != np.int64 or part.ndim != 1 for part in (self.classes, self.tables)):
+        parts = [part.value for part in (self.classes, self.tables) if part is not None]
+        if any(part.dtype != np.int64 or part.ndim != 1 for part in parts):
             raise ValueError("classes and tables must be one-dimensional int64 arrays")
 
 
@@ -306,8 +325,8 @@ class ScoresRequest(Message):
 class ScoresReply(Message):
     """By counter: the masked places (rows,) of uint32, and the dealer's keys; both sealed."""
 
-    openings: dict[int, bytes]
-    keys: dict[int, bytes]
+    openings: dict[int, Sealed]
+    keys: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,13 +338,13 @@ class GradesRequest(Message):
     model : dict
         A result's model.
     plan : Plan
-    openings : dict of int to bytes
+    openings : dict of int to Sealed
         What every other station sealed for this counter; empty at the others.
-    keys : bytes
+    keys : Sealed or None
         What the dealer sealed for this counter.
     """
 
     model: dict[str, Any]
     plan: Plan
-    openings: dict[int, bytes]
-    keys: bytes
+    openings: dict[int, Sealed]
+    keys: Sealed | None

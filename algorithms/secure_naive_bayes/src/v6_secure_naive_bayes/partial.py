@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import partial as partial_of
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.dp import promise
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, VectorReply, table_queries, tally_station
+from fedbayes.federation.gate import Exact, Receipt, Released
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, table_queries, tally_station
 from fedbayes.federation.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
@@ -57,18 +60,22 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     **Assumes** that two participants do not collude with central, and that the honest fraction adds its
     noise.
     """
-    private = request.noise.kind not in ("none", "as_published")
-    station.require_private(private)
+    epsilon, delta = model.charge(request.noise, len(request.columns.features))
+    station.require_private(
+        request.noise.private and promise.holds(epsilon, delta) and request.columns.beyond_promise is None
+    )
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
-    encoded = request.columns.read(station, private)
+    encoded = request.columns.read(station, request.noise.private)
     if request.noise.unit == "party":
         encoded = at_most(encoded, request.noise.maximum_records)
     counts = cell_counts(request, encoded)
+    receipt = None
     if request.noise.kind != "none":
-        epsilon, delta = model.charge(request.noise, len(request.columns.features))
-        station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
-        counts = counts + noise_shares(request.noise, request.uses, len(request.columns.features), len(counts))
+        draw = partial_of(noise_shares, request.noise, request.uses, len(request.columns.features), len(counts))
+        draw()  # what cannot be sampled is not charged
+        receipt = station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
+        counts = counts + draw()
     packing = packing_of(request.noise, request.columns, request.bins, len(station.participants), modulus)
     place = label(station.round_name, request.columns, request.bins, request.noise)
     try:
@@ -78,7 +85,17 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
             "a count does not fit its slot of a ciphertext: epsilon is too small, or the station's table is too large "
             "for this method; use dp_naive_bayes"
         ) from None
-    return CipherReply(sent, own_keys(station.folder).public_bytes)
+    return _ciphers(station, _content(station, sent, receipt, "encrypted tables of counts"))
+
+
+def _content(station: Station, value: Any, receipt: Receipt | None, note: str) -> Exact[Any] | Released[Any]:
+    """Return an answer as the gate knows it: noisy with a receipt, else exact."""
+    return station.released(value, receipt) if receipt is not None else station.exact(value, note)
+
+
+def _ciphers(station: Station, content: Any) -> CipherReply:
+    """Return ciphertexts as they may leave: uniform to who lacks the other participants' exponents."""
+    return CipherReply(station.share(content), station.public(own_keys(station.folder).public_bytes))
 
 
 def cell_counts(request: CountsRequest, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:
@@ -126,8 +143,7 @@ def partial_confirm(station: Station, request: ConfirmRequest) -> CipherReply:
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
     packing = Packing(1, len(station.participants), modulus)
-    sent = packing.encrypt(exponent, np.zeros(1, dtype=np.int64), label(station.round_name))
-    return CipherReply(sent, own_keys(station.folder).public_bytes)
+    return _ciphers(station, packing.encrypt(exponent, np.zeros(1, dtype=np.int64), label(station.round_name)))
 
 
 @partial
@@ -140,7 +156,7 @@ def partial_features(station: Station, request: FeaturesRequest) -> FeaturesRepl
     """
     held = set(station.columns)
     names = [name for name in request.names if name in held]
-    return FeaturesReply(names, grading.count(station, names) if request.rows else 0)
+    return FeaturesReply(station.public(names), grading.count(station, names) if request.rows else None)
 
 
 @partial
@@ -149,14 +165,16 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
 
     Notes
     -----
-    **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central;
-    exact tables only if no count is in 1 .. `minimum_count` - 1 of the node.
+    **Reveals** the noisy class counts (one station) and, with `release`, the noisy tables, to central. Tables without noise, or with an epsilon
+    that may not be called private, only to as many organizations as the node demands, and if no count is in 1 .. `minimum_count` - 1.
     **Assumes** nothing about other parties: every table carries its whole noise.
     """
-    station.require_private(request.epsilon > 0)
     station.policy.check_columns([*request.columns.features, request.columns.label])
-    if not request.release and len(station.participants) < station.policy.minimum_organizations:
-        raise ThresholdError("too few organizations for an encrypted product at this node; include more of them")
+    station.require_private(request.promises)
+    if not request.release:
+        station.require_predictions()
+    if not (request.release and request.promises):
+        _check_organizations(station)
     path = None if request.tables == "fresh" else lasting.place(station, request)
     found = lasting.read(path) if request.tables == "kept" else None
     reused = found is not None
@@ -166,18 +184,39 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     released = station.kept(KEPT)["released"]
     first = request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
-    return TablesReply(released[:first], leaving, int(found["made"]), reused)
+    return TablesReply(
+        _told(station, request, released[:first]),
+        _told(station, request, leaving),
+        station.public(int(found["made"])),
+        station.public(reused),
+    )
+
+
+def _told(
+    station: Station, request: TablesRequest, values: npt.NDArray[np.int64]
+) -> Exact[npt.NDArray[np.int64]] | Released[npt.NDArray[np.int64]] | None:
+    """Return numbers of the tables as they may leave; they were charged when they were made, by this job or an earlier one."""
+    if not values.size:
+        return None
+    if request.epsilon == 0:
+        return station.exact(values, "exact tables of vertically split records")
+    return station.released(values, station.charge(0.0, 0.0, "numbers of tables that were charged when they were made"))
+
+
+def _check_organizations(station: Station) -> None:
+    """Refuse, with too few organizations, an encrypted product, and tables that noise does not protect."""
+    if len(station.participants) < station.policy.minimum_organizations:
+        raise ThresholdError(
+            "too few organizations for an encrypted product or for exact tables at this node; include more of them"
+        )
 
 
 def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDArray[Any]]:
     """Count, charge and add noise, once in a job: a repeat of the round gets the same tables."""
     encoded = request.columns.read(station, request.epsilon > 0)
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
-    least = station.policy.minimum_count
-    if request.epsilon == 0 and any(((table > 0) & (table < least)).any() for table in tables):
-        raise ThresholdError(
-            "the exact tables hold counts below what this node lets out; give an epsilon for noisy ones, or fewer bins"
-        )
+    if not request.promises:
+        _check_counts(station, tables)
     parts = [tables[0].sum(axis=1)] if request.classes else []
     released = np.concatenate([*parts, *(table.ravel() for table in tables)])
     if request.epsilon > 0:
@@ -187,6 +226,16 @@ def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDA
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
     station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
     return station.kept(DRAWN)
+
+
+def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None:
+    """Refuse tables without noise, or with so little that it hides nobody, where a count is small."""
+    least = station.policy.minimum_count
+    if any(((table > 0) & (table < least)).any() for table in tables):
+        raise ThresholdError(
+            f"the exact tables hold counts below what this node lets out; give an epsilon of at most {promise.MOST_EPSILON:g} for noisy ones, "
+            "or fewer bins"
+        )
 
 
 def _full_noise(values: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
@@ -204,11 +253,12 @@ def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
 
     Notes
     -----
-    **Reveals** to central, per record and class, the product over all stations. Two records that differ in
-    one value give the ratio of two noisy counts, so enough records give the noisy tables up to a factor; the
+    **Reveals** to central, per record and class, the product over all stations, and with the class counts the joint log-probability. Two records
+    that differ in one value give the ratio of two noisy counts, so enough records give the noisy tables up to a factor; the
     noise protects the data.
     **Assumes** that two participants do not collude with central, for anything beyond that.
     """
+    station.require_predictions()
     modulus, exponent = station_exponent(station, request.keying, products=True)
     factors = record_factors(station.kept(KEPT), request.codes, request.classes)
     width = (modulus.bits + 7) // 8
@@ -224,7 +274,8 @@ def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
             "the product of counts does not fit in the modulus; give fewer features, or raise modulus_bits "
             '(above 3072 with keys="dealer")'
         ) from None
-    return CipherReply(b"".join(sent), own_keys(station.folder).public_bytes)
+    receipt = station.charge(0.0, 0.0, "products of tables that were charged when they were made")
+    return _ciphers(station, station.released(b"".join(sent), receipt))
 
 
 def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int32], classes: int) -> list[list[int]]:
@@ -267,7 +318,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
 
 
 @partial
-def partial_grades(station: Station, request: GradesRequest) -> VectorReply:
+def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     """Count the scores on shares; see `grading.grade`."""
     return grading.grade(station, request)
 

@@ -66,8 +66,8 @@ def vertical(epsilon: float, features: int, keyring: Keyring | None, tables: str
     central = (
         f"the {'noisy' if epsilon else 'exact'} tables of every feature"
         if keyring is None
-        else "the products of noisy counts of the records asked for; records that differ in one value give the ratio of "
-        "two noisy counts"
+        else "noisy class counts and, of every record asked for, the products of noisy counts for each class, which are its joint "
+        "log-probabilities; records that differ in one value give the ratio of two noisy counts"
     )
     reveals = _roles(central + ", and which station holds which column", keyring)
     if epsilon == 0:

@@ -85,13 +85,13 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     replies = federation.round("partial_features", FeaturesRequest(names), stations, FeaturesReply)
     owners: dict[int, list[str]] = {}
     for feature in columns.features:
-        holders = [member for member, reply in replies.items() if feature in reply.names]
+        holders = [member for member, reply in replies.items() if feature in reply.names.value]
         if len(holders) != 1:
             what = "at no station that lets it be used" if not holders else "at more than one station"
             raise ArgumentError(f"features: column '{feature}' is {what}; every feature must be at exactly one")
         owners.setdefault(holders[0], []).append(feature)
     for member in owners:
-        if columns.label not in replies[member].names:
+        if columns.label not in replies[member].names.value:
             raise ArgumentError(
                 f"label: {federation.name(member)} does not hold the label; every station needs it beside its features"
             )
@@ -101,15 +101,17 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
 def _ask_tables(
     federation: Federation, split: Split, epsilon: float, release: bool, tables: str = "fresh"
 ) -> dict[int, TablesReply]:
-    """Ask for noisy tables, one round, at `epsilon` a table; where they stay, the first station tells the class counts."""
+    """Ask for noisy tables, one round, at `epsilon` in all; where they stay, the first station tells the class counts."""
+    each = epsilon / (len(split.columns.features) + (0 if release else 1))
     requests = {
         member: TablesRequest(
             split.of(member),
             split.bins_of(member),
-            epsilon,
+            each,
             member == split.stations[0] and not release,
             release,
             tables,
+            epsilon,
         )
         for member in split.stations
     }
@@ -143,14 +145,15 @@ def keep_tables(
         Noisy class counts, at least 1; and by station when its tables were made, and whether they were paid for earlier.
     """
     each = epsilon / (len(split.columns.features) + 1)
-    replies = _ask_tables(federation, split, each, release=False, tables=tables)
-    counts = replies[split.stations[0]].classes
+    replies = _ask_tables(federation, split, epsilon, release=False, tables=tables)
+    told = replies[split.stations[0]].classes
+    counts = np.zeros(0, dtype=np.int64) if told is None else told.value
     if counts.shape != (split.columns.classes,):
         raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
     if model.drowned(model.spread(1.0 / each), float(counts.sum()), len(counts), len(counts), 1):
         federation.warn(model.DROWNED)
     found = {
-        federation.name(member): {"made": str(np.datetime64(reply.made, "D")), "reused": reply.reused}
+        federation.name(member): {"made": str(np.datetime64(reply.made.value, "D")), "reused": reply.reused.value}
         for member, reply in replies.items()
     }
     return np.asarray(np.maximum(counts, 1), dtype=np.float64), found
@@ -179,7 +182,7 @@ def fit(
     parties = federation.open_channel(organizations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     split = assign(federation, parties.stations, columns, check_bins(columns, bins))
-    replies = _ask_tables(federation, split, noise.epsilon / len(columns.features), release=True)
+    replies = _ask_tables(federation, split, noise.epsilon, release=True)
     fitted = _released_model(federation, split, noise, replies)
     return federation.result(
         model=fitted.to_dict(),
@@ -195,9 +198,9 @@ def _released_model(federation: Federation, split: Split, noise: Noise, replies:
     tables: dict[str, npt.NDArray[np.int64]] = {}
     for member, reply in replies.items():
         own, edges = split.of(member), split.bins_of(member)
-        if reply.tables.shape != (cells(own, edges),):
+        if reply.tables is None or reply.tables.value.shape != (cells(own, edges),):
             raise MessageError("the tables do not have the length that was asked for; use one version everywhere")
-        tables.update(split_tables(own, edges, reply.tables))
+        tables.update(split_tables(own, edges, reply.tables.value))
     ordered = {name: tables[name] for name in columns.features}
     fitted = model_from_tables(columns, ordered, split.bins, spread)
     rows = float(sum(table.sum() for table in tables.values())) / len(tables)
@@ -241,14 +244,16 @@ def posteriors(
     round_name = f"{federation.rounds + 1}:partial_factors"
     replies = federation.round("partial_factors", requests, stations, CipherReply, patience, last=True)
     began = time.monotonic()
-    exponent = keyring.exponent(federation.session, {member: reply.public_key for member, reply in replies.items()})
+    exponent = keyring.exponent(
+        federation.session, {member: reply.public_key.value for member, reply in replies.items()}
+    )
     width = (keyring.modulus.bits + 7) // 8
-    if any(len(reply.ciphertexts) != len(codes) * classes * width for reply in replies.values()):
+    if any(len(reply.ciphertexts.value) != len(codes) * classes * width for reply in replies.values()):
         raise MessageError("an answer does not have the length that was asked for; use one version everywhere")
 
     def opened(record: int, group: int) -> int:
         start = (record * classes + group) * width
-        sent = [int.from_bytes(reply.ciphertexts[start : start + width], "big") for reply in replies.values()]
+        sent = [int.from_bytes(reply.ciphertexts.value[start : start + width], "big") for reply in replies.values()]
         return decrypt_product(keyring.modulus, exponent, sent, f"{round_name}|{record}|{group}")
 
     try:

@@ -23,8 +23,6 @@ T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
 NOT_YET = frozenset(
     {
-        "v6_discriminative_naive_bayes",
-        "v6_secure_naive_bayes",
         "v6_verticox",
     }
 )
