@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,28 @@ def count_cases(draw: Any) -> Case:
     return _case("count", place, arguments)
 
 
+def _private(case: Case) -> bool:
+    """Return whether the answer is noisy: then nothing may be refused because of data."""
+    return case.arguments.get("epsilon") is not None
+
+
+def _few(sides: Any, case: Case) -> bool:
+    """Return whether a group of records is small and not empty."""
+    return any(0 < side < case.limit("minimum_count", 5) for side in sides)
+
+
+def _singled_out(case: Case, tests: list[dict[str, Any]]) -> Refusals:
+    """Return a refusal where the conditions on one station's columns hold, or fail, for a few of its records."""
+    found: Refusals = []
+    for name, station in case.stations().items():
+        own = [test for test in tests if owner_of(case, test["column"]) == name]
+        rows = len(station[case.arguments["id_column"]])
+        inside = sum(all(_satisfies(station[test["column"]][row], test) for test in own) for row in range(rows))
+        if own and _few((inside, rows - inside), case):
+            found.append(("ThresholdError", "conditions single out a few records of a station"))
+    return found
+
+
 def _satisfies(cell: str | None, condition: dict[str, Any]) -> bool:
     operator, value = condition["op"], condition.get("value")
     if operator == "missing" or cell is None:
@@ -107,7 +130,8 @@ def _satisfies(cell: str | None, condition: dict[str, Any]) -> bool:
         inside = any(equal(wanted, cell) for wanted in (value if operator == "in" else [value]))
         return inside != (operator == "!=")
     seen = number(cell)
-    assert seen is not None
+    if seen is None:
+        return False
     if operator == "between":
         return bool(value[0] <= seen <= value[1])
     return {"<": seen < value, "<=": seen <= value, ">": seen > value, ">=": seen >= value}[operator]
@@ -137,13 +161,18 @@ def check_count(case: Case, outcome: Outcome) -> None:
     if len(owners) > 8:
         refuse.append(("ArgumentError", "too many stations"))
     if refuse:
+        may += [("ThresholdError", "a station may see few records first")]
         return judge(case, outcome, refuse, lambda _: None, may)
     texts = [test["column"] for test in tests if test["op"] in ("<", "<=", ">", ">=", "between")]
     for column in texts:
-        if not is_numeric(case.stations()[owner_of(case, column) or ""][column]):
+        if not _private(case) and not is_numeric(case.stations()[owner_of(case, column) or ""][column]):
             refuse.append(("DataProblem", "numbers asked of text"))
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)
+    if _private(case):
+        may = []
+    else:
+        refuse += _singled_out(case, tests)
     records = joined(case.stations(), arguments["id_column"])
     wanted = sum(all(_satisfies(record[test["column"]], test) for test in tests) for record in records.values())
     minimum = case.limit("minimum_count", 5)
@@ -190,8 +219,13 @@ def _states(draw: Any, people: dict[str, Any], names: list[str]) -> dict[str, An
 def _state_refusals(case: Case, columns: list[str]) -> Refusals:
     """Return why the owner of a column must refuse to make states of it."""
     refuse: Refusals = []
+    if _private(case):
+        without = [column for column in columns if not _is_public(case, column)]
+        return [("ArgumentError", f"{without[0]!r} has no public states")] if without else []
     for column in columns:
         cells = case.stations()[owner_of(case, column) or ""][column]
+        if not refuse and _cut_around(case, column, cells):
+            refuse.append(("ThresholdError", f"the cut points of {column!r} leave few records on a side"))
         if all(cell is None for cell in cells):
             refuse.append(("DataProblem", f"{column!r} has no value"))
         elif None in cells and not case.arguments.get("missing_state", True):
@@ -206,6 +240,47 @@ def _state_refusals(case: Case, columns: list[str]) -> Refusals:
         ):
             refuse.append(("DataProblem", f"{column!r} holds a value outside its categories"))
     return refuse
+
+
+def _entry(case: Case, column: str) -> tuple[dict[str, Any], Any]:
+    """Return a column's public domain and its rule for bins; with noise a rule by name means five bins of equal width."""
+    entry = (case.arguments.get("domain") or {}).get(column, {})
+    rule = case.arguments.get("bins", "quantile")
+    rule = rule.get(column) if isinstance(rule, dict) else rule
+    return entry, "width" if _private(case) and not isinstance(rule, list | int) else rule
+
+
+def _is_public(case: Case, column: str) -> bool:
+    entry, rule = _entry(case, column)
+    return bool(entry) or (isinstance(rule, list) and bool(rule))
+
+
+def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:
+    """Return whether given cut points, or equal widths of given bounds, leave a bin or a side with a few of its owner's records."""
+    entry, rule = _entry(case, column)
+    values = [number(cell) for cell in cells if cell is not None]
+    if "categories" in entry or None in values or not values:
+        return False
+    if not isinstance(rule, list) and not ("bounds" in entry and (rule == "width" or isinstance(rule, int))):
+        return False
+    cuts = expected_cuts(rule, values, entry.get("bounds"), len(cells)) or []
+    bins = [sum(cut <= value for cut in cuts) for value in values if value is not None]
+    sizes = np.bincount(bins, minlength=len(cuts) + 1)
+    below = np.cumsum(sizes)[:-1]
+    return _few([*sizes, *below, *(len(bins) - below)], case)
+
+
+def _known(case: Case, records: dict[str, dict[str, Any]], axes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the records in which, with noise, what is in no state is missing."""
+    if not _private(case):
+        return records
+    known = {}
+    for name, record in records.items():
+        known[name] = dict(record)
+        for axis in axes:
+            if place_of(record[axis["column"]], axis["labels"], axis["cuts"]) is None:
+                known[name][axis["column"]] = None
+    return known
 
 
 @st.composite
@@ -229,10 +304,9 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
 
     def compare(result: Any) -> None:
         same("columns of the axes", [axis["column"] for axis in result["axes"]], columns)
-        rule = arguments.get("bins", "quantile")
         for axis in result["axes"]:
-            check_states(case, axis["column"], axis["labels"], axis["cuts"], rule)
-        table = pooled_table(records, result["axes"])
+            check_states(case, axis["column"], axis["labels"], axis["cuts"], _entry(case, axis["column"])[1])
+        table = pooled_table(_known(case, records, result["axes"]), result["axes"])
         same("records", result["records"], len(records))
         if int(table.sum()) != len(records):
             raise Difference("the pooled table loses records: a value has no state")
@@ -245,11 +319,18 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
                     raise Difference(f"cell {place} is hidden though no cell is small")
             elif found[place] != int(table[place]):
                 raise Difference(f"cell {place}: {found[place]} instead of {int(table[place])}")
-            elif minimum > 1 and int(table[place]) < minimum:
+            elif minimum > 1 and int(table[place]) < minimum and not _no_gap(table, place, result["axes"]):
                 raise Difference(f"cell {place} is shown though it is small")
         same("model", result["model"]["counts"], result["counts"])
 
     judge(case, outcome, refuse, compare)
+
+
+def _no_gap(table: Any, place: tuple[int, ...], axes: list[dict[str, Any]]) -> bool:
+    """Return whether a cell is in a state "missing" that no record has, which is shown as empty."""
+    return any(
+        axes[axis]["labels"][at] is None and not np.take(table, at, axis=axis).any() for axis, at in enumerate(place)
+    )
 
 
 @st.composite
@@ -267,11 +348,12 @@ def _pooled_states(case: Case, column: str) -> list[Any]:
     """Return the state of every cell of a column, by identifier: text, bin number, or None."""
     arguments = case.arguments
     cells = case.stations()[owner_of(case, column) or ""][column]
-    entry = (arguments.get("domain") or {}).get(column, {})
-    rule = arguments.get("bins", "quantile")
-    named = isinstance(rule, dict) and column in rule
-    rule = rule.get(column) if isinstance(rule, dict) else rule
+    entry, rule = _entry(case, column)
+    named = isinstance(arguments.get("bins"), dict) and column in arguments["bins"]
     values = [number(cell) for cell in cells]
+    if "categories" in entry and _private(case):
+        known = entry["categories"]
+        return [None if place_of(cell, known, None) is None else place_of(cell, known, None) for cell in cells]
     few = len({value for value in values if value is not None}) <= 10
     if "categories" in entry or (not entry and not named and (few or not is_numeric(cells) or _truth(cells))):
         return [None if cell is None else _meaning(cell) for cell in cells]
@@ -306,10 +388,42 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
         same("records", result["records"], len(records))
         same("columns", sorted(result["information_gain"]), sorted(arguments["columns"]))
         for column in arguments["columns"]:
-            wanted = _gain([record[names[0]] for record in records], [record[column] for record in records])
-            close(f"information gain of {column!r}", result["information_gain"][column], wanted, 1e-9)
+            pairs = [(record[names[0]], record[column]) for record in records]
+            found = result["information_gain"][column]
+            if found is None:
+                if not _may_hide(case, names[0], column, pairs):
+                    raise Difference(f"no information gain of {column!r}, though no cell is small")
+                continue
+            if _must_hide(case, pairs):
+                raise Difference(f"the information gain of {column!r} tells a small cell")
+            close(f"information gain of {column!r}", found, _gain(*map(list, zip(*pairs, strict=True))), 1e-9)
 
-    judge(case, outcome, refuse, compare)
+    may: Refusals = [] if _private(case) else [("ThresholdError", "every table may have a small cell")]
+    judge(case, outcome, refuse, compare, may)
+
+
+def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:
+    """Return whether a cell of states that occur, other than missing, is small."""
+    if _private(case) or case.limit("minimum_count", 5) <= 1:
+        return False
+    rows, columns = ({repr(pair[side]) for pair in pairs} for side in (0, 1))
+    counts = Counter((repr(first), repr(second)) for first, second in pairs)
+    return any(counts[row, column] < case.limit("minimum_count", 5) for row in rows for column in columns)
+
+
+def _may_hide(case: Case, target: str, column: str, pairs: list[tuple[Any, Any]]) -> bool:
+    """Return whether a cell is small, or a state that was given may have no record."""
+    if _private(case) or _must_hide(case, pairs):
+        return not _private(case)
+    for side, name in enumerate((target, column)):
+        entry, rule = _entry(case, name)
+        seen = {repr(pair[side]) for pair in pairs}
+        anywhere = {repr(state) for state in _pooled_states(case, name)}
+        if "bounds" in entry or isinstance(rule, list) or len(entry.get("categories", seen)) > len(seen - {"None"}):
+            return True
+        if anywhere - seen:  # a state that only records have which are not common
+            return True
+    return False
 
 
 def _gain(target: list[Any], column: list[Any]) -> float:
@@ -350,8 +464,11 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
             products = [
                 math.prod(number(station[column][row]) or 0.0 for column in own) for row in range(len(station[own[0]]))
             ]
-            if sum(value != 0.0 for value in products) < case.limit("minimum_count", 5):
+            minimum = case.limit("minimum_count", 5)
+            if sum(value != 0.0 for value in products) < minimum or _stands_out(products, minimum):
                 refuse.append(("ThresholdError", "the columns are zero nearly everywhere"))
+    if not refuse:
+        may += _small_group(case, columns)
 
     def compare(result: Any) -> None:
         records = list(joined(case.stations(), arguments["id_column"]).values())
@@ -365,6 +482,27 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
             raise Difference(f"largest_error {bound} says nothing about a sum of products up to {largest}")
 
     judge(case, outcome, refuse, compare, may)
+
+
+def _stands_out(products: list[float], minimum: int) -> bool:
+    """Return whether all but a few rows have one value, or a few hold nearly all of the sum."""
+    others = len(products) - Counter(products).most_common(1)[0][1]
+    ranked = sorted((abs(value) for value in products), reverse=True)
+    return minimum > 1 and (0 < others < minimum or sum(ranked[minimum - 1 :]) < 0.02 * sum(ranked))
+
+
+def _small_group(case: Case, columns: list[str]) -> Refusals:
+    """Return a refusal where few common records count in the product, or, of codes, all but a few."""
+    records = list(joined(case.stations(), case.arguments["id_column"]).values())
+    minimum = case.limit("minimum_count", 5)
+    inside = sum(all(number(record[column]) for column in columns) for record in records)
+    codes = any(
+        len({number(cell) for cell in case.stations()[owner_of(case, column) or ""][column]}) <= 10
+        for column in columns
+    )
+    small = inside < minimum or (codes and len(records) - inside < minimum)
+    two_values = any(len({record[column] for record in records}) <= 2 for column in columns)
+    return [("ThresholdError", "few records count in the product")] if small or two_values else []
 
 
 FUNCTIONS = {
