@@ -191,7 +191,7 @@ FAULTS: dict[str, tuple[Callable[[Faults, ExitStack], list[Job]], tuple[str, ...
     "ledger read-only": (ledger_read_only, (MUST_END,)),
     "temporary folder full": (disk_full, (MUST_END,)),
     "station's container killed in a round": (container_killed, (MUST_END,)),
-    "node killed and started again in a round": (node_restarted, (MUST_COMPLETE,)),
+    "node killed and started again in a round": (node_restarted, (MUST_COMPLETE, MUST_END)),
     "server restarted in a round": (server_restarted, (MUST_COMPLETE, MUST_END)),
     f"network cut for {CUT_SECONDS:g} s in a round": (cable_cut, (MUST_COMPLETE, MUST_END)),
 }
@@ -223,6 +223,16 @@ def assert_debits(jobs: list[Job], found: dict[str, list[Debit]]) -> str:
     return ", ".join(f"{name} {len(debits)}" for name, debits in found.items())
 
 
+@pytest.fixture(scope="module")
+def usual(network: Network) -> None:
+    """Learn what undisturbed jobs debit."""
+    faults = Faults(network)
+    faults.note_ledgers()
+    faults.collect(faults.submit("horizontal", "vertical"))
+    USUAL.update({name: Counter(note for *_, note in debits) for name, debits in faults.debits().items()})
+
+
+@pytest.mark.usefixtures("usual")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault(fault: str, network: Network) -> None:
     apply, allowed = FAULTS[fault]
@@ -235,8 +245,6 @@ def test_a_fault(fault: str, network: Network) -> None:
         faults.collect([job for job in jobs if not job.status])
     wait_for_server(network)
     found = faults.debits()
-    if fault == "nothing":
-        USUAL.update({name: Counter(note for *_, note in debits) for name, debits in found.items()})
     told = assert_debits(jobs, found)
     after = faults.submit("horizontal", "vertical") if fault not in ("nothing", "the same jobs twice") else []
     faults.collect(after)
@@ -256,7 +264,17 @@ def _cause(job: Job) -> str:
 
 
 def _write_page() -> None:
-    """Write the table as far as it is; a complete run leaves a complete page."""
+    """Write the table; rows of faults that did not run now stay as they were."""
+    own = {row[0] for row in ROWS}
+    old = (
+        [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+        if PAGE.exists()
+        else []
+    )
+    told = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in old[1:]]
+    rows = [row for row in told if row[0] not in own] + ROWS
+    order = list(FAULTS)
+    rows.sort(key=lambda row: order.index(row[0]) if row[0] in order else len(order))
     lines = (
         "# Faults on real nodes",
         "",
@@ -268,4 +286,4 @@ def _write_page() -> None:
         "|---|---|---|---|---|",
     )
     head = "\n".join(lines) + "\n"
-    PAGE.write_text(head + "".join(f"| {' | '.join(row)} |\n" for row in ROWS), encoding="utf-8")
+    PAGE.write_text(head + "".join(f"| {' | '.join(row)} |\n" for row in rows), encoding="utf-8")
