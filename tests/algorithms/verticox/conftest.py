@@ -13,7 +13,7 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
-from v6_verticox.program import CORRECTING, Program, Stage, joined, masks, pack, reorder, scattered, unpack
+from v6_verticox.program import CORRECTING, Program, Stage, joined, masks, pack, relayed, reorder, scattered, sent, unpack
 from v6_verticox.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
@@ -51,7 +51,9 @@ class Rehearsal:
         used = len(self.holder.order)
         strata = tuple(int(size) for size in self.holder.sizes)
         public = tuple(self.holder.rows.large)
-        self.layout = Layout(used, sum(self.features), count, strata, count - 1, public, self.holder.rows.band, count)
+        band, single = self.holder.rows.band, self.holder.single
+        self.layout = Layout(used, sum(self.features), count, strata, count - 1, public, band, count, single)
+        self.dealt_wires: dict[str, Any] = {}
         self.rows = rows
         self.events = float(self.event.sum())
         self.tails = Tails.of([ends for block in self.columns for ends in reach(block)])
@@ -66,17 +68,17 @@ class Rehearsal:
 
     def _deal(self, stages: list[Stage]) -> None:
         dealer = Dealer(self.keys)
-        self.corrections.update(unpack(pack(masks(Program(dealer, self.layout, {}), stages))))
+        self.corrections.update(unpack(pack(masks(Program(dealer, self.layout, self.dealt_wires), stages))))
         self.views["outcome"].append({name: value for name, value in dealer.corrections.items()})
 
     def _permute(self, names: list[str], blocks: list[tuple[int, np.ndarray, int]]) -> dict[str, Wide]:
         """Masked inputs to the outcome holder, who publishes them in its order."""
         published = {}
         for name, (index, values, bits) in zip(names, blocks, strict=True):
-            sent = masked_input(self.keys[index], name, Wide.encode(values, bits))
+            entered = masked_input(self.keys[index], name, Wide.encode(values, bits))
             correction = dealt_inputs(self.keys[index], self.keys, name, values.shape)
-            self.views["outcome"].append({name: sent, f"{name}/delta": correction})
-            published[name] = self.holder.permuted(sent, correction)
+            self.views["outcome"].append({name: entered, f"{name}/delta": correction})
+            published[name] = self.holder.permuted(entered, correction)
         self.views["parties"].append(published)
         self.rounds += 2
         return published
@@ -90,13 +92,12 @@ class Rehearsal:
             outgoing.append(reorder(result, self.holder.tau) if permuted else result)
         self.rounds += 1
         for name in outgoing[0].opened:
-            sent = [
-                program.engine.open_with(name, out.opened[name])
+            openings = [
+                sent(self.layout, name, program.engine.open_with(name, out.opened[name]))
                 for program, out in zip(self.programs, outgoing, strict=True)
             ]
-            public = sent[0]
-            for part in sent[1:]:
-                public = public + part
+            self.views["relay"].append({name: openings})
+            public = Wide.from_bytes(relayed(self.layout, name, openings))
             self.views["parties"].append({name: public})
             for program in self.programs:
                 program.receive(name, public)
@@ -137,7 +138,7 @@ class Rehearsal:
         return np.concatenate([values, np.zeros((self.holder.blanks, values.shape[1]))])
 
     def _permute_features(self, names: list[str], blocks: list[Any], shape: tuple[int, int]) -> Wide:
-        sent = [
+        entered = [
             masked_input(self.keys[i], name, Wide.encode(v, bits))
             for name, (i, v, bits) in zip(names, blocks, strict=True)
         ]
@@ -147,8 +148,8 @@ class Rehearsal:
         ]
         correction = delta(self.keys[-1], Wide.concatenate(own), target)
         self.rounds += 2
-        published = self.holder.permuted(Wide.concatenate(sent), correction)
-        self.views["outcome"].append({"features": Wide.concatenate(sent), "features/delta": correction})
+        published = self.holder.permuted(Wide.concatenate(entered), correction)
+        self.views["outcome"].append({"features": Wide.concatenate(entered), "features/delta": correction})
         self.views["parties"].append({"features": published})
         return published
 

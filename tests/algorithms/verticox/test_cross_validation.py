@@ -149,7 +149,7 @@ class Echo:
         }
 
 
-PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, [], 0)
+PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, [], 0, True)
 ASK = PermuteRequest(PLAN, 0, {}, b"")
 
 

@@ -76,12 +76,12 @@ def test_a_changed_message_stops_the_job(records, tmp_path):
 
 
 def test_messages_survive_the_codec_and_check_themselves():
-    plan = Plan([1, 2], [1, 1], 3, 10, [4, 6], 10, [], 0)
+    plan = Plan([1, 2], [1, 1], 3, 10, [4, 6], 10, [], 0, True)
     assert decode(Plan, encode(plan)) == plan
     with pytest.raises(ValueError, match="roles"):
-        Plan([1, 1], [1, 1], 3, 10, [10], 10, [], 0)
+        Plan([1, 1], [1, 1], 3, 10, [10], 10, [], 0, True)
     with pytest.raises(ValueError, match="shapes"):
-        Plan([1, 2], [1, 1], 3, 10, [4, 5], 10, [], 0)
+        Plan([1, 2], [1, 1], 3, 10, [4, 5], 10, [], 0, True)
     with pytest.raises(ValueError, match="stage"):
         StageInfo("open everything", 0, 0, "", 0, 0, [])
 

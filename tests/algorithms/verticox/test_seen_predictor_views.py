@@ -12,7 +12,7 @@ from v6_verticox.messages import Plan
 from v6_verticox.seen_predictor import PREDICTOR_BITS, _dealt, masked_predictor, total_predictor
 
 ROWS = 5000
-PLAN = Plan([1, 2, 3], [2, 3, 1], 4, ROWS, [ROWS], ROWS, [], 0)
+PLAN = Plan([1, 2, 3], [2, 3, 1], 4, ROWS, [ROWS], ROWS, [], 0, True)
 
 
 class StubChannel:

@@ -141,6 +141,7 @@ def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepar
         records=plan.records - held_out,
         ties=outcome.ties,
         band=outcome.band,
+        single=outcome.single,
     )
     return replace(prepared, plan=shapes, outcome=outcome)
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableMapping
+from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Station
+from fedbayes.federation import Broadcast, Sealed, Share, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.mpc.relay import KEY_BYTES, SealBroken, seal, unseal
-from fedbayes.mpc.shared_fixed import Dealer, Party, Share, Wire, expand_wide
+from fedbayes.mpc.shared_fixed import Dealer, Party, Wire, expand_wide
 from fedbayes.mpc.wide import Wide
-from fedbayes.randomness import secret_bytes
 
-from .messages import Broadcast, Plan, Sealed, StageInfo
-from .program import Outgoing, Program, Stage, masks, pack, unpack
+from .messages import Plan, StageInfo
+from .program import Outgoing, Program, Stage, masks, pack, sent, unpack
 from .roles import OutcomeHolder, delta
 from .shared_newton import Layout, line_names
 
 PURPOSE = "verticox"
+MOST_WORD = 16
 
 
 def layout(plan: Plan) -> Layout:
@@ -31,6 +31,7 @@ def layout(plan: Plan) -> Layout:
         owner=len(plan.holders) - 1,
         ties=tuple((first, size) for first, size in plan.ties),
         band=plan.band,
+        single=plan.single,
         lines=sum(1 for width in plan.widths if width),
     )
 
@@ -60,7 +61,7 @@ def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[tuple[str, i
 
 
 class KeptWires(MutableMapping[str, Wire]):
-    """Wires kept in the station's folder between rounds."""
+    """Wires kept in the station's folder between rounds; of the dealer, their masks."""
 
     def __init__(self, station: Station) -> None:
         self._station = station
@@ -69,20 +70,14 @@ class KeptWires(MutableMapping[str, Wire]):
     def __getitem__(self, name: str) -> Wire:
         if name not in self._fresh:
             kept = self._station.kept(f"wire|{name}")
-            self._fresh[name] = Wire(
-                Wide.from_words(kept["public"]), Wide.from_words(kept["mask"]), int(kept["frac_bits"])
-            )
+            public = Wide.from_words(kept["public"]) if "public" in kept else None
+            self._fresh[name] = Wire(public, Wide.from_words(kept["mask"]), int(kept["frac_bits"]))
         return self._fresh[name]
 
     def __setitem__(self, name: str, wire: Wire) -> None:
         self._fresh[name] = wire
-        if wire.public is not None:
-            self._station.keep(
-                f"wire|{name}",
-                public=wire.public.to_words(),
-                mask=wire.mask.to_words(),
-                frac_bits=np.array(wire.frac_bits),
-            )
+        public = {} if wire.public is None else {"public": wire.public.to_words()}
+        self._station.keep(f"wire|{name}", mask=wire.mask.to_words(), frac_bits=np.array(wire.frac_bits), **public)
 
     def __contains__(self, name: object) -> bool:
         try:
@@ -179,20 +174,14 @@ class ShareHolder:
 
     def seal_all(self, arrays: dict[str, Wide], topic: str) -> Broadcast:
         """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
-        key = secret_bytes(KEY_BYTES)
-        content = seal(key, pack(arrays), self._binding(self.station.organization, topic))
-        return Broadcast(content, {peer: self.station.channel.seal(peer, key, topic) for peer in self.peers})
+        return self.station.broadcast(self.peers, pack(arrays), topic)
 
-    def receive_sealed(self, sender: int, sealed: Sealed, topic: str) -> dict[str, Wide]:
+    def receive_sealed(self, sender: int, sealed: Broadcast, topic: str) -> dict[str, Wide]:
         """Return what `seal_all` of another share holder enciphered."""
-        key = self.station.channel.unseal(sender, sealed.key, topic)
         try:
-            return unpack(unseal(key, sealed.content, self._binding(sender, topic)))
-        except (SealBroken, ValueError, KeyError):
-            raise MessageError("a sealed message was changed, or is of another job or round; the job stops") from None
-
-    def _binding(self, sender: int, topic: str) -> bytes:
-        return f"{self.station.session}|{topic}|{sender}".encode()
+            return unpack(self.station.open_broadcast(sender, sealed, topic))
+        except (ValueError, KeyError):
+            raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
     def unseal(self, sender: int, sealed: bytes, topic: str) -> dict[str, Wide]:
         """Return named arrays that another member sealed for this one."""
@@ -201,42 +190,33 @@ class ShareHolder:
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
-    def open(self, program: Program, label: str, outgoing: Outgoing) -> Broadcast | None:
-        """Mask what a stage opens, keep the own part, and seal it for the others."""
-        sent = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
-        own = {name: part for name, part in sent.items() if part is not None}
-        if not own:
-            return None
-        self.once(f"sent|{label}", own)
-        self.station.keep(f"names|{label}", names=np.array(list(own)))
-        return self.seal_all(own, f"opening|{label}")
+    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[str, Share[np.ndarray[Any, Any]]]:
+        """Mask what a stage opens; it may leave as it is, since it is uniform to whoever lacks the key shared with the dealer."""
+        if self.station.aggregator == self.plan.helper:
+            raise MessageError("the helper must not run the central function; start the task at another organization")
+        own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
+        if own:
+            self.once(f"sent|{label}", own)
+        return {name: self.station.share(sent(program.layout, name, part)) for name, part in own.items()}
 
-    def receive(self, program: Program, label: str, openings: dict[int, Sealed]) -> None:
-        """Add the others' parts of a stage's openings to the own ones; wires come of it."""
-        if not label:
-            return
-        if sorted(openings) != sorted(self.peers):
-            raise MessageError("the openings of a share holder are missing; start the job again")
-        names = [str(name) for name in self.station.kept(f"names|{label}")["names"]]
-        kept = self.station.kept(f"sent|{label}")
-        total = {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
-        for peer, sealed in openings.items():
-            part = self.receive_sealed(peer, sealed, f"opening|{label}")
-            if {name: array.shape for name, array in part.items()} != {n: a.shape for n, a in total.items()}:
-                raise MessageError("an opening has another shape than it must; the job stops")
-            total = {name: total[name] + part[name] for name in names}
-        for name in names:
-            program.receive(name, total[name])
+    def receive(self, program: Program, openings: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Turn the openings of the last stage, which central added, into wires."""
+        for name, opening in openings.items():
+            if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] > MOST_WORD:
+                raise MessageError("an opening has another form than it must; the job stops")
+            try:
+                program.receive(name, Wide.from_bytes(opening))
+            except (ValueError, KeyError):
+                raise MessageError("an opening has another shape than it must; the job stops") from None
 
 
-def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
     """Return the shares for central as arrays of words, and their fractional bits."""
-    shares = {name: share for name, share in outgoing.revealed.items() if isinstance(share, Share)}
-    words = {name: share.value.to_words() for name, share in shares.items() if share.value is not None}
-    return words, {name: shares[name].frac_bits for name in words}
+    words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
+    return words, {name: outgoing.revealed[name].frac_bits for name in words}
 
 
-def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stages: list[StageInfo]) -> bytes:
+def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stages: list[StageInfo]) -> Sealed:
     """Return the dealer's corrections for some stages and inputs, sealed for the outcome holder.
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
@@ -247,10 +227,10 @@ def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stag
         raise MessageError("the helper must not run the central function; start the task at another organization")
     keys = [station.channel.key(member, PURPOSE) for member in plan.holders]
     dealer = Dealer(keys)
-    corrections = dict(masks(Program(dealer, layout(plan), {}), [stage_of(info) for info in stages]))
+    corrections = dict(masks(Program(dealer, layout(plan), KeptWires(station)), [stage_of(info) for info in stages]))
     if inputs:
         corrections.update(_deltas(dealer, keys, plan, inputs))
-    return station.channel.seal(plan.holders[-1], pack(corrections), "corrections")
+    return station.seal(plan.holders[-1], pack(corrections), "corrections")
 
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Message
+from fedbayes.federation import Broadcast, Exact, Masked, Message, Public, Sealed, Share
 from fedbayes.federation.vertical.messages import Parcel
 
 STAGES = (
@@ -89,10 +89,11 @@ class Outcome(Message):
     edge_rows: list[int]
     ties: list[list[int]]
     band: int
+    single: bool
 
 
 @dataclass(frozen=True, slots=True)
-class PrepareReply(Message):
+class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, and how far tails reach (`tails.reach`)."""
 
     columns: dict[str, list[str]]
@@ -105,6 +106,13 @@ class PrepareReply(Message):
         """Check shapes."""
         if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
             raise ValueError("the reach of the columns' tails does not fit the columns")
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareReply(Message):
+    """What the station tells of its columns, None where it has none of those asked for."""
+
+    described: Exact[Described] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,8 @@ class Plan(Message):
         With Efron's ties: first row and size of every tie with at least `minimum_count` events.
     band : int
         Most events of any other tie; 0: none, or Breslow's ties.
+    single : bool
+        Whether there are no ties of events, or Efron's.
     """
 
     holders: list[int]
@@ -136,6 +146,7 @@ class Plan(Message):
     records: int
     ties: list[list[int]]
     band: int
+    single: bool
 
     def __post_init__(self) -> None:
         """Check shapes."""
@@ -193,9 +204,9 @@ class EnterRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class EnterReply(Message):
-    """Sealed for the outcome holder."""
+    """Sealed for the outcome holder; None from itself."""
 
-    sealed: bytes
+    sealed: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,26 +221,6 @@ class PermuteRequest(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Sealed(Message):
-    """A content sealed once under a fresh key, and that key sealed for one receiver."""
-
-    content: bytes
-    key: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Broadcast(Message):
-    """A content sealed once under a fresh key, and that key sealed for every receiver."""
-
-    content: bytes
-    keys: dict[int, bytes]
-
-    def to(self, receiver: int) -> Sealed:
-        """Return what one receiver needs."""
-        return Sealed(self.content, self.keys[receiver])
-
-
-@dataclass(frozen=True, slots=True)
 class PermuteReply(Message):
     """Sorted under a new mask; sealed for the share holders."""
 
@@ -238,23 +229,22 @@ class PermuteReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class StageRequest(Message):
-    """The others' openings of the previous stage, and the stages to compute (the main one first, others beside it)."""
+    """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it)."""
 
     plan: Plan
     stages: list[StageInfo]
-    previous: str
-    openings: dict[int, Sealed]
-    permuted: Sealed | None
+    openings: dict[str, np.ndarray[Any, Any]]
+    permuted: Broadcast | None
     corrections: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
-    """Openings sealed for the other share holders, and shares of what central may know."""
+    """This station's part of every opening, and shares of what central may know."""
 
-    openings: Broadcast | None
-    revealed: dict[str, np.ndarray[Any, Any]]
-    frac_bits: dict[str, int]
+    openings: dict[str, Share[np.ndarray[Any, Any]]]
+    revealed: dict[str, Share[np.ndarray[Any, Any]]]
+    frac_bits: Public[dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +257,6 @@ class FinishRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class FinishReply(Message):
-    """Masked sum of coefficient times mean over the station's columns, 40 fractional bits."""
+    """Masked sum of coefficient times mean over the station's columns, 40 fractional bits; nothing from the helper."""
 
-    masked: np.ndarray[Any, Any]
+    masked: Masked

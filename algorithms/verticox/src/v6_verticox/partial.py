@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from fedbayes.federation import Station, partial
+from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
-from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
 
 from .columns import design, survival
 from .guards import check_effect
-from .holder import PURPOSE, KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
+from .holder import KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
 from .messages import (
+    Described,
     EnterReply,
     EnterRequest,
     FinishReply,
@@ -24,7 +24,6 @@ from .messages import (
     PrepareReply,
     PrepareRequest,
     Question,
-    Sealed,
     StageReply,
     StageRequest,
 )
@@ -35,6 +34,7 @@ from .roles import as_places, masked_input
 from .shared_newton import FEATURE_BITS, LINE_BITS, STARTS
 from .tails import reach
 
+ANSWER = "verticox: sums over the records of a fit"
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
 
@@ -56,7 +56,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
     if not features and not outcome:
-        return PrepareReply({}, [], request.rows, None, [])
+        return PrepareReply(None)
     frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
@@ -85,8 +85,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
         )
     scales = [float(scale) for scale in own.scales]
-    station.charge(0.0, 0.0, "verticox: sums over the records of a fit", queries=1)
-    return PrepareReply(own.columns, scales, len(frame), described, reach(own.values))
+    told = Described(own.columns, scales, len(frame), described, reach(own.values))
+    return PrepareReply(station.exact(told, ANSWER))
 
 
 def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:
@@ -130,8 +130,8 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
-        return EnterReply(b"")
-    return EnterReply(station.channel.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
+        return EnterReply(None)
+    return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
 
 
 def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
@@ -222,7 +222,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
-    holder.receive(program, request.previous, request.openings)
+    holder.receive(program, request.openings)
     if stage.kind in ("features", "relative_risk"):
         published = _published(holder, stage.step, request.permuted)
         tau = _tau(holder, published)
@@ -236,10 +236,11 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         outgoing = joined([program.run(one) for one in stages])
     words, frac_bits = revealed_words(outgoing)
     label = f"{stage.kind}|{stage.label}"
-    return StageReply(holder.open(program, label, outgoing), words, frac_bits)
+    shares = {name: station.share(station.exact(part, ANSWER, queries=0)) for name, part in words.items()}
+    return StageReply(holder.open(program, label, outgoing), shares, station.public(frac_bits))
 
 
-def _published(holder: ShareHolder, step: int, sealed: Sealed | None) -> dict[str, Wide]:
+def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[str, Wide]:
     """Return what the outcome holder published in this step."""
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
@@ -264,15 +265,15 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
 
     **Reveals** to central the sum over all stations alone: the linear predictor at the mean.
     """
-    plan = request.plan
-    holder = ShareHolder(station, plan)
+    if station.organization == request.plan.helper:
+        return FinishReply(station.mask(station.exact(np.zeros(1, dtype=np.uint64), ANSWER, queries=0), "offset"))
+    ShareHolder(station, request.plan)
     kept = station.kept("design")
     own = float(np.asarray(request.coefficients, dtype=np.float64) @ (kept["means"] / kept["scales"]))
     if abs(own) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
-    value = np.array([round(own * 2.0**OFFSET_BITS)], dtype=np.int64).astype(np.uint64)
-    keys = {peer: station.channel.key(peer, f"{PURPOSE}|offset") for peer in holder.peers}
-    return FinishReply(value + pairwise_mask(station.organization, keys, "offset", (1,)))
+    value = np.array([round(own * 2.0**OFFSET_BITS)], dtype=np.int64)
+    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset"))
 
 
 @partial

@@ -7,13 +7,13 @@ wires before the next stage; a few small ones are revealed to central by their s
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
+from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire, closed, ring_bits
 from fedbayes.mpc.wide import Wide
 
 from . import shared_newton as formulas
@@ -79,16 +79,10 @@ class Program:
         self.engine, self.layout, self.wires = engine, layout, wires
 
     def get(self, name: str) -> Wire:
-        """Return a wire; the dealer recalls the masks of earlier rounds."""
-        if name not in self.wires and isinstance(self.engine, Dealer):
-            if name.endswith("/risk"):  # the dealer recalls its cut without dealing it again
-                sums = self.get(name.replace("/risk", "/w"))
-                recalled = Dealer(self.engine.keys)
-                return formulas.sums_at_risk(recalled, self.layout, "recalled", sums)
-            if name in STARTS:
-                shape, bits = self.entry(name)
-                return self.engine.entered(name, self.layout.owner, None, shape, bits)
-            return self.engine.recall(name, *formulas.opening(self.layout, name))
+        """Return a wire; the dealer knows the masks of what is entered at the start."""
+        if name not in self.wires and isinstance(self.engine, Dealer) and name in STARTS:
+            shape, bits = self.entry(name)
+            return self.engine.entered(name, self.layout.owner, None, shape, bits)
         if name not in self.wires:
             raise ValueError("an earlier stage of the protocol is missing")
         return self.wires[name]
@@ -98,7 +92,7 @@ class Program:
         rows = self.layout.rows
         return {
             "d": ((rows, 1), 0),
-            "reciprocal": ((rows, 3), RECIPROCAL_BITS),
+            "reciprocal": ((rows, 1 if self.layout.single else 3), RECIPROCAL_BITS),
             TREND: ((rows, 2), FEATURE_BITS),
             BANDS: ((rows, 2 * self.layout.band - 1), TIE_BITS),
             "w": ((rows, 1), RISK_BITS),
@@ -112,10 +106,12 @@ class Program:
             shape, bits = self.entry(name)
             self.wires[name] = self.engine.entered(name, self.layout.owner, public, shape, bits)
 
-    def receive(self, name: str, public: Wide | None) -> None:
-        """Turn an opening into a wire."""
+    def receive(self, name: str, public: Wide | None, opened: Wide | None = None) -> None:
+        """Turn an opening into a wire: at a party by its public part, at the dealer by its mask."""
         shape, frac_bits, dropped = formulas.opening(self.layout, name)
-        self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped)
+        if public is not None and public.shape != shape:
+            raise ValueError("an opening has another shape than it must")
+        self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped, opened)
 
     def run(self, stage: Stage, permuted: Mapping[str, Wide] | None = None) -> Outgoing:
         """Compute one stage.
@@ -175,7 +171,7 @@ class Program:
         """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
         step = stage.step
         weighted = self.get(f"{step}.0/y") if step else self.get("x")
-        return Outgoing({f"{step}.0/e": formulas.tie_correction(self.engine, f"{step}/e", weighted, self.get)})
+        return Outgoing({f"{step}.0/e": formulas.tie_correction(self.engine, weighted, self.get)})
 
     def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         weighted = formulas.weighted_features(self.engine, stage.step, self.get)
@@ -189,7 +185,7 @@ class Program:
         at_risk = self._at_risk(step, source)
         opened = self._refined(stage, at_risk)
         if self.layout.band:
-            opened[f"{step}.0/c"] = formulas.tie_correction(self.engine, f"{step}/c", risk, self.get)
+            opened[f"{step}.0/c"] = formulas.tie_correction(self.engine, risk, self.get)
         return opened
 
     def _at_risk(self, step: int, corrected: int) -> Wire:
@@ -225,10 +221,10 @@ class Program:
         if self.layout.band and stage.version == CORRECTING:
             kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
             values = self.get(f"{step}.0/{weighted}")
-            opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, f"{step}/e", values, self.get)
+            opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, values, self.get)
             if kind == "e":
-                events = self.get(stage.source).columns([2])
-                opened[f"{step}.0/k"] = formulas.tie_correction_back(self.engine, f"{step}/k", events, self.get)
+                events = self.get(stage.source).columns([-1])
+                opened[f"{step}.0/k"] = formulas.tie_correction_back(self.engine, events, self.get)
         return Outgoing(opened)
 
     def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
@@ -271,10 +267,23 @@ def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
 def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
     """Run stages at the dealer; return the corrections for the last share holder."""
     for stage in stages:
-        for name in program.run(stage).opened:
-            program.receive(name, None)
+        for name, share in program.run(stage).opened.items():
+            program.receive(name, None, program.engine.open_with(name, share))
     assert isinstance(program.engine, Dealer)
     return program.engine.corrections
+
+
+def relayed(layout: Layout, name: str, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    """Return one opening from those of all share holders, reduced and cut: what the relay sends back to each."""
+    _, frac_bits, dropped = formulas.opening(layout, name)
+    bits = ring_bits(frac_bits, dropped)
+    return closed([Wide.from_bytes(part) for part in parts], frac_bits, dropped).to_bytes(-(-(bits - dropped) // 8) * 8)
+
+
+def sent(layout: Layout, name: str, opening: Wide) -> npt.NDArray[np.uint8]:
+    """Return a share holder's part of an opening as it travels."""
+    _, frac_bits, dropped = formulas.opening(layout, name)
+    return opening.to_bytes(ring_bits(frac_bits, dropped))
 
 
 def pack(arrays: Mapping[str, Wide]) -> bytes:

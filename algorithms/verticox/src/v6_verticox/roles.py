@@ -134,6 +134,11 @@ class OutcomeHolder:
         return np.where(first, np.bincount(block, weights=self.indicator)[block], 0.0)
 
     @property
+    def single(self) -> bool:
+        """Whether no row has more than one event."""
+        return bool(np.max(self.tied) <= 1.0)
+
+    @property
     def blanks(self) -> int:
         """Rows without a record."""
         return len(self.order) - len(self.time)
@@ -162,11 +167,13 @@ class OutcomeHolder:
         for column in range(self.bands.shape[1]):
             own, step = self.bands[:, column], column - middle
             place += own * _moved(weight, step)
-            hazard += _moved(own * reciprocals[:, 2], -step)
+            hazard += _moved(own * reciprocals[:, -1], -step)
         return {"c": Wide.encode(place[:, None], RISK_BITS), "k": Wide.encode(hazard[:, None], RECIPROCAL_BITS)}
 
     def reciprocals(self, at_risk: Vector) -> Vector:
-        """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3)."""
+        """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3); the last alone if `single`."""
+        if self.single:
+            return (self.tied / at_risk)[:, None]
         return np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
 
     def seen_entries(self, engine: Party, step: int, predictor: Vector) -> tuple[dict[str, Wide], Vector]:
@@ -189,7 +196,7 @@ class OutcomeHolder:
         }
         if self.rows.band:
             entries.update({f"{step}.0/{kind}": value for kind, value in self.corrections(weight, reciprocals).items()})
-        starts = np.split(reciprocals[:, 2], np.cumsum(self.sizes)[:-1])
+        starts = np.split(reciprocals[:, -1], np.cumsum(self.sizes)[:-1])
         hazard = np.concatenate([np.cumsum(part) for part in starts])
         return {name: engine.enter(name, value) for name, value in entries.items()}, hazard
 

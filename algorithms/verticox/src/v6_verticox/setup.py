@@ -128,7 +128,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
     assert outcome is not None
     widths = [len(replies[member].scales) for member in holders]
     rows = sum(outcome.strata)
-    plan = Plan(holders, widths, question.helper, rows, outcome.strata, involved.pop(), outcome.ties, outcome.band)
+    plan = Plan(holders, widths, question.helper, rows, outcome.strata, involved.pop(), outcome.ties, outcome.band, outcome.single)
     if plan.records < RECORDS_PER_COLUMN * sum(widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]

@@ -7,6 +7,7 @@ first row of its ties, else 0), r = 1/S0, t = sqrt(c) r, q = c r, H prefix sums 
     gradient      g = sum_j d_j x_j - sum_i H_i w_i x_i
     information   I = sum_i H_i w_i x_i x_i' - sum_j (t_j S1_j)(t_j S1_j)'
 
+Where c is 0 or 1 everywhere (no tied events, or Efron's ties), q is all that is carried: B <- a B - b S0 B B.
 With Efron's ties every event is a risk set of its own, c = d, and S0, S1, H are corrected as `tied` says.
 
 The triple (r, t, q) is refined by Newton's reciprocal from its value in the previous step: B <- a B - b S0 r B,
@@ -72,6 +73,8 @@ class Layout:
         First row and size of the public ties (Efron).
     band : int
         Most events of a small tie (Efron); 0: none.
+    single : bool
+        Whether c is 0 or 1 in every row, so that r, t and q are the same where there is an event, and q alone is carried along.
     """
 
     rows: int
@@ -82,6 +85,7 @@ class Layout:
     ties: tuple[tuple[int, int], ...] = ()
     band: int = 0
     lines: int = 0
+    single: bool = False
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
@@ -122,7 +126,7 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
     """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
     rows, features = layout.rows, layout.features
     kind = name.rsplit("/", 1)[-1]
-    columns = 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
+    columns = 1 if layout.single else 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
     groups = layout.groups()
     if kind.startswith("group"):
         return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
@@ -151,7 +155,7 @@ def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence
     for position, group in enumerate(layout.groups()):
         chosen = [factors[index] for index in group]
         name = f"{step}/factors{position}"
-        products.append(engine.product(name, chosen) if len(chosen) > 1 else engine.lifted(chosen[0]))
+        products.append(engine.product(name, chosen, complete=True) if len(chosen) > 1 else engine.lifted(chosen[0]))
     return products
 
 
@@ -183,14 +187,14 @@ def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
     return _unscaled(engine, name, values.apply(layout.public_ties().back).apply(layout.prefix))
 
 
-def tie_correction(engine: Engine, name: str, values: Wire, get: Get) -> Share:
+def tie_correction(engine: Engine, values: Wire, get: Get) -> Share:
     """Return K values: what small ties add to the sums over the risk sets."""
-    return engine.bilinear(name, get(BANDS), values, corrected, values.shape)
+    return engine.bilinear(get(BANDS), values, corrected, values.shape)
 
 
-def tie_correction_back(engine: Engine, name: str, values: Wire, get: Get) -> Share:
+def tie_correction_back(engine: Engine, values: Wire, get: Get) -> Share:
     """Return K' values: what small ties add to the hazards."""
-    return engine.bilinear(name, get(BANDS), values, corrected_back, values.shape)
+    return engine.bilinear(get(BANDS), values, corrected_back, values.shape)
 
 
 def refined(
@@ -200,11 +204,12 @@ def refined(
     if step >= BESIDE and previous.shape[1] == 3:
         previous = previous.columns([0, 2])  # no root is needed there
     name = f"{step}/refined{version}"
-    bend = engine.product(name, [at_risk, previous.columns([0]), previous])
+    first = previous if previous.shape[1] == 1 else previous.columns([0])
+    bend = engine.product(name, [at_risk, first, previous])
     bits = WIDE_BITS if is_wide(coefficients) else COEFFICIENT_BITS
-    first, second = (value >> (WIDE_BITS - bits) for value in coefficients)
-    lifted = engine.lifted(previous).times(first << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + bits)
-    return lifted - bend.times(second, bits)
+    factor, bent = (value >> (WIDE_BITS - bits) for value in coefficients)
+    lifted = engine.lifted(previous).times(factor << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + bits)
+    return lifted - bend.times(bent, bits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +226,8 @@ def last_level(
     engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, at_risk: Wire | None, get: Get
 ) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
-    weighted, events = get(f"{step}.0/y") if step else get("x"), reciprocal.columns([2])
+    weighted, events = get(f"{step}.0/y") if step else get("x"), reciprocal.columns([-1])
+    roots = events if layout.single else reciprocal.columns([1])
     sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
@@ -230,7 +236,7 @@ def last_level(
     observed = engine.inner(f"{label}/observed", get("d"), get("x"))
     return Level(
         engine.product(f"{label}/hazard", [hazard, weighted]),
-        engine.product(f"{label}/means", [reciprocal.columns([1]), sums]),
+        engine.product(f"{label}/means", [roots, sums]),
         observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained,
         None if at_risk is None else engine.inner(f"{label}/residual", events, at_risk),
     )
@@ -258,7 +264,7 @@ def weighted_line(engine: Engine, step: int, get: Get) -> Share:
 
 def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, get: Get) -> tuple[Share, Share]:
     """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
-    events = get(f"{label}/reciprocal").columns([1])
+    events = get(f"{label}/reciprocal").columns([-1])
     sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(f"{step}.0/s"))
     if layout.band:
         sums = sums + get(f"{step}.0/es")
@@ -287,6 +293,6 @@ def trend(engine: Engine, label: str, get: Get) -> Share:
 
 def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:
     """Return the cumulative baseline hazard at some rows, freshly shared."""
-    hazard = engine.lifted(reciprocal.columns([2]).apply(layout.prefix)).rows(list(rows))
+    hazard = engine.lifted(reciprocal.columns([-1]).apply(layout.prefix)).rows(list(rows))
     shape = (len(rows), 1)
     return engine.hidden(f"{label}/baseline", Share(hazard.value, shape, hazard.frac_bits))

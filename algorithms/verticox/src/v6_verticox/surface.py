@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Federation
+from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
 from .holder import layout
 from .messages import (
-    Broadcast,
     EnterReply,
     EnterRequest,
     PermuteReply,
@@ -24,7 +23,7 @@ from .messages import (
     StageRequest,
 )
 from .newton import Beside, Gradient
-from .program import CORRECTING
+from .program import CORRECTING, relayed
 from .reciprocals import NEWTON, Pair, reciprocal_name
 from .setup import Prepared
 from .shared_newton import START
@@ -68,8 +67,7 @@ class FederatedSurface:
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
         self._coefficients: Vector = np.zeros(len(prepared.names))
-        self._openings: dict[int, Broadcast] = {}
-        self._previous = ""
+        self._openings: dict[str, npt.NDArray[np.uint8]] = {}
 
     def start(self) -> Gradient:
         """Evaluate at zero coefficients: five rounds (six with small ties and Efron)."""
@@ -92,7 +90,7 @@ class FederatedSurface:
         self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
-        self._openings, self._previous = {}, ""  # what a step that was given up left open is of no use
+        self._openings = {}  # what a step that was given up left open is of no use
         self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
         self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
@@ -131,7 +129,7 @@ class FederatedSurface:
         self._source, last = f"{step}.{self._version}/reciprocal", self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        self._stage(refined, corrections=corrections[self.plan.helper].sealed)
+        self._stage(refined, corrections=content_of(corrections[self.plan.helper].sealed))
         return self._gradient(self._stage(last))
 
     def _all(self, kind: str) -> list[StageInfo]:
@@ -214,8 +212,8 @@ class FederatedSurface:
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
         entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
-        inputs = {member: reply.sealed for member, reply in entered.items() if member != plan.helper}
-        request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed, list(self._beside))
+        inputs = {member: content_of(reply.sealed) for member, reply in entered.items() if member != plan.helper}
+        request = PermuteRequest(plan, step, inputs, content_of(entered[plan.helper].sealed), list(self._beside))
         owner = plan.holders[-1]
         return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
 
@@ -228,17 +226,32 @@ class FederatedSurface:
             member: StageRequest(
                 plan,
                 stages,
-                self._previous,
-                {peer: opening.to(member) for peer, opening in self._openings.items() if peer != member},
-                permuted.to(member) if permuted is not None and member != plan.holders[-1] else None,
+                self._openings,
+                to_one(permuted, member) if permuted is not None and member != plan.holders[-1] else None,
                 corrections if member == plan.holders[-1] else b"",
             )
             for member in plan.holders
         }
+        if permuted is None and not corrections:  # the same for all: enciphered once
+            requests = dict.fromkeys(plan.holders, requests[plan.holders[0]])
         replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
-        self._openings = {m: reply.openings for m, reply in replies.items() if reply.openings is not None}
-        self._previous = f"{stages[0].kind}|{stages[0].step}.{stages[0].version}" if self._openings else ""
+        names = replies[plan.holders[0]].openings
+        self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
         return _added(list(replies.values()))
+
+    def _relayed(self, name: str, replies: list[StageReply]) -> npt.NDArray[np.uint8]:
+        """Return the sum of one opening: uniform, as every part of it is."""
+        return relayed(self._layout, name, [np.asarray(reply.openings[name].value) for reply in replies])
+
+
+def content_of(sealed: Sealed | None) -> bytes:
+    """Return the bytes of what is sealed for one organization; none of nothing."""
+    return b"" if sealed is None else sealed.content
+
+
+def to_one(sent: Broadcast, receiver: int) -> Broadcast:
+    """Return a broadcast with the key of one receiver."""
+    return Broadcast(sent.content, {receiver: sent.keys[receiver]})
 
 
 def _info(
@@ -259,10 +272,10 @@ def _floats(values: Vector) -> list[float]:
 def _added(replies: list[StageReply]) -> dict[str, Vector]:
     """Return the sums of the shares, as real numbers."""
     revealed: dict[str, Vector] = {}
-    for name, bits in replies[0].frac_bits.items():
-        total = Wide.from_words(replies[0].revealed[name])
+    for name, bits in replies[0].frac_bits.value.items():
+        total = Wide.from_words(np.asarray(replies[0].revealed[name].value))
         for reply in replies[1:]:
-            total = total + Wide.from_words(reply.revealed[name])
+            total = total + Wide.from_words(np.asarray(reply.revealed[name].value))
         revealed[name] = total.decode(bits)
     return revealed
 

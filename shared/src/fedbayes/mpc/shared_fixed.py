@@ -10,6 +10,13 @@ prefix sums and public multiples of wires are wires. A product of wires is a `Sh
 deals shares of the products of the masks (this generalises Beaver's triples). `open_with` masks a share; the sum of all
 parties' openings is public, and dropping its low bits truncates the value. So one opening is paid per multiplicative level.
 
+Nothing is dealt for the product of all masks of a `product` or `bilinear`: the parties leave that term out, so that their openings sum up to the value under
+a mask that is smaller by it. That mask is uniform too, and the dealer knows it. So these shares are to be opened, never to be revealed as they are.
+
+An opening needs the low bits only that the value and the guard against wrapping take (`RING_GUARD`): openings travel modulo a smaller power of two.
+Whoever relays them may add them, cut them and send one array back: of what it relays it learns the public part, which every party
+learns too, and the single openings, which are uniform given their sum.
+
 **Reveals** to a party: openings, each masked by a fresh uniform vector, hence uniform and independent of all data. To the dealer: nothing but shapes.
 **Assumes** semi-honest parties, at least one of which keeps its shares, and a dealer that colludes with nobody.
 Dropping bits is exact to one unit unless the mask wraps: probability 2^-(128 - bits of the value) per element, in
@@ -33,7 +40,10 @@ import numpy as np
 from .prg import expand
 from .wide import Wide
 
-__all__ = ["Dealer", "Engine", "Party", "Share", "Wire"]
+__all__ = ["Dealer", "Engine", "Party", "Share", "Wire", "closed", "expand_wide", "ring_bits"]
+
+RING_GUARD = 46
+"""Bits beyond the fractional ones: an opening of a value below 2^b wraps with probability 2^-(46 - b)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,7 @@ class Share:
     Parameters
     ----------
     value : Wide or None
-        The share; None at the dealer.
+        The share; at the dealer the term that the parties leave out of what they open, or None.
     shape : tuple of int
     frac_bits : int
         Fractional bits of the secret.
@@ -142,25 +152,41 @@ class Engine:
         """Return the wire of a value that one party entered (see `enter`)."""
         raise NotImplementedError
 
-    def wire(self, name: str, public: Wide | None, shape: tuple[int, ...], frac_bits: int, dropped: int = 0) -> Wire:
-        """Return the wire of an opening of this name, its `dropped` lowest bits cut off.
+    def wire(
+        self,
+        name: str,
+        public: Wide | None,
+        shape: tuple[int, ...],
+        frac_bits: int,
+        dropped: int = 0,
+        opened: Wide | None = None,
+    ) -> Wire:
+        """Return the wire of an opening of this name.
 
         Parameters
         ----------
         name : str
             The name given to `open_with`.
         public : Wide or None
-            The sum of the parties' openings.
+            At a party: the sum of the parties' openings, reduced and cut (`closed`).
         shape : tuple of int
             Shape of the value.
         frac_bits : int
             Fractional bits after the cut.
         dropped : int
-            Bits to cut.
+            Bits that are cut.
+        opened : Wide or None
+            At the dealer: the mask of the openings' sum, from `open_with`.
         """
-        own = self.random(name, shape)
-        mask = self.deal(f"{name}/cut", shape, lambda: own.shift_right(dropped)) if dropped else own
-        return Wire(None if public is None else public.shift_right(dropped), -mask, frac_bits)
+        if not dropped:
+            return Wire(public, -(self.random(name, shape) if opened is None else opened), frac_bits)
+        bits = ring_bits(frac_bits, dropped)
+
+        def cut() -> Wide:
+            assert opened is not None
+            return opened.low_bits(bits).shift_right(dropped)
+
+        return Wire(public, -self.deal(f"{name}/cut", shape, cut), frac_bits)
 
     def cut(self, name: str, wire: Wire, dropped: int) -> Wire:
         """Return a wire without its `dropped` lowest bits; local, only the shares of the new mask are dealt.
@@ -173,42 +199,47 @@ class Engine:
         return Wire(public, -mask, wire.frac_bits - dropped)
 
     def bilinear(
-        self, name: str, left: Wire, right: Wire, operation: Callable[[Wide, Wide], Wide], shape: tuple[int, ...]
+        self, left: Wire, right: Wire, operation: Callable[[Wide, Wide], Wide], shape: tuple[int, ...]
     ) -> Share:
-        """Return the share of a bilinear map of two wires; only one array of the result's shape is dealt."""
+        """Return the share of a bilinear map of two wires, to be opened; nothing is dealt."""
         frac_bits = left.frac_bits + right.frac_bits
-        dealt = self.deal(name, shape, lambda: operation(left.mask, right.mask))
         if left.public is None or right.public is None:
-            return Share(None, shape, frac_bits)
+            return Share(operation(left.mask, right.mask), shape, frac_bits)
         known = right.public + right.mask if self.leads else right.mask
-        return Share(operation(left.public, known) + operation(left.mask, right.public) + dealt, shape, frac_bits)
+        return Share(operation(left.public, known) + operation(left.mask, right.public), shape, frac_bits)
 
     def lifted(self, wire: Wire) -> Share:
         """Return the share of a wire's value."""
         if wire.public is None:
-            return Share(None, wire.shape, wire.frac_bits)
+            return Share(Wide.zeros(wire.shape), wire.shape, wire.frac_bits)
         return Share(wire.public + wire.mask if self.leads else wire.mask, wire.shape, wire.frac_bits)
 
-    def product(self, name: str, wires: Sequence[Wire]) -> Share:
+    def product(self, name: str, wires: Sequence[Wire], complete: bool = False) -> Share:
         """Multiply wires element by element (numpy broadcasting); local, without a message.
 
         The product of (public + mask) over the wires is expanded; the dealer gives shares of every product of two or
-        more masks.
+        more masks, each once where a wire comes twice; of the product of all masks only if `complete`: if the parties bring the rows into an
+        order that the dealer does not know before they open them, or reveal them.
         """
         count, total, frac_bits = len(wires), None, sum(wire.frac_bits for wire in wires)
         shape = np.broadcast_shapes(*(wire.shape for wire in wires))
-        for size in range(2, count + 1):
+        known: dict[tuple[int, ...], Wide] = {}
+        for size in range(2, count + complete):
             for chosen in combinations(range(count), size):
                 masks = [wires[position].mask for position in chosen]
                 part = np.broadcast_shapes(*(mask.shape for mask in masks))
-                dealt = self.deal(f"{name}/{chosen}", part, lambda masks=masks: _multiplied(masks))  # type: ignore[misc]
+                same = tuple(id(wires[position]) for position in chosen)
+                if same not in known:
+                    known[same] = self.deal(f"{name}/{chosen}", part, lambda masks=masks: _multiplied(masks))  # type: ignore[misc]
+                dealt = known[same]
                 rest = [wire.public for position, wire in enumerate(wires) if position not in chosen]
                 if any(public is None for public in rest) or isinstance(self, Dealer):
                     continue
                 term = _multiplied([*[public for public in rest if public is not None], dealt])
                 total = term if total is None else total + term
         if isinstance(self, Dealer):
-            return Share(None, shape, frac_bits)
+            left_out = Wide.zeros(shape) if complete else _multiplied([wire.mask for wire in wires])
+            return Share(left_out, shape, frac_bits)
         return Share(self._first_order(wires, total, shape), shape, frac_bits)
 
     def _first_order(self, wires: Sequence[Wire], total: Wide | None, shape: tuple[int, ...]) -> Wide:
@@ -221,17 +252,24 @@ class Engine:
 
     def inner(self, name: str, left: Wire, right: Wire) -> Share:
         """Return the share of left' right, for matrices with the same rows; only one small matrix is dealt."""
-        return self.bilinear(name, left, right, Wide.transposed_product, (left.shape[1], right.shape[1]))
+        shape = (left.shape[1], right.shape[1])
+        share = self.bilinear(left, right, Wide.transposed_product, shape)
+        own = share.value
+        assert own is not None
+        dealt = self.deal(name, shape, lambda: own)  # at the dealer, the product of the masks
+        return Share(None if isinstance(self, Dealer) else own + dealt, shape, share.frac_bits)
 
     def hidden(self, name: str, share: Share) -> Share:
         """Return a fresh sharing of the same secret, so that revealing all shares reveals the sum alone."""
         zero = self.deal(name, share.shape, lambda: Wide.zeros(share.shape))
         return share if share.value is None else Share(share.value + zero, share.shape, share.frac_bits)
 
-    def open_with(self, name: str, share: Share) -> Wide | None:
-        """Return what this party sends to the others; None at the dealer."""
+    def open_with(self, name: str, share: Share) -> Wide:
+        """Return what this party sends to the others; at the dealer, the mask of their sum."""
         mask = self.random(name, share.shape)
-        return None if share.value is None else share.value + mask
+        if share.value is None:
+            raise ValueError("a share that is to be revealed cannot be opened")
+        return mask - share.value if isinstance(self, Dealer) else share.value + mask
 
 
 def _multiplied(factors: Sequence[Wide]) -> Wide:
@@ -310,7 +348,6 @@ class Dealer(Engine):
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self.parties, self._keys = len(keys), list(keys)
-        self.keys = tuple(keys)
         self.corrections: dict[str, Wide] = {}
 
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:
@@ -325,10 +362,6 @@ class Dealer(Engine):
         """Return the owner's mask as a wire without public part."""
         return Wire(None, expand_wide(self._keys[owner], f"enter/{name}", shape), frac_bits)
 
-    def recall(self, name: str, shape: tuple[int, ...], frac_bits: int, dropped: int = 0) -> Wire:
-        """Return a wire of an earlier round without dealing anything again."""
-        return Wire(None, -self.random(name, shape).shift_right(dropped), frac_bits)
-
     def deal(self, name: str, shape: tuple[int, ...], compute: Callable[[], Wide]) -> Wide:
         """Share a vector: the last party's share goes into `corrections`."""
         if name in self.corrections:
@@ -339,6 +372,19 @@ class Dealer(Engine):
             rest = rest - expand_wide(key, f"deal/{name}", shape)
         self.corrections[name] = rest
         return value
+
+
+def ring_bits(frac_bits: int, dropped: int) -> int:
+    """Return modulo which power of two an opening travels: whole bytes, at most 128 bits, all of them where nothing is cut."""
+    return min(128, -(-(frac_bits + dropped + RING_GUARD) // 8) * 8) if dropped else 128
+
+
+def closed(parts: Sequence[Wide], frac_bits: int, dropped: int) -> Wide:
+    """Return the public part of a wire: the sum of the parties' openings, reduced and cut; whoever relays them can do it."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total.low_bits(ring_bits(frac_bits, dropped)).shift_right(dropped)
 
 
 def expand_wide(key: bytes, name: str, shape: tuple[int, ...]) -> Wide:

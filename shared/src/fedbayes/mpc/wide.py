@@ -120,6 +120,25 @@ class Wide:
         low = (self.low >> np.uint64(bits)) | (self.high << np.uint64(WORD - bits))
         return Wide(self.high >> np.uint64(bits), low)
 
+    def low_bits(self, bits: int) -> Wide:
+        """Return the elements modulo 2^bits; 64 <= bits <= 128."""
+        if bits == BITS:
+            return self
+        return Wide(self.high & np.uint64((1 << (bits - WORD)) - 1), self.low)
+
+    def to_bytes(self, bits: int) -> npt.NDArray[np.uint8]:
+        """Return the lowest `bits` (whole bytes) of every element, least significant byte first, along a new last axis."""
+        words = np.ascontiguousarray(self.to_words()).astype("<u8")
+        return np.ascontiguousarray(words.view(np.uint8).reshape((*self.shape, 16))[..., : bits // 8])
+
+    @classmethod
+    def from_bytes(cls, values: npt.NDArray[np.uint8]) -> Wide:
+        """Return the elements of `to_bytes`, which are taken as not negative."""
+        full = np.zeros((*values.shape[:-1], 16), dtype=np.uint8)
+        full[..., : values.shape[-1]] = values
+        words = full.reshape(-1).view("<u8").astype(np.uint64).reshape((*values.shape[:-1], 2))
+        return cls.from_words(words)
+
     def __getitem__(self, index: Any) -> Wide:
         return Wide(self.high[index], self.low[index])
 
