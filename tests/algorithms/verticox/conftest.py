@@ -13,7 +13,19 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.newton import Gradient
-from v6_verticox.program import CORRECTING, Program, Stage, joined, masks, pack, relayed, reorder, scattered, sent, unpack
+from v6_verticox.program import (
+    CORRECTING,
+    Program,
+    Stage,
+    joined,
+    masks,
+    pack,
+    relayed,
+    reorder,
+    scattered,
+    sent,
+    unpack,
+)
 from v6_verticox.reciprocals import NEWTON, reciprocal_name
 from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
 from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout

@@ -10,7 +10,7 @@ from v6_verticox.columns import design
 from v6_verticox.located import checked_model, curves_of
 
 ROWS = 120
-TASK = {"time": "time", "event": "event", "features": ["age", "dose"]}
+TASK = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
 SECRET_TIME = 7654321.125
 
 
@@ -99,7 +99,7 @@ CASES = [
     ({"strata": "sites"}, ThresholdError, "c: strata column 'sites' has a stratum with fewer"),
     ({"strata": "nowhere"}, DataProblem, "c: strata column 'nowhere' is not in the table"),
     ({"time_transform": "sqrt"}, ArgumentError, "time_transform must be one of"),
-    ({"id_column": "nobody"}, DataProblem, "column 'nobody' is not in this station's table"),
+    ({"id_column": "nobody", "rows_aligned": False}, DataProblem, "column 'nobody' is not in this station's table"),
 ]
 
 

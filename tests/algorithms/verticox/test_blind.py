@@ -47,7 +47,7 @@ def given(**more):
 
 
 def test_parity_with_pooled_records(federation, records):
-    found = federation.run("verticox", "evaluate", {"model": given(), "reveal": "aggregates"})
+    found = federation.run("verticox", "evaluate", {"model": given(), "reveal": "aggregates", "rows_aligned": True})
     metrics = found["metrics"]
     values, beta = records[["age", "dose"]].to_numpy(), np.array(list(COEFFICIENTS.values()))
     risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
@@ -77,7 +77,9 @@ def assert_baselines(told, risk, values, beta):
 def test_bad_input(federation):
     for change, text in (({"reveal": "all"}, "reveal"), ({"reveal": "aggregates", "folds": 5}, "leave folds out")):
         with pytest.raises(ArgumentError, match=text):
-            federation.run("verticox", "evaluate", {"model": given(), **change})
+            federation.run("verticox", "evaluate", {"model": given(), "rows_aligned": True, **change})
     more = [{"feature": "age", "coefficient": 1.0}]
     with pytest.raises(ArgumentError, match="'dose'"):
-        federation.run("verticox", "evaluate", {"model": given(coefficients=more), "reveal": "aggregates"})
+        federation.run(
+            "verticox", "evaluate", {"model": given(coefficients=more), "reveal": "aggregates", "rows_aligned": True}
+        )

@@ -95,7 +95,7 @@ def test_the_outcome_holder_tells_groups_of_events(ties):
 def test_every_tied_event_is_a_risk_set_of_its_own():
     time, event = np.array([2.0, 2.0, 2.0, 1.0, 3.0]), np.array([1, 1, 0, 1, 0])
     holder = OutcomeHolder(bytes(32), time, event, np.zeros(5, dtype=int), 5)
-    assert (holder.rows.band, holder.rows.large, holder.blanks) == (2, [], 0, True)
+    assert (holder.rows.band, holder.rows.large, holder.blanks) == (2, [], 0)
     np.testing.assert_allclose(holder.at_risk()[holder.tied > 0], [5.0, 4.0, 3.0])
     weight = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     np.testing.assert_allclose(

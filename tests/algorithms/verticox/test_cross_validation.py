@@ -6,9 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.federation import Public
 from fedbayes.federation.channel import Channel
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyError, ThresholdError
+from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.policy import Policy
 from fedbayes.mpc.relay import KeyPair
 from v6_verticox import folds as stations
@@ -71,7 +73,7 @@ def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     frames = [records[["age"]], records[["dose", "time", "event"]], pd.DataFrame()]
     datasets = [[{"database": frame, "db_type": "csv"}] for frame in frames]
     client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_verticox")
-    task = {"method": "evaluate", "kwargs": {"model": SPEC, "folds": 3}}
+    task = {"method": "evaluate", "kwargs": {"model": SPEC, "folds": 3, "rows_aligned": True}}
     found = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]["metrics"]
     expected = by_hand(records, stations.fold_of(SECRET, ROWS, 3), 3)
     for name, values in expected.items():
@@ -82,7 +84,7 @@ def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
 
 
 def test_the_folds_share_their_rounds(federation, records):
-    found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3})
+    found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3, "rows_aligned": True})
     assert found["federation"]["rounds"] <= 60
     assert [entry["records"] for entry in found["metrics"]["folds"]] == [54, 53, 53]
     assert found["concordance"] == found["metrics"]["concordance"]
@@ -96,14 +98,16 @@ def test_the_folds_share_their_rounds(federation, records):
 @pytest.mark.parametrize("folds", [1, 51, 2.5, True, "ten"])
 def test_a_wrong_number_of_folds_is_named(federation, folds):
     with pytest.raises(ArgumentError, match="folds"):
-        federation.run("verticox", "evaluate", {"model": SPEC, "folds": folds})
+        federation.run("verticox", "evaluate", {"model": SPEC, "folds": folds, "rows_aligned": True})
 
 
 def test_bad_input(federation, records, tmp_path):
     with pytest.raises(ThresholdError, match="use fewer folds"):
-        federation.run("verticox", "evaluate", {"model": SPEC, "folds": 40})
+        federation.run("verticox", "evaluate", {"model": SPEC, "folds": 40, "rows_aligned": True})
     with pytest.raises(ArgumentError, match="'features' is missing"):
-        federation.run("verticox", "evaluate", {"model": {"time": "time", "event": "event"}, "folds": 4})
+        federation.run(
+            "verticox", "evaluate", {"model": {"time": "time", "event": "event"}, "folds": 4, "rows_aligned": True}
+        )
     records[["age"]].to_csv(tmp_path / "a.csv", index=False)
     records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
     parties = {name: tmp_path / f"{name}.csv" for name in "ab"}
@@ -112,7 +116,7 @@ def test_bad_input(federation, records, tmp_path):
         EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict,
         pytest.raises(PolicyError, match="a: "),
     ):
-        strict.run("verticox", "evaluate", {"model": SPEC, "folds": 4})
+        strict.run("verticox", "evaluate", {"model": SPEC, "folds": 4, "rows_aligned": True})
 
 
 def test_folds_are_balanced_and_depend_on_the_secret():
@@ -123,9 +127,10 @@ def test_folds_are_balanced_and_depend_on_the_secret():
 
 def test_a_fold_has_keys_of_its_own():
     own, peer = KeyPair.generate(), KeyPair.generate()
-    directory = {1: own.public_bytes, 2: peer.public_bytes}
-    channel = Channel(1, own, directory, "job", "round", Policy())
-    other = Channel(2, peer, directory, "job", "round", Policy())
+    cards = {1: Card(1, own.public_bytes), 2: Card(2, peer.public_bytes)}
+    roles, names = dict.fromkeys(cards, "station"), {1: "a", 2: "b"}
+    job = Manifest("0" * 32, "image", "v6_verticox", "evaluate", "", 1, names, roles, cards, ())
+    channel, other = Channel(1, own, job, "round", Policy()), Channel(2, peer, job, "round", Policy())
     assert channel.part("fold 1").key(2, "x") == other.part("fold 1").key(1, "x")
     assert len({channel.key(2, "x"), channel.part("fold 1").key(2, "x"), channel.part("fold 2").key(2, "x")}) == 3
 
@@ -144,7 +149,7 @@ class Echo:
         self.sizes.append(len(request[organizations[0]].parts))
         answer = PermuteReply(Broadcast(b"answer", {}))
         return {
-            member: FoldsReply([FoldReply(part.fold, partial_permute=answer) for part in request[member].parts])
+            member: FoldsReply([FoldReply(Public(part.fold), partial_permute=answer) for part in request[member].parts])
             for member in organizations
         }
 

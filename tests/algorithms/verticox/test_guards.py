@@ -86,7 +86,10 @@ def test_queries_are_charged(records, tmp_path):
     (tmp_path / "ledger").mkdir()
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in "abc"}
     parties["c"]["ledger"] = tmp_path / "ledger"
-    policies = {"*": {"allow_predictions": True}, "c": {"ledger": "ledger", "maximum_queries": 4}}
+    policies = {
+        "*": {"allow_predictions": True},
+        "c": {"ledger": "ledger", "maximum_queries": 3, "allow_foreign_models": True},
+    }
     model = cox({"rank": 0.001, "z": 0.1})
     asked = {"time": "time", "event": "event", "features": ["rank", "z"], "id_column": "id", "solver": "bfgs"}
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies, aggregator="b") as running:

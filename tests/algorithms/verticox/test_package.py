@@ -49,7 +49,13 @@ def test_it_runs_under_the_mock_client(records):
     client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_verticox")
     task = {
         "method": "fit",
-        "kwargs": {"time": "time", "event": "event", "features": ["age", "dose"], "solver": "bfgs"},
+        "kwargs": {
+            "time": "time",
+            "event": "event",
+            "features": ["age", "dose"],
+            "solver": "bfgs",
+            "rows_aligned": True,
+        },
     }
     result = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]
     assert len(result["model"]["coefficients"]) == 2
@@ -67,7 +73,7 @@ def test_a_changed_message_stops_the_job(records, tmp_path):
         return {**payload, "sealed": sealed[:middle] + ("A" if sealed[middle] != "A" else "B") + sealed[middle + 1 :]}
 
     parties = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
-    task = {"time": "time", "event": "event", "features": ["age", "dose"]}
+    task = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"], tamper=flip) as federation,
         pytest.raises(MessageError),
@@ -100,7 +106,7 @@ def test_a_neutral_aggregator_and_a_separate_helper(records, tmp_path):
     records[["age"]].to_csv(tmp_path / "a.csv", index=False)
     records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
     parties = {"a": tmp_path / "a.csv", "b": tmp_path / "b.csv"}
-    task = {"time": "time", "event": "event", "features": ["age", "dose"]}
+    task = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
     with EmbeddedFederation(parties=parties, helpers=["neutral", "helper"], aggregator="neutral") as federation:
         result = federation.run("verticox", "fit", task)
     risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())

@@ -123,7 +123,9 @@ def test_every_view_is_uniform(paper_data, rehearse):
                     assert uniform(array.to_words(), len(frame))
                     checked += 1
     assert checked > 50
-    for message in surface.views["relay"]:  # the parts that whoever relays them sees, and what it sends back but for the uppermost byte
+    for message in surface.views[
+        "relay"
+    ]:  # the parts that whoever relays them sees, and what it sends back but for the uppermost byte
         for name, parts in message.items():
             back = relayed(surface.layout, name, parts)
             whole = 8 * back.shape[-1] == 128 or back.shape[-1] < parts[0].shape[-1]

@@ -78,7 +78,7 @@ def test_over_the_federation_with_strata(tmp_path):
     frame["event"] = (rng.uniform(size=150) < 0.7).astype(int)
     frame[["age"]].to_csv(tmp_path / "a.csv", index=False)
     frame[["dose", "time", "event", "site"]].to_csv(tmp_path / "b.csv", index=False)
-    task = {"time": "time", "event": "event", "features": ["age", "dose"], "strata": "site"}
+    task = {"time": "time", "event": "event", "features": ["age", "dose"], "strata": "site", "rows_aligned": True}
     with EmbeddedFederation(parties={n: tmp_path / f"{n}.csv" for n in "ab"}, helpers=["helper"]) as federation:
         found = federation.run("verticox", "fit", {**task, "time_transform": "km"})
         seen = federation.run("verticox", "fit", {**task, "solver": "bfgs", "time_transform": "km"}, organization="a")

@@ -5,13 +5,17 @@ import hashlib
 import numpy as np
 import pytest
 
+from fedbayes.federation import Exact, Masked, Sealed
 from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
 from v6_verticox.holder import ShareHolder
 from v6_verticox.messages import Plan
-from v6_verticox.seen_predictor import PREDICTOR_BITS, _dealt, masked_predictor, total_predictor
+from v6_verticox.seen_predictor import _dealt, masked_predictor, total_predictor
+from v6_verticox.sums import SUM_BITS, masked_for, sealed_parts
 
 ROWS = 5000
+MEMBERS = (1, 2, 3, 4)
 PLAN = Plan([1, 2, 3], [2, 3, 1], 4, ROWS, [ROWS], ROWS, [], 0, True)
 
 
@@ -22,19 +26,29 @@ class StubChannel:
     def key(self, peer, purpose):
         return hashlib.sha256(f"{sorted((self.own, peer))}{purpose}".encode()).digest()
 
-    def seal(self, receiver, payload, topic):
-        return f"{self.own}>{receiver}|{topic}|".encode() + payload
-
-    def unseal(self, sender, sealed, topic):
-        head = f"{sender}>{self.own}|{topic}|".encode()
-        assert sealed.startswith(head)
-        return sealed[len(head) :]
-
 
 class StubStation:
+    """A station whose seals are readable, and whose masks are those of the channel."""
+
     def __init__(self, organization, has_data=True):
         self.organization, self.has_data, self.aggregator, self.session = organization, has_data, 1, "job"
         self.channel, self._kept = StubChannel(organization), {}
+
+    def exact(self, value, note, counts=None, queries=1):
+        return Exact(value)
+
+    def mask(self, content, topic=""):
+        keys = {peer: self.channel.key(peer, "mask") for peer in MEMBERS if peer != self.organization}
+        own = content.value.astype(np.uint64)
+        return Masked(own + pairwise_mask(self.organization, keys, topic, own.shape), np.zeros(1, dtype=np.uint64))
+
+    def seal(self, receiver, payload, topic):
+        return Sealed(receiver, f"{self.organization}>{receiver}|{topic}|".encode() + payload)
+
+    def unseal(self, sender, sealed, topic):
+        head = f"{sender}>{self.organization}|{topic}|".encode()
+        assert sealed.startswith(head)
+        return sealed[len(head) :]
 
     def keep(self, name, **arrays):
         self._kept.setdefault(name, arrays)
@@ -49,26 +63,23 @@ def assert_uniform(words):
 
 
 def test_predictors_are_masked_and_only_their_sum_is_seen():
+    """Stations with features, the outcome holder and the helper take part in the masks, the last two with zeros."""
     first, second = np.linspace(-3, 3, ROWS), np.ones(ROWS)
+    holder = ShareHolder(StubStation(3), PLAN)
     sealed = {
         member: masked_predictor(ShareHolder(StubStation(member), PLAN), 1, own)
         for member, own in ((1, first), (2, second))
     }
-    holder = ShareHolder(StubStation(3), PLAN)
-    for member, payload in sealed.items():
-        words = np.frombuffer(holder.station.channel.unseal(member, payload, "predictor|1"), dtype="<u8")
+    sealed[4] = masked_for(StubStation(4), 3, np.zeros(ROWS), "predictor|1")
+    assert masked_for(holder.station, 3, np.zeros(ROWS), "predictor|1") is None
+    parts = sealed_parts(sealed)
+    for member, payload in parts.items():
+        words = np.frombuffer(holder.station.unseal(member, payload, "predictor|1"), dtype="<u8")
         assert_uniform(words.astype(np.uint64)[:, None])
-    total = total_predictor(holder, 1, sealed)
-    np.testing.assert_allclose(total, first + second, atol=2.0 ** (2 - PREDICTOR_BITS))
+    total = total_predictor(holder, 1, parts)
+    np.testing.assert_allclose(total, first + second, atol=2.0 ** (2 - SUM_BITS))
     with pytest.raises(MessageError, match="missing"):
-        total_predictor(holder, 1, {1: sealed[1]})
-
-
-def test_one_mask_is_not_used_for_two_contents():
-    station = ShareHolder(StubStation(1), PLAN)
-    masked_predictor(station, 1, np.zeros(ROWS))
-    with pytest.raises(MessageError, match="twice"):
-        masked_predictor(station, 1, np.ones(ROWS))
+        total_predictor(holder, 1, {1: parts[1]})
 
 
 def test_predictors_out_of_range_are_refused():

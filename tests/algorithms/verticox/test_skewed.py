@@ -79,7 +79,9 @@ def test_a_hospital_over_the_federation(tmp_path):
         frame[columns].to_csv(tmp_path / f"{name}.csv", index=False)
     paths = {name: tmp_path / f"{name}.csv" for name in parts}
     with EmbeddedFederation(parties=paths, helpers=["helper"], policies={"*": {"minimum_count": 4}}) as federation:
-        result = federation.run("verticox", "fit", {"time": "time", "event": "event", "features": features})
+        result = federation.run(
+            "verticox", "fit", {"time": "time", "event": "event", "features": features, "rows_aligned": True}
+        )
     expected = model.fit(
         model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy()), frame[features].to_numpy(), features
     )

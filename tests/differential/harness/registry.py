@@ -62,7 +62,7 @@ EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ),
     ("dp_naive_bayes", "fit"): dict.fromkeys(("id_column", "max_rows_per_identifier", "unit"), "being written"),
     ("dp_naive_bayes", "update"): dict.fromkeys(("id_column", "max_rows_per_identifier", "unit"), "being written"),
-    ("verticox", "fit"): dict.fromkeys(("max_rounds", "organizations"), "being written"),
+    ("verticox", "fit"): dict.fromkeys(("max_rounds", "organizations", "rows_aligned"), "being written"),
     ("dp_naive_bayes", "evaluate"): dict.fromkeys(
         ("epsilon", "delta", "neighbors", "honest_fraction", "id_column", "max_rows_per_identifier", "unit"),
         "being written",

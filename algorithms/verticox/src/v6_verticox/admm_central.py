@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation import Federation
-from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.errors import ArgumentError, ConvergenceError, PlacementError
 
 from .admm_rounds import LAST
 from .options import FitOptions
 from .seen_messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .setup import Prepared
-from .surface import FederatedSurface
+from .sums import sealed_parts
+from .surface import FederatedSurface, content_of
 
 Vector = npt.NDArray[np.float64]
 LAST_ROUNDS = 7
@@ -39,12 +40,16 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
     ------
     ArgumentError
         When asked for what the published method does not have.
+    PlacementError
+        When central runs where the outcome is.
     ConvergenceError
         When max_rounds are used up.
     """
     if options.penalty or options.strata or options.ties != "breslow":
         raise ArgumentError("solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver")
     plan, rho = prepared.plan, options.rho
+    if federation.organization == plan.holders[-1]:
+        raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")
     surface = FederatedSurface(federation, prepared, options.max_rounds)
     observed = np.split(surface.observed(), np.cumsum(plan.widths)[:-1])
     sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
@@ -57,18 +62,21 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
         requests = {
             m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update, []) for m in asked
         }
-        replies = federation.round("partial_admm", requests, asked, AdmmReply)
-        sealed = {member: reply.predictor for member, reply in replies.items()}
+        nothing = AdmmRequest(plan, step, rho, [], b"", False, options.gamma_update, [])
+        requests.update({owner: nothing, plan.helper: nothing})
+        replies = federation.round("partial_admm", requests, [*asked, owner, plan.helper], AdmmReply)
+        sealed = sealed_parts({member: reply.predictor for member, reply in replies.items()})
         request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed, options.gamma_update)
         state = federation.round("partial_auxiliary", request, [owner], AuxiliaryReply)[owner]
-        broadcast = state.broadcast
-        if max(state.primal, state.dual) <= options.tolerance:
+        broadcast = sealed_parts(dict(state.broadcast))
+        if max(state.primal.value, state.dual.value) <= options.tolerance:
             break
     stages = surface.seen_stages(LAST)
     report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update, stages)
     found = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
-    beta = np.array([value for member in plan.holders if member in found for value in found[member].coefficients])
+    told = [found[member].coefficients for member in plan.holders if member in found]
+    beta = np.array([value for part in told if part is not None for value in part.value])
     published = found[owner].published
     assert published is not None
-    information = surface.seen_information(LAST, published, found[plan.helper].corrections, True)
-    return ConsensusFit(beta, information, state.log_likelihood, surface.hazard, None, step)
+    information = surface.seen_information(LAST, published, content_of(found[plan.helper].corrections), True)
+    return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)

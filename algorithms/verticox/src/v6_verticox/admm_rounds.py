@@ -18,7 +18,8 @@ from .holder import ShareHolder, dealt
 from .messages import Plan
 from .model import RiskSets, evaluate_predictor
 from .seen_messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
-from .seen_predictor import masked_predictor, total_predictor
+from .seen_predictor import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
+from .sums import masked_for
 
 Vector = npt.NDArray[np.float64]
 LAST = 1  # the only step of the solver on shares
@@ -27,18 +28,26 @@ LAST = 1  # the only step of the solver on shares
 @partial
 def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     """Solve for the own coefficients; send the own predictor inside a masked sum. See the module's text."""
-    if station.organization == request.plan.helper:
-        return AdmmReply(b"", [], None, dealt(station, request.plan, [], request.stages))
-    holder = ShareHolder(station, request.plan)
+    plan = request.plan
+    refuse_seen_placement(station, plan)
+    zeros = np.zeros(plan.records)
+    if station.organization == plan.helper:
+        if request.report:
+            return AdmmReply(None, None, None, dealt(station, plan, [], request.stages))
+        return AdmmReply(masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}"), None, None, None)
+    holder = ShareHolder(station, plan)
     if request.report:
         return _report(holder, request.step)
+    if holder.owns_outcome:
+        masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}")
+        return AdmmReply(None, None, None, None)
     multiplier = np.zeros(request.plan.records)
     if request.step > 1:
         owner = request.plan.holders[-1]
-        plain = station.channel.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
+        plain = station.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
         multiplier = np.frombuffer(plain, dtype="<f8")
     predictor = _own_step(station, request, multiplier)
-    return AdmmReply(masked_predictor(holder, request.step, predictor), [], None, b"")
+    return AdmmReply(masked_predictor(holder, request.step, predictor), None, None, None)
 
 
 def _report(holder: ShareHolder, step: int) -> AdmmReply:
@@ -51,7 +60,8 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST, b""), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    return AdmmReply(b"", [float(value) for value in coefficients], published, b"")
+    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0)
+    return AdmmReply(None, told, published, None)
 
 
 def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
@@ -72,6 +82,7 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     """Update the auxiliary variable and the multiplier. The outcome holder only. See the module's text."""
     plan, step, rho = request.plan, request.step, request.rho
     holder = ShareHolder(station, plan)
+    refuse_seen_placement(station, plan)
     if not holder.owns_outcome:
         raise MessageError("only the outcome holder updates the auxiliary variable")
     parties = _parties(plan)
@@ -87,10 +98,10 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     payload = state.sent.astype("<f8").tobytes()
     receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     return AuxiliaryReply(
-        {member: station.channel.seal(member, payload, f"broadcast|{step}") for member in receivers},
-        primal,
-        dual,
-        evaluate_predictor(risk, total)[0],
+        {member: station.seal(member, payload, f"broadcast|{step}") for member in receivers},
+        station.exact(float(primal), ANSWER, queries=0),
+        station.exact(float(dual), ANSWER, queries=0),
+        station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0),
     )
 
 

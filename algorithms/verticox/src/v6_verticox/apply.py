@@ -10,13 +10,13 @@ from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
 from fedbayes.federation.arguments import check_choice, check_flag, check_number
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.federation.transport import summed
 
 from .blind import judge_blindly
-from .crossval import Roles, cross_validate
-from .located import Located, checked_model, checked_times, curves_of
-from .scoring import SCORE_BITS
+from .crossval import cross_validate
+from .located import Located, Roles, checked_model, checked_times, curves_of
 from .scoring_messages import AssessReply, AssessRequest
+from .sums import SUM_BITS, sealed_parts
 from .survival import Steps, survival_at
 
 REASON = "computed from the records without noise"
@@ -33,6 +33,7 @@ def predict(
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Predict records whose features are split over stations that allow predictions.
 
@@ -48,8 +49,8 @@ def predict(
         Whose baseline to use, for a stratified model.
     identifiers : bool
         Whether the records' identifiers are returned too (they leave the station).
-    id_column, helper, organizations
-        As for `fit`. Without `id_column` the records come in the order of the stations' rows, else in an order that is random.
+    id_column, helper, organizations, rows_aligned
+        As for `fit`. With `rows_aligned` the records come in the order of the stations' rows, else in an order that is random.
 
     Returns
     -------
@@ -61,16 +62,17 @@ def predict(
     if stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
     check_flag("identifiers", identifiers)
-    located = Located(federation, model, id_column, helper, organizations)
+    located = Located(federation, model, Roles(id_column, helper, organizations, rows_aligned))
     replies = located.score(0, identifiers)
-    total = reconstruct([np.asarray(reply.masked, dtype=np.uint64) for reply in replies.values()])
-    predictor = total.astype(np.int64) / 2.0**SCORE_BITS - float(located.model["offset"])
+    total = summed([reply.masked for reply in replies.values()])
+    predictor = total.astype(np.int64) / 2.0**SUM_BITS - float(located.model["offset"])
     curve = curves[stratum]
     wanted = np.array(curve.times if points is None else points)
     steps = Steps(np.array(curve.times), np.array(curve.hazard), 0.0)
     return federation.result(
         predictions={
-            "identifiers": [name for reply in replies.values() for name in reply.identifiers] or None,
+            "identifiers": [n for reply in replies.values() if reply.identifiers for n in reply.identifiers.value]
+            or None,
             "linear_predictor": predictor,
             "partial_hazard": np.exp(predictor),
             "times": wanted,
@@ -91,6 +93,7 @@ def evaluate(
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Assess a fitted model, or (`folds`) how well its specification predicts records that it has not seen.
 
@@ -110,7 +113,7 @@ def evaluate(
     reveal : str
         "predictors": the outcome holder sees one number a record. "aggregates": nobody does; calibration and a test of fit, no
         concordance.
-    id_column, helper, organizations
+    id_column, helper, organizations, rows_aligned
         As for `fit`.
 
     Returns
@@ -125,10 +128,14 @@ def evaluate(
         raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
     if reveal == "aggregates":
         told = checked_model(model)
-        return judge_blindly(federation, told, curves_of(told), Roles(id_column, helper, organizations))
+        return judge_blindly(federation, told, curves_of(told), Roles(id_column, helper, organizations, rows_aligned))
     if folds is not None:
-        return cross_validate(federation, model, folds, points, groups, Roles(id_column, helper, organizations))
-    values = _assessed(federation, model, "evaluate", points, groups, id_column, helper, organizations)
+        return cross_validate(
+            federation, model, folds, points, groups, Roles(id_column, helper, organizations, rows_aligned)
+        )
+    values = _assessed(
+        federation, model, "evaluate", points, groups, Roles(id_column, helper, organizations, rows_aligned)
+    )
     reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics"}
     return federation.result(
         metrics=values,
@@ -144,6 +151,7 @@ def baseline(
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them.
 
@@ -153,10 +161,10 @@ def baseline(
         The rounds.
     model : dict
         ``model`` of a result of `fit`.
-    id_column, helper, organizations
+    id_column, helper, organizations, rows_aligned
         As for `fit`.
     """
-    values = _assessed(federation, model, "baseline", None, 2, id_column, helper, organizations)
+    values = _assessed(federation, model, "baseline", None, 2, Roles(id_column, helper, organizations, rows_aligned))
     hazard = "the baseline hazard at a few times"
     reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard}
     return federation.result(
@@ -171,12 +179,10 @@ def _assessed(
     task: str,
     times: list[float] | None,
     groups: int,
-    id_column: Any,
-    helper: Any,
-    organizations: Any,
+    roles: Roles,
 ) -> dict[str, Any]:
     curves = curves_of(checked_model(model))
-    located = Located(federation, model, id_column, helper, organizations)
+    located = Located(federation, model, roles, ["partial_assess"])
     if len(located.owners) != 1:
         raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
     owner = located.owners[0]
@@ -184,12 +190,12 @@ def _assessed(
     request = AssessRequest(
         task,
         located.question,
-        sorted(replies),
-        {member: reply.sealed for member, reply in replies.items()},
+        sorted(member for member, features in located.features.items() if features),
+        sealed_parts({member: reply.sealed for member, reply in replies.items()}),
         float(located.model["offset"]),
         curves,
         times,
         groups,
     )
     answer = federation.round("partial_assess", request, [owner], AssessReply, last=True)
-    return dict(answer[owner].values)
+    return dict(answer[owner].values.value)

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Federation
+from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .messages import Broadcast
 from .model import check_collinear, check_far
 from .newton import FAR
 from .options import FitOptions
@@ -31,7 +30,8 @@ from .seen_messages import PredictReply, PredictRequest, ResidualReply, Residual
 from .seen_predictor import RESIDUAL_BITS
 from .setup import Prepared
 from .shared_newton import FEATURE_BITS
-from .surface import FederatedSurface
+from .sums import sealed_parts
+from .surface import FederatedSurface, content_of
 
 Vector = npt.NDArray[np.float64]
 LONGEST_STEP = 0.7
@@ -104,15 +104,16 @@ class SeenPredictor:
         asked = [m for m, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
         requests = {m: PredictRequest(plan, step, own[m], step == 1, []) for m in asked}
         requests[plan.helper] = PredictRequest(plan, step, [], False, self.surface.seen_stages(step))
+        requests[owner] = PredictRequest(plan, step, [], False, [])
         predicted = self.federation.round("partial_predict", requests, list(requests), PredictReply)
         if step == 1:
-            self._keys = {member: predicted[member].key for member in asked}
+            self._keys = {member: key.value for member, key in ((m, predicted[m].key) for m in asked) if key}
         request = ResidualRequest(
             plan,
             step,
             self.ties,
-            {member: predicted[member].predictor for member in asked},
-            {member: predicted[member].columns for member in asked if step == 1},
+            sealed_parts({member: reply.predictor for member, reply in predicted.items()}),
+            sealed_parts({member: predicted[member].columns for member in asked}),
             own[owner],
             list(self.prepared.outcome.edge_rows),
             self.searches,
@@ -123,23 +124,24 @@ class SeenPredictor:
     def _seen(self, reply: ResidualReply, dealt: PredictReply) -> Seen:
         """Add the three terms of the products with the residual vectors."""
         plan = self.plan
-        masked = Wide.from_words(reply.masked)
+        masked = Wide.from_words(np.asarray(reply.masked.value))
         masks = [
             expand_wide(self._keys[member], "columns", (plan.records, width))
             for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
             if width
         ]
-        dealt_part = Wide.from_words(dealt.dealt)
-        products = Wide.concatenate(masks).transposed_product(masked) + Wide.from_words(reply.shares) + dealt_part
-        total = np.concatenate([products.decode(FEATURE_BITS + RESIDUAL_BITS), reply.own], axis=0)
+        assert dealt.dealt is not None
+        shares = [Wide.from_words(np.asarray(part.value)) for part in (reply.shares, dealt.dealt)]
+        products = Wide.concatenate(masks).transposed_product(masked) + shares[0] + shares[1]
+        total = np.concatenate([products.decode(FEATURE_BITS + RESIDUAL_BITS), np.asarray(reply.own.value)], axis=0)
         return Seen(
-            np.array(reply.combination),
+            np.array(reply.combination.value),
             total[:, 0],
             total[:, 1:],
-            reply.log_likelihood,
-            np.array(reply.hazard),
+            reply.log_likelihood.value,
+            np.array(reply.hazard.value),
             reply.published,
-            dealt.corrections,
+            content_of(dealt.corrections),
         )
 
 

@@ -19,8 +19,9 @@ from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 from .central import mean_predictor
-from .crossval import Roles, specification
+from .crossval import specification
 from .guards import significant
+from .located import Roles
 from .model import likelihood_ratio
 from .newton import WIDEST_FAR
 from .reciprocals import reciprocal_plan
@@ -48,7 +49,7 @@ REVEALS = {
 def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Roles) -> dict[str, Any]:
     """Return calibration of a model on these records, with nobody seeing a record-level value."""
     options = specification(model, roles)
-    prepared = prepare(federation, federation.open_channel(roles.organizations), options)
+    prepared = prepare(federation, roles.organizations, options)
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
     surface = FederatedSurface(federation, prepared, options.max_rounds)

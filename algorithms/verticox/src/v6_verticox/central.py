@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Federation, central
-from fedbayes.mpc.secure_sum import reconstruct
+from fedbayes.federation.vertical import check_alignment
 
 from . import report
 from .admm_central import solve_consensus
@@ -20,6 +20,8 @@ from .setup import Prepared, prepare
 from .surface import FederatedSurface
 
 MOST_STEPS = 40
+SEEN = ("partial_predict", "partial_residuals")
+ADMM = ("partial_admm", "partial_auxiliary")
 ACCURATE = 1e-6
 LARGEST_ACCURATE = 11.0
 
@@ -42,6 +44,7 @@ def fit(
     id_column: str | None = None,
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
+    rows_aligned: bool = False,
 ) -> dict[str, Any]:
     """Fit a Cox proportional hazards model to vertically split records.
 
@@ -73,11 +76,13 @@ def fit(
     time_transform : str, optional
         Function of time in the check of proportional hazards: "rank", "km", "identity" or "log"; None: no check.
     id_column : str, optional
-        Identifier by which records are aligned; None: the rows are in the same order everywhere.
+        Identifier by which records are aligned; needed unless `rows_aligned`.
     helper : int or str, optional
         The commodity server; the first organization without data that does not run central.
     organizations : list, optional
         All of the collaboration by default.
+    rows_aligned : bool
+        The caller's word that all files hold the same records in the same order, instead of an `id_column`.
 
     Returns
     -------
@@ -97,13 +102,13 @@ def fit(
             "gamma_update": gamma_update,
             "tolerance": tolerance,
             "max_rounds": max_rounds,
-            "id_column": id_column,
+            "id_column": check_alignment(id_column, rows_aligned) or None,
             "helper": helper,
             "time_transform": time_transform,
         }
     )
-    parties = federation.open_channel(organizations)
-    prepared = prepare(federation, parties, options)
+    called = {"bfgs": SEEN, "admm": ADMM}.get(options.solver, ())
+    prepared = prepare(federation, organizations, options, called)
     warn_of_a_lone_predictor(federation, prepared, options)
     solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
     return solvers[options.solver](federation, prepared, options)
@@ -189,6 +194,7 @@ def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.
     for member, width in zip(plan.holders, plan.widths, strict=True):
         requests[member] = FinishRequest(plan, [float(value) for value in coefficients[start : start + width]])
         start += width
-    replies = federation.round("partial_finish", requests, plan.holders, FinishReply, last=True)
-    total = reconstruct([np.asarray(reply.masked, dtype=np.uint64) for reply in replies.values()])
+    requests[plan.helper] = FinishRequest(plan, [])
+    members = [*plan.holders, plan.helper]
+    total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)
     return float(total.astype(np.int64)[0]) / 2.0**OFFSET_BITS

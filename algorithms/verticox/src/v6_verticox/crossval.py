@@ -13,6 +13,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.arguments import check_mapping, check_number
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.vertical import check_alignment
 
 from .fold_messages import (
     MOST_FOLDS,
@@ -26,17 +27,20 @@ from .fold_messages import (
     SplitReply,
     SplitRequest,
 )
+from .located import Roles
 from .lockstep import FoldRounds, in_lockstep
 from .messages import Outcome
 from .newton import solve
 from .options import FitOptions
 from .scoring_messages import Curve
 from .setup import Prepared, prepare
-from .surface import FederatedSurface
+from .sums import sealed_parts
+from .surface import FederatedSurface, content_of
 
 Vector = npt.NDArray[np.float64]
 TOLERANCE = 1e-5
 MOST_STEPS = 40
+FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out", "partial_judge")
 MOST_NUMBERS = 1_500_000
 REVEALS = {
     "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
@@ -47,15 +51,6 @@ REVEALS = {
     "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors",
     "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Who takes part, as the researcher said it."""
-
-    id_column: Any
-    helper: Any
-    organizations: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ def cross_validate(
     """Fit as many models as there are folds, each without one of them, and judge each on the records it did not see."""
     count = int(check_number("folds", folds, low=2, high=MOST_FOLDS, integer=True))
     options = specification(model, roles)
-    prepared = prepare(federation, federation.open_channel(roles.organizations), options)
+    prepared = prepare(federation, roles.organizations, options, FOLDING, 1 + count)
     training = split(federation, prepared, count)
     at_once = max(1, MOST_NUMBERS // (prepared.plan.rows * sum(prepared.plan.widths)))
     before = federation.rounds
@@ -111,7 +106,7 @@ def specification(model: Any, roles: Roles) -> FitOptions:
             "gamma_update": "standard",
             "tolerance": TOLERANCE,
             "max_rounds": None,
-            "id_column": roles.id_column,
+            "id_column": check_alignment(roles.id_column, roles.rows_aligned) or None,
             "helper": roles.helper,
             "time_transform": None,
         }
@@ -124,10 +119,11 @@ def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepar
     owner = plan.holders[-1]
     drawn = federation.round("partial_draw", DrawRequest(plan.holders, folds), [owner], DrawReply)[owner].sealed
     requests = {
-        member: SplitRequest(prepared.question, owner, folds, drawn.get(member, b"")) for member in plan.holders
+        member: SplitRequest(prepared.question, owner, folds, content_of(drawn.get(member))) for member in plan.holders
     }
     outcomes = federation.round("partial_split", requests, plan.holders, SplitReply)[owner].outcomes
-    return [_part(prepared, outcome, fold, folds) for fold, outcome in enumerate(outcomes)]
+    assert outcomes is not None
+    return [_part(prepared, outcome, fold, folds) for fold, outcome in enumerate(outcomes.value)]
 
 
 def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepared:
@@ -177,17 +173,17 @@ def judge(
     scorers = [member for member, width in zip(plan.holders, plan.widths, strict=True) if width]
     owner, requests = plan.holders[-1], {}
     for member, width in zip(plan.holders, plan.widths, strict=True):
-        if width:
-            own = [[float(value) for value in fit.coefficients[start : start + width]] for fit in fits]
-            requests[member] = HeldOutRequest(scorers, owner, own)
+        own = [[float(value) for value in fit.coefficients[start : start + width]] for fit in fits]
+        requests[member] = HeldOutRequest(scorers, owner, plan.records, own)
         start += width
-    replies = federation.round("partial_held_out", requests, scorers, HeldOutReply)
+    requests[plan.helper] = HeldOutRequest(scorers, owner, plan.records, [])
+    replies = federation.round("partial_held_out", requests, [*plan.holders, plan.helper], HeldOutReply)
     request = JudgeRequest(
         prepared.question,
         scorers,
-        {member: reply.sealed for member, reply in replies.items()},
+        sealed_parts({member: reply.sealed for member, reply in replies.items()}),
         [fit.baseline for fit in fits],
         times,
         groups,
     )
-    return dict(federation.round("partial_judge", request, [owner], JudgeReply, last=True)[owner].values)
+    return dict(federation.round("partial_judge", request, [owner], JudgeReply, last=True)[owner].values.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.federation import Message
+from fedbayes.federation import Exact, Message, Public, Sealed
 
 from .messages import (
     EnterReply,
@@ -39,7 +39,7 @@ class DrawRequest(Message):
 class DrawReply(Message):
     """The secret of the folds, sealed for each."""
 
-    sealed: dict[int, bytes]
+    sealed: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class SplitRequest(Message):
 class SplitReply(Message):
     """From the outcome holder: what it tells of the training records of every fold."""
 
-    outcomes: list[Outcome]
+    outcomes: Exact[list[Outcome]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class FoldRequest(Message):
 class FoldReply(Message):
     """The answer to one fold's request."""
 
-    fold: int
+    fold: Public[int]
     partial_enter: EnterReply | None = None
     partial_permute: PermuteReply | None = None
     partial_stage: StageReply | None = None
@@ -109,6 +109,7 @@ class HeldOutRequest(Message):
 
     scorers: list[int]
     receiver: int
+    rows: int
     coefficients: list[list[float]]
 
 
@@ -116,7 +117,7 @@ class HeldOutRequest(Message):
 class HeldOutReply(Message):
     """The masked linear predictor of every record under the fit that did not see it, sealed for the outcome holder."""
 
-    sealed: bytes
+    sealed: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,4 +148,4 @@ class JudgeRequest(Message):
 class JudgeReply(Message):
     """Measures by fold and over all folds."""
 
-    values: dict[str, Any]
+    values: Exact[dict[str, Any]]

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.mpc.prg import expand
-from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 from fedbayes.randomness import secret_bytes
 
 from .columns import Survival
@@ -39,13 +38,13 @@ from .fold_messages import (
     SplitRequest,
 )
 from .fold_station import FoldStation
-from .holder import PURPOSE
 from .judging import judged
 from .messages import Outcome
 from .outcome import describe
 from .partial import compute, enter, permute
 from .roles import OutcomeHolder
-from .scoring import LARGEST_SCORE, SCORE_BITS
+from .scoring import LARGEST_SCORE
+from .sums import masked_for, received
 
 SECRET_BYTES = 32
 Vector = npt.NDArray[np.float64]
@@ -66,7 +65,7 @@ def partial_draw(station: Station, request: DrawRequest) -> DrawReply:
     station.keep("fold secret", secret=np.frombuffer(secret_bytes(SECRET_BYTES), dtype=np.uint8))
     secret = _secret(station)
     others = [member for member in request.holders if member != station.organization]
-    return DrawReply({member: station.channel.seal(member, secret, "folds") for member in others})
+    return DrawReply({member: station.seal(member, secret, "folds") for member in others})
 
 
 def _secret(station: Station) -> bytes:
@@ -79,13 +78,11 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.require_private(False)
     station.require_predictions()
     own = station.organization == request.owner
-    unseal = station.channel.unseal
-    secret = _secret(station) if own else unseal(request.owner, request.sealed, "folds")
+    secret = _secret(station) if own else station.unseal(request.owner, request.sealed, "folds")
     design = station.kept("design")
     fold = fold_of(secret, len(design["values"]), request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
         raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
-    station.charge(0.0, 0.0, "verticox: fits of a cross-validation", queries=request.folds)
     station.keep("folds", fold=fold)
     outcomes = []
     for number in range(request.folds):
@@ -93,7 +90,8 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
         place.keep("design", **{**design, "values": design["values"][training]})
         if own:
             outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
-    return SplitReply(outcomes)
+    told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds)
+    return SplitReply(told if own else None)
 
 
 def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
@@ -144,11 +142,11 @@ def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
 
 def _answered(place: Station, part: FoldRequest) -> FoldReply:
     if part.partial_enter is not None:
-        return FoldReply(part.fold, partial_enter=enter(place, part.partial_enter))
+        return FoldReply(place.public(part.fold), partial_enter=enter(place, part.partial_enter))
     if part.partial_permute is not None:
-        return FoldReply(part.fold, partial_permute=permute(place, part.partial_permute))
+        return FoldReply(place.public(part.fold), partial_permute=permute(place, part.partial_permute))
     if part.partial_stage is not None:
-        return FoldReply(part.fold, partial_stage=compute(place, part.partial_stage))
+        return FoldReply(place.public(part.fold), partial_stage=compute(place, part.partial_stage))
     raise MessageError("a fold asks for nothing; start the job again")
 
 
@@ -159,11 +157,10 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     See the module's text. Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under
     many of them solves for the columns.
     """
+    if station.organization not in request.scorers:
+        return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out"))
     station.require_private(False)
     station.require_predictions()
-    own = station.organization
-    if own not in request.scorers:
-        raise MessageError("this station does not score in this job")
     values, fold = station.kept("design")["values"], station.kept("folds")["fold"]
     beta = np.array(request.coefficients, dtype=np.float64)
     if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
@@ -174,15 +171,7 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     total = np.einsum("ij,ij->i", values, beta[fold])
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
-    keys = {peer: station.channel.key(peer, f"{PURPOSE}|held out") for peer in request.scorers if peer != own}
-    encoded = np.rint(total * 2.0**SCORE_BITS).astype(np.int64).astype(np.uint64)
-    masked = encoded
-    if keys:  # with one scorer the sum is its own predictor
-        masked = encoded + pairwise_mask(own, keys, f"held out|{station.round_name}", encoded.shape).astype(np.uint64)
-    if own == request.receiver:
-        station.keep("held out", masked=masked)
-        return HeldOutReply(b"")
-    return HeldOutReply(station.channel.seal(request.receiver, masked.astype("<u8").tobytes(), "held out"))
+    return HeldOutReply(masked_for(station, request.receiver, total, "held out"))
 
 
 @partial
@@ -190,15 +179,9 @@ def partial_judge(station: Station, request: JudgeRequest) -> JudgeReply:
     """Compare predictions of held-out records with their outcomes. The outcome holder only; see the module's text."""
     station.require_private(False)
     kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
-    if sorted(request.predictors) != sorted(request.scorers):
+    if set(request.scorers) - {station.organization} - set(request.predictors):
         raise MessageError("the linear predictor of a station is missing; start the job again")
-    parts = []
-    for sender, sealed in request.predictors.items():
-        if sender == station.organization:
-            parts.append(station.kept("held out")["masked"])
-        else:
-            plain = station.channel.unseal(sender, sealed, "held out")
-            parts.append(np.frombuffer(plain, dtype="<u8").astype(np.uint64))
-    predictor = np.asarray(reconstruct(parts).astype(np.int64) / 2.0**SCORE_BITS)
+    predictor = received(station, request.predictors, len(fold), "held out")
     outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
-    return JudgeReply(judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1)))
+    values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
+    return JudgeReply(station.exact(values, "verticox: a cross-validation", queries=0))

@@ -88,7 +88,7 @@ def check_levels(predictor: Vector, limit: int) -> None:
 
 
 def _enough(counts: npt.NDArray[np.intp], limit: int, none: bool) -> npt.NDArray[np.bool_]:
-    return (counts >= limit) | (none & (counts == 0))
+    return np.asarray((counts >= limit) | (none & (counts == 0)))
 
 
 def check_times(outcome: Survival, times: Vector, limit: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,21 +12,36 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.vertical import check_alignment, choose_helper
 
 from .messages import Question
 from .scoring_messages import Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
-from .setup import aligned, choose_helper
+from .setup import PARTIALS, aligned, joined
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who takes part and how records are aligned, as the researcher said it."""
+
+    id_column: Any
+    helper: Any
+    organizations: Any
+    rows_aligned: Any = False
 
 
 class Located:
     """Where the model's columns are in this task."""
 
-    def __init__(self, federation: Federation, model: Any, id_column: Any, helper: Any, organizations: Any) -> None:
+    def __init__(self, federation: Federation, model: Any, roles: Roles, functions: Sequence[str] = ()) -> None:
         self.model = checked_model(model)
         self.federation = federation
-        id_column = check_name("id_column", id_column, optional=True)
-        parties = federation.open_channel(organizations)
-        chosen = choose_helper(federation, parties, helper) if id_column or helper is not None else 0
+        id_column = check_alignment(roles.id_column, roles.rows_aligned) or None
+        named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *self.model["features"]]
+        called = [*PARTIALS, "partial_locate", "partial_score", *functions]
+        columns = [name for name in named if name]
+        parties = joined(federation, roles.organizations, roles.helper, columns, called, single_records=True)
+        self.members = parties.members
+        chosen = choose_helper(federation, parties, roles.helper) if id_column or roles.helper is not None else 0
         if len(parties.stations) < 2:
             raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
         self.question = Question(
@@ -41,38 +58,41 @@ class Located:
             m: LocateRequest(self.question, rows, [order for order in orders if order.stage == m])
             for m in parties.stations
         }
-        self.replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
-        self.owners = [member for member, reply in self.replies.items() if reply.outcome]
+        replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
+        self.features = {member: reply.features.value for member, reply in replies.items()}
+        self.rows = {member: reply.rows.value for member, reply in replies.items()}
+        self.owners = [member for member, reply in replies.items() if reply.outcome.value]
 
     def score(self, receiver: int, identifiers: bool = False) -> dict[int, ScoreReply]:
-        """Return the scorers' replies: for central (0) or sealed for the outcome holder."""
-        requests: dict[int, ScoreRequest] = {}
+        """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
         scorers = self._scorers()
+        rows = self.rows[scorers[0]]
+        others = ScoreRequest(scorers, receiver, rows, [], [], [], False)
+        requests = dict.fromkeys(self.members, others)
         for member in scorers:
             own = [
-                entry
-                for entry in self.model["coefficients"]
-                if _split(self.model, entry)[0] in self.replies[member].features
+                entry for entry in self.model["coefficients"] if _split(self.model, entry)[0] in self.features[member]
             ]
             names = [_split(self.model, entry) for entry in own]
             requests[member] = ScoreRequest(
                 scorers,
                 receiver,
+                rows,
                 [name for name, _ in names],
                 [category for _, category in names],
                 [float(entry["coefficient"]) for entry in own],
                 identifiers and member == scorers[0],
             )
-        return self.federation.round("partial_score", requests, scorers, ScoreReply)
+        return self.federation.round("partial_score", requests, self.members, ScoreReply)
 
     def _scorers(self) -> list[int]:
         for feature in self.model["features"]:
-            holders = [member for member, reply in self.replies.items() if feature in reply.features]
+            holders = [member for member, features in self.features.items() if feature in features]
             if len(holders) != 1:
                 where = "no station has" if not holders else "two stations have"
                 raise ArgumentError(f"model: {where} the feature '{feature[:60]}'; check the stations' columns")
-        scorers = [member for member, reply in self.replies.items() if reply.features]
-        if len({self.replies[member].rows for member in scorers + self.owners[:1]}) > 1:
+        scorers = [member for member, features in self.features.items() if features]
+        if len({self.rows[member] for member in scorers + self.owners[:1]}) > 1:
             raise ArgumentError(
                 "id_column: the stations have different numbers of rows; name the column that identifies records"
             )

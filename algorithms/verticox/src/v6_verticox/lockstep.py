@@ -135,7 +135,7 @@ def _one_round(federation: Federation, asked: Sequence[_Asked], views: dict[int,
     }
     replies = federation.round("partial_folds", requests, members, FoldsReply)
     found: dict[int, dict[int, FoldReply]] = {
-        member: {part.fold: part for part in reply.parts} for member, reply in replies.items()
+        member: {part.fold.value: part for part in reply.parts} for member, reply in replies.items()
     }
     for entry in ordered:
         views[entry.fold].answers.put(

@@ -240,7 +240,7 @@ class StageRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
-    """This station's part of every opening, and shares of what central may know."""
+    """The station's part of every opening, and shares of what central may know."""
 
     openings: dict[str, Share[np.ndarray[Any, Any]]]
     revealed: dict[str, Share[np.ndarray[Any, Any]]]

@@ -25,7 +25,8 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome
 
     **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
     events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
-    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie; with Breslow's whether there are ties.
+    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie;
+    with Breslow's whether there are ties.
     """
     holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, per_edge if ties == "efron" else 0)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)

@@ -14,12 +14,10 @@ import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 
 from . import survival as measures
 from .columns import Survival, survival
 from .guards import check_effect, check_levels, check_times, most_groups, own_times
-from .holder import PURPOSE
 from .model import RiskSets, evaluate_predictor
 from .outcome import describe
 from .partial import rows_in_order
@@ -32,8 +30,9 @@ from .scoring_messages import (
     ScoreReply,
     ScoreRequest,
 )
+from .sums import masked, masked_for, received
 
-SCORE_BITS = 40
+ANSWER = "verticox: a model applied to the records"
 LARGEST_SCORE = 2.0**20
 Vector = npt.NDArray[np.float64]
 
@@ -56,9 +55,8 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
-    if named:
-        station.charge(0.0, 0.0, "verticox: a model applied to the records", queries=1)
-    return LocateReply(features, outcome, len(places))
+    told = station.exact(len(places), ANSWER, queries=1 if named else 0)
+    return LocateReply(station.public(features), station.public(outcome), told)
 
 
 @partial
@@ -68,11 +66,10 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
     central the identifiers, where they are asked for. Every scorer must allow predictions.
     """
+    if station.organization not in request.scorers:
+        return _scored(station, request, np.zeros(request.rows), [])
     station.require_private(False)
     station.require_predictions()
-    own = station.organization
-    if own not in request.scorers:
-        raise MessageError("this station does not score in this job")
     places = station.kept("places")["places"]
     frame = station.data(columns=list(dict.fromkeys(request.columns))).iloc[places]
     total = np.zeros(len(frame))
@@ -80,19 +77,17 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
         total = total + coefficient * _column(frame[column], column, category)
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
-    keys = {peer: station.channel.key(peer, f"{PURPOSE}|score") for peer in request.scorers if peer != own}
-    encoded = np.rint(total * 2.0**SCORE_BITS).astype(np.int64).astype(np.uint64)
-    masked = encoded
-    if keys:  # with one scorer the sum is its own predictor
-        masked = encoded + pairwise_mask(own, keys, f"score|{station.round_name}", encoded.shape).astype(np.uint64)
-    identifiers = _identifiers(station, places) if request.identifiers else []
+    if len(total) != request.rows:
+        raise MessageError("this station has another number of records than the request says; the job stops")
+    return _scored(station, request, total, _identifiers(station, places) if request.identifiers else [])
+
+
+def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> ScoreReply:
+    """Return a part of the sum, for central or the receiver."""
+    named = station.exact(identifiers, ANSWER, queries=0) if identifiers else None
     if not request.receiver:
-        return ScoreReply(masked, b"", identifiers)
-    if own == request.receiver:
-        station.keep("score", masked=masked)
-        return ScoreReply(np.zeros(0, dtype=np.uint64), b"", identifiers)
-    sealed = station.channel.seal(request.receiver, masked.astype("<u8").tobytes(), "score")
-    return ScoreReply(np.zeros(0, dtype=np.uint64), sealed, identifiers)
+        return ScoreReply(masked(station, total, "score"), None, named)
+    return ScoreReply(None, masked_for(station, request.receiver, total, "score"), named)
 
 
 def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
@@ -129,24 +124,14 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     frame = station.data(columns=[question.time, question.event, *strata]).iloc[places]
     limit = max(station.policy.minimum_count, 1)
     outcome = survival(frame, question.time, question.event, question.strata, limit)
-    if sorted(request.predictors) != sorted(request.scorers):
+    missing = set(request.scorers) - {station.organization} - set(request.predictors)
+    if missing:
         raise MessageError("the linear predictor of a station is missing; start the job again")
-    predictor = _total(station, request) - request.offset
+    predictor = received(station, request.predictors, len(frame), "score") - request.offset
     if request.task == "baseline":
         check_effect(predictor, limit)
-        return AssessReply(_baseline(outcome, predictor, limit))
-    return AssessReply(_measures(outcome, predictor, request, limit))
-
-
-def _total(station: Station, request: AssessRequest) -> Vector:
-    """Return the sum of all stations' predictors, (records,)."""
-    parts = []
-    for sender, sealed in request.predictors.items():
-        if sender == station.organization:
-            parts.append(station.kept("score")["masked"])
-        else:
-            parts.append(np.frombuffer(station.channel.unseal(sender, sealed, "score"), dtype="<u8").astype(np.uint64))
-    return np.asarray(reconstruct(parts).astype(np.int64) / 2.0**SCORE_BITS)
+        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0))
+    return AssessReply(station.exact(_measures(outcome, predictor, request, limit), ANSWER, queries=0))
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from fedbayes.federation import Message
+from fedbayes.federation import Exact, Masked, Message, Public, Sealed
 from fedbayes.federation.vertical.messages import Parcel
 
 from .messages import Question
@@ -28,20 +26,21 @@ class LocateRequest(Message):
 class LocateReply(Message):
     """Columns that are here."""
 
-    features: list[str]
-    outcome: bool
-    rows: int
+    features: Public[list[str]]
+    outcome: Public[bool]
+    rows: Exact[int]
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
     """Coefficients of this station's design columns (``feature`` or ``feature=category``); who else scores.
 
-    `receiver` gets the masked sum sealed; 0: central gets it.
+    `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows` records.
     """
 
     scorers: list[int]
     receiver: int
+    rows: int
     columns: list[str]
     categories: list[str | None]
     coefficients: list[float]
@@ -57,9 +56,9 @@ class ScoreRequest(Message):
 class ScoreReply(Message):
     """The masked linear predictor, for central or sealed; identifiers in the common order where asked for."""
 
-    masked: np.ndarray[Any, Any]
-    sealed: bytes
-    identifiers: list[str]
+    masked: Masked | None
+    sealed: Sealed | None
+    identifiers: Exact[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +98,4 @@ class AssessRequest(Message):
 class AssessReply(Message):
     """Aggregates over all records."""
 
-    values: dict[str, Any]
+    values: Exact[dict[str, Any]]

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Message
+from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
 
-from .messages import Broadcast, Plan, StageInfo
+from .messages import Plan, StageInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class PredictRequest(Message):
 class PredictReply(Message):
     """For the outcome holder: masked linear predictor, opened columns, corrections. For central: the columns' mask key, or dealt numbers."""
 
-    predictor: bytes
-    columns: bytes
-    key: bytes
-    dealt: np.ndarray[Any, Any]
-    corrections: bytes
+    predictor: Sealed | None
+    columns: Sealed | None
+    key: Share[bytes] | None
+    dealt: Share[np.ndarray[Any, Any]] | None
+    corrections: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ class ResidualReply(Message):
     Also the combination of the steps at which all this is, and what an information matrix there needs, sealed for the share holders.
     """
 
-    masked: np.ndarray[Any, Any]
-    shares: np.ndarray[Any, Any]
-    own: np.ndarray[Any, Any]
-    log_likelihood: float
-    hazard: list[float]
-    combination: list[float]
+    masked: Share[np.ndarray[Any, Any]]
+    shares: Share[np.ndarray[Any, Any]]
+    own: Exact[np.ndarray[Any, Any]]
+    log_likelihood: Exact[float]
+    hazard: Exact[list[float]]
+    combination: Exact[list[float]]
     published: Broadcast
 
 
@@ -89,10 +89,10 @@ class AdmmRequest(Message):
 class AdmmReply(Message):
     """The masked linear predictor, sealed for the outcome holder; or coefficients, published risks, corrections."""
 
-    predictor: bytes
-    coefficients: list[float]
+    predictor: Sealed | None
+    coefficients: Exact[list[float]] | None
     published: Broadcast | None
-    corrections: bytes
+    corrections: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class AuxiliaryRequest(Message):
 class AuxiliaryReply(Message):
     """What each station needs next, sealed; norms of the residuals; likelihood."""
 
-    broadcast: dict[int, bytes]
-    primal: float
-    dual: float
-    log_likelihood: float
+    broadcast: dict[int, Sealed]
+    primal: Exact[float]
+    dual: Exact[float]
+    log_likelihood: Exact[float]

@@ -25,9 +25,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Station, partial
+from fedbayes.federation import Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
@@ -38,8 +37,9 @@ from .program import pack
 from .seen_messages import PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from .shared_newton import FEATURE_BITS
 from .subspace import maximised
+from .sums import masked_for, received
 
-PREDICTOR_BITS = 40
+ANSWER = "verticox: sums over the records of a fit"
 RESIDUAL_BITS = 40
 LARGEST = 2.0**20
 Vector = npt.NDArray[np.float64]
@@ -53,44 +53,43 @@ def columns_key(station: Station, peer: int) -> bytes:
 @partial
 def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
-    plan = request.plan
+    plan, owner, topic = request.plan, request.plan.holders[-1], f"predictor|{request.step}"
+    refuse_seen_placement(station, plan)
     if station.organization == plan.helper:
         corrections = dealt(station, plan, [], request.stages)
-        return PredictReply(b"", b"", b"", _dealt(station, plan, request.step), corrections)
+        part = masked_for(station, owner, np.zeros(plan.records), topic)
+        return PredictReply(part, None, None, station.share(_dealt(station, plan, request.step)), corrections)
     holder = ShareHolder(station, plan)
-    if holder.owns_outcome or station.aggregator == plan.holders[-1]:
-        raise MessageError("central must not run where the outcome is with this solver")
+    if holder.owns_outcome:
+        masked_for(station, owner, np.zeros(plan.records), topic)
+        return PredictReply(None, None, None, None, None)
     values = station.kept("design")["values"]
-    predictor = values @ np.asarray(request.coefficients, dtype=np.float64)
-    sealed = masked_predictor(holder, request.step, predictor)
-    nothing = np.zeros((0, 0, 2), dtype=np.uint64)
+    sealed = masked_predictor(holder, request.step, values @ np.asarray(request.coefficients, dtype=np.float64))
     if not request.columns:
-        return PredictReply(sealed, b"", b"", nothing, b"")
+        return PredictReply(sealed, None, None, None, None)
     key = columns_key(station, plan.helper)
     opened = Wide.encode(values, FEATURE_BITS) - expand_wide(key, "columns", values.shape)
-    columns = station.channel.seal(plan.holders[-1], pack({"columns": opened}), "columns")
-    return PredictReply(sealed, columns, key, nothing, b"")
+    columns = station.seal(owner, pack({"columns": opened}), "columns")
+    return PredictReply(sealed, columns, station.share(key), None, None)
 
 
-def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> bytes:
-    """Return the own predictor plus masks that cancel over the stations with features, sealed for the outcome holder.
+def refuse_seen_placement(station: Station, plan: Plan) -> None:
+    """Raise `MessageError` where central, which knows coefficients, runs where their predictors are seen."""
+    if station.aggregator == plan.holders[-1]:
+        raise MessageError("central must not run where the outcome is with this solver")
+
+
+def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Sealed | None:
+    """Return the own predictor plus masks that cancel over the participants, sealed for the outcome holder.
 
     Raises
     ------
     DataProblem
         When the predictor is out of range.
     """
-    station, plan = holder.station, holder.plan
     if not np.max(np.abs(predictor), initial=0.0) < LARGEST:
         raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
-    encoded = np.rint(predictor * 2.0**PREDICTOR_BITS).astype(np.int64).astype(np.uint64)
-    others = [m for m in senders(plan) if m != station.organization]
-    keys = {peer: station.channel.key(peer, f"{PURPOSE}|predictor") for peer in others}
-    masked = encoded
-    if keys:  # with one sender the sum is its own predictor
-        masked = encoded + pairwise_mask(station.organization, keys, f"predictor|{step}", encoded.shape)
-    holder.once(f"masked|{step}", {"": Wide(masked, masked)})
-    return station.channel.seal(plan.holders[-1], masked.astype("<u8").tobytes(), f"predictor|{step}")
+    return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}")
 
 
 def senders(plan: Plan) -> list[int]:
@@ -118,10 +117,9 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     """Turn the total linear predictor into masked residuals. The outcome holder only; see the module's text."""
     plan, step = request.plan, request.step
     holder = ShareHolder(station, plan)
-    if not holder.owns_outcome or station.aggregator == station.organization:
-        raise MessageError(
-            "only the outcome holder computes residuals, and central must not run there with this solver"
-        )
+    refuse_seen_placement(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder computes residuals")
     own_columns = station.kept("design")["values"]
     reached = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
     outcome = station.kept("outcome")
@@ -137,25 +135,25 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
     entries, hazard = holder.sorter().seen_entries(holder.engine(step, b""), step, predictor)
     holder.publish(step, entries)
+    if list(request.rows) != station.kept("edges")["rows"].tolist():
+        raise MessageError("the baseline hazard was asked for at other rows than this station told")
     return ResidualReply(
-        masked.to_words(),
-        shares.to_words(),
-        own_columns.T @ vectors,
-        log_likelihood,
-        [float(hazard[row]) for row in request.rows],
-        [float(share) for share in combination],
+        station.share(masked.to_words()),
+        station.share(shares.to_words()),
+        station.exact(own_columns.T @ vectors, ANSWER, queries=0),
+        station.exact(log_likelihood, ANSWER, queries=0),
+        station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0),
+        station.exact([float(share) for share in combination], ANSWER, queries=0),
         holder.seal_all(entries, f"published|{step}"),
     )
 
 
 def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, bytes]) -> Vector:
     """Return the sum of the other stations' linear predictors, (records,)."""
-    asked = senders(holder.plan)
-    if sorted(predictors) != sorted(asked):
+    plan = holder.plan
+    if sorted(predictors) != sorted([*senders(plan), plan.helper]):
         raise MessageError("the linear predictor of a station is missing; start the job again")
-    unseal = holder.station.channel.unseal
-    parts = [np.frombuffer(unseal(m, predictors[m], f"predictor|{step}"), dtype="<u8") for m in asked]
-    return np.asarray(reconstruct([part.astype(np.uint64) for part in parts]).astype(np.int64) / 2.0**PREDICTOR_BITS)
+    return received(holder.station, predictors, plan.records, f"predictor|{step}")
 
 
 def _moves(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from fedbayes.federation import Federation, Parties
+from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
+from fedbayes.federation.vertical import choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
-from .messages import Outcome, Plan, PrepareReply, PrepareRequest, Question
+from .messages import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from .options import FitOptions
 from .tails import Tails
 
@@ -40,33 +43,71 @@ class Prepared:
     tails: Tails
 
 
-def choose_helper(federation: Federation, parties: Parties, helper: int | str | None) -> int:
-    """Return the dealer: an organization without data in this task that does not run central.
+PARTIALS = ("partial_submit", "partial_match")
+FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
 
-    Raises
-    ------
-    PlacementError
-        When there is none, or the one asked for has data or runs central.
+
+def joined(
+    federation: Federation,
+    organizations: Any,
+    helper: int | str | None,
+    columns: Sequence[str],
+    functions: Sequence[str],
+    queries: int = 1,
+    single_records: bool = False,
+) -> Parties:
+    """Open the channel; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    organizations, helper
+        As the researcher named them.
+    columns, functions : sequence of str
+        What will be asked.
+    queries : int
+        Questions that will be debited.
+    single_records : bool
+        Whether numbers of single records are shown to somebody.
     """
-    if helper is not None:
-        chosen = federation.resolve([helper], "helper")[0]
-        if chosen in parties.stations:
-            raise PlacementError("helper holds data of this task; name an organization without data")
-        if chosen == federation.organization:
-            raise PlacementError("helper runs the central function; start the task at another organization")
-        if chosen not in parties.helpers:
-            raise PlacementError("helper must be among organizations; add it there")
-        return chosen
-    free = [member for member in parties.helpers if member != federation.organization]
-    if not free:
-        raise PlacementError(
-            "a helper is needed: an organization without data in this task that does not run central; add one to organizations"
+    if helper == "none":
+        raise ArgumentError(
+            "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
         )
-    return free[0]
+    if organizations is not None and helper is not None:
+        organizations = sorted({*federation.resolve(organizations), *federation.resolve([helper], "helper")})
+    asked = Preflight(
+        columns=tuple(dict.fromkeys(columns)),
+        functions=tuple(functions),
+        queries=queries,
+        single_records=single_records,
+    )
+    return federation.open_channel(organizations, asked)
 
 
-def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Prepared:
-    """Align the records and learn which station has which columns."""
+def prepare(
+    federation: Federation, organizations: Any, options: FitOptions, functions: Sequence[str] = (), queries: int = 1
+) -> Prepared:
+    """Open the channel, align the records and learn which station has which columns.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    organizations : list or None
+        As the researcher named them.
+    options : FitOptions
+        What is asked.
+    functions : sequence of str
+        Remote functions beyond those of a private fit.
+    queries : int
+        Questions that the job debits in all.
+    """
+    named = [options.time, options.event, options.strata, options.id_column, *options.features]
+    called = [*PARTIALS, *FITTING, *functions]
+    columns = [name for name in named if name]
+    parties = joined(federation, organizations, options.helper, columns, called, queries, "partial_split" in functions)
     helper = choose_helper(federation, parties, options.helper)
     if len(parties.stations) < 2:
         raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
@@ -87,7 +128,8 @@ def prepare(federation: Federation, parties: Parties, options: FitOptions) -> Pr
         for member in parties.stations
     }
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
-    return _planned(federation, question, replies)
+    told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
+    return _planned(federation, question, told)
 
 
 def aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
@@ -107,7 +149,7 @@ def aligned(federation: Federation, question: Question) -> tuple[int, list[Parce
     return reply.rows.value, reply.parcels(question.helper)
 
 
-def _planned(federation: Federation, question: Question, replies: dict[int, PrepareReply]) -> Prepared:
+def _planned(federation: Federation, question: Question, replies: dict[int, Described]) -> Prepared:
     outcomes = [member for member, reply in replies.items() if reply.outcome is not None]
     if not outcomes:
         raise ArgumentError(f"time and event: no station has the columns '{question.time}' and '{question.event}'")
@@ -128,7 +170,17 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
     assert outcome is not None
     widths = [len(replies[member].scales) for member in holders]
     rows = sum(outcome.strata)
-    plan = Plan(holders, widths, question.helper, rows, outcome.strata, involved.pop(), outcome.ties, outcome.band, outcome.single)
+    plan = Plan(
+        holders,
+        widths,
+        question.helper,
+        rows,
+        outcome.strata,
+        involved.pop(),
+        outcome.ties,
+        outcome.band,
+        outcome.single,
+    )
     if plan.records < RECORDS_PER_COLUMN * sum(widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
@@ -137,7 +189,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Prep
     return Prepared(plan, labels_in_order, scales, outcome, question, tails)
 
 
-def _check_features(federation: Federation, question: Question, replies: dict[int, PrepareReply]) -> None:
+def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
     for feature in question.features:
         owners = [member for member, reply in replies.items() if feature in reply.columns]
         if not owners:

@@ -23,7 +23,6 @@ T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
 NOT_YET = frozenset(
     {
-        "v6_verticox",
     }
 )
 
