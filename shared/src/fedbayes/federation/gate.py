@@ -21,10 +21,7 @@ from .errors import PolicyError
 
 T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
-NOT_YET = frozenset(
-    {
-    }
-)
+NOT_YET: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
