@@ -40,7 +40,7 @@ from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15
 LARGE_RING_ROWS = 1 << 31
-ROUND_BYTES = 150_000_000
+ROUND_BYTES = 500_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000
 
