@@ -6,12 +6,21 @@ from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, arguments, central
-from fedbayes.federation.horizontal import check_bins, evaluate_model, resolve_columns
+from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, resolve_columns
 
 from . import grading, horizontal, model, statements, vertical
 from .keying import MOST_PRODUCTS, check_keys, check_work, open_keyring
 from .messages import TABLES
-from .options import check_budget, check_membership, check_noise, refuse_given, resolve_member, without_effect
+from .options import (
+    before_classify,
+    before_fit,
+    check_budget,
+    check_membership,
+    check_noise,
+    refuse_given,
+    resolve_member,
+    without_effect,
+)
 from .records import check_records
 
 
@@ -91,7 +100,8 @@ def fit(
     if partitioning == "vertical":
         return vertical.fit(federation, label, features, domain, settings, bins, organizations)
 
-    parties = federation.open_channel(organizations)
+    asked = asked_columns(label, features, domain)
+    parties = federation.open_channel(organizations, before_fit(settings, asked))
     state = check_membership(federation, membership, parties.stations)
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     cells = check_bins(columns, bins)
@@ -166,7 +176,8 @@ def classify(
     arguments.check_choice("tables", tables, TABLES)
     chosen, bits = check_keys(keys, modulus_bits)
 
-    parties = federation.open_channel(organizations)
+    asked = asked_columns(label, features, domain)
+    parties = federation.open_channel(organizations, before_classify(budget, asked))
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     cells = check_bins(columns, bins)
     codes = check_records(records, columns, cells)

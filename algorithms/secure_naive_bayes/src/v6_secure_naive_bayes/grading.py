@@ -18,7 +18,7 @@ import numpy.typing as npt
 from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
-from fedbayes.federation import Federation, Parties, Station, arguments, results
+from fedbayes.federation import Federation, Parties, Preflight, Station, arguments, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.horizontal import SumReply, load_model, schema_errors
@@ -242,7 +242,9 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
     column = model.label if label is None else arguments.check_name("label", label)
     if column in model.features:
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
-    parties = federation.open_channel(organizations)
+    functions = ("partial_features", "partial_scores", "partial_grades")
+    asked = Preflight(tuple([*model.features, column]), functions=functions, queries=2, single_records=True)
+    parties = federation.open_channel(organizations, asked)
     names = [*model.features, column]
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
     owners = _owners(federation, list(model.features), held)

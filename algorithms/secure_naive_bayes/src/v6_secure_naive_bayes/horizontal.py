@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import Federation, Parties, results
+from fedbayes.federation import Federation, Parties, Preflight, results
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import Columns, cells, model_from_tables, split_tables
 from fedbayes.mpc.joye_libert import AggregateBroken
@@ -155,7 +155,8 @@ def renew(federation: Federation, before: Membership, after: Membership, keys: s
     **Reveals** nothing about any table. **Assumes** what `fit` does.
     """
     organizations: list[int | str] | None = None if keys == "dealer" else list(after.uses)
-    parties = federation.open_channel(organizations)
+    asked = Preflight(functions=("partial_confirm",), private=True)
+    parties = federation.open_channel(organizations, asked)
     missing = [federation.name(member) for member in after.uses if member not in parties.stations]
     if missing:
         raise ArgumentError(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fedbayes.federation import Federation, arguments
+from fedbayes.dp import promise
+from fedbayes.federation import Federation, Preflight, arguments
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import HONEST_FRACTION
 
+from . import model
 from .keying import KEYS
 from .membership import Membership
 from .messages import KINDS, UNITS, Noise
@@ -57,6 +59,34 @@ def without_effect(
         why = "on vertically split records: each table has its whole noise, and none is encrypted"
         found += [f"{name} has no effect {why}" for name, is_given in given.items() if is_given]
     return found
+
+
+def before_fit(noise: Noise, columns: list[str]) -> Preflight:
+    """Return what a horizontal fit says of itself before anything is spent; what it debits is known once all features are named."""
+    known = noise.kind != "as_published" or len(columns) > 1
+    epsilon, delta = model.charge(noise, len(columns) - 1) if known else (noise.epsilon, noise.delta)
+    return Preflight(
+        columns=tuple(columns),
+        everywhere=True,
+        functions=("partial_counts",),
+        epsilon=epsilon,
+        delta=delta,
+        queries=int(noise.kind == "none"),
+        private=noise.private and promise.holds(epsilon, delta),
+    )
+
+
+def before_vertical_fit(noise: Noise, columns: list[str]) -> Preflight:
+    """Return what a vertical fit says of itself; how much of the budget a station spends depends on which features it holds."""
+    private = noise.private and promise.holds(noise.epsilon)
+    return Preflight(columns=tuple(columns), functions=("partial_features", "partial_tables"), private=private)
+
+
+def before_classify(epsilon: float, columns: list[str]) -> Preflight:
+    """Return what a classification says of itself before anything is spent."""
+    functions = ("partial_features", "partial_tables", "partial_factors")
+    private = promise.holds(epsilon)
+    return Preflight(columns=tuple(columns), functions=functions, private=private, single_records=True)
 
 
 def check_budget(epsilon: Any) -> float:

@@ -14,6 +14,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import (
     Columns,
+    asked_columns,
     cells,
     check_bins,
     model_from_tables,
@@ -33,6 +34,7 @@ from .messages import (
     TablesReply,
     TablesRequest,
 )
+from .options import before_vertical_fit
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ def fit(
         raise ArgumentError(
             'noise must be "polya" (each table has its whole noise) and unit "record" for vertical data'
         )
-    parties = federation.open_channel(organizations)
+    asked = asked_columns(label, features, domain)
+    parties = federation.open_channel(organizations, before_vertical_fit(noise, asked))
     columns = resolve_columns(federation, parties.stations, label, features, domain)
     split = assign(federation, parties.stations, columns, check_bins(columns, bins))
     replies = _ask_tables(federation, split, noise.epsilon, release=True)
