@@ -1,0 +1,143 @@
+"""secure_naive_bayes: statements against debits for every combination of arguments, and what its noise really hides."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from audit_kit import lower_bound
+from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+import v6_secure_naive_bayes as package
+from fedbayes.dp import mechanisms, promise
+from fedbayes.federation.station import Station
+from v6_secure_naive_bayes import model
+from v6_secure_naive_bayes.messages import Noise
+
+DOMAIN = {
+    "f": {"categories": ["a", "b"]},
+    "g": {"categories": ["a", "b", "c"]},
+    "h": {"bounds": [0, 4]},
+    "y": {"categories": ["n", "p"]},
+}
+TASK = {"label": "y", "domain": DOMAIN, "bins": 2, "modulus_bits": 2048}
+PARTY = {"unit": "party", "maximum_records": 7}
+FEATURES = 3
+
+
+def some(cases):
+    """Return the cases, three of four of them for the audit alone."""
+    marks = ([], *([pytest.mark.audit],) * 3)
+    return [pytest.param(case, id=str(case), marks=marks[number % 4]) for number, case in enumerate(cases)]
+
+
+def people(rows=60, seed=1):
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame({"f": random.choice(["a", "b"], rows), "g": random.choice(["a", "b", "c"], rows)})
+    frame["h"] = random.integers(0, 5, rows)
+    frame["y"] = random.choice(["n", "p"], rows)
+    return frame
+
+
+def run(tables, function, arguments, monkeypatch):
+    """Return (the result's privacy statement, {station: [(epsilon, delta)]})."""
+    spent = {}
+    charge = Station.charge
+
+    def noted(station, epsilon, delta=0.0, *rest, **named):
+        spent.setdefault(station.organization, []).append((epsilon, delta))
+        return charge(station, epsilon, delta, *rest, **named)
+
+    monkeypatch.setattr(Station, "charge", noted)
+    monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
+    monkeypatch.setenv("FEDBAYES_MINIMUM_COUNT", "1")
+    datasets = [[{"database": table, "db_type": "csv"}] for table in tables]
+    numbers = list(range(1, len(tables) + 1))
+    client = MockAlgorithmClient(datasets=datasets, organization_ids=numbers, module="v6_secure_naive_bayes")
+    client.organization_id = 1
+    told = getattr(package, function)(mock_client=client, **arguments)["privacy"]
+    return told, {member: np.sum(costs, axis=0) for member, costs in spent.items()}
+
+
+HORIZONTAL = [
+    {"epsilon": epsilon, "noise": noise, **({"delta": delta} if delta else {}), **unit, **fraction}
+    for epsilon, (noise, delta), unit, fraction in product(
+        (0.5, 25.0),
+        (
+            ("polya", 0.0),
+            ("polya", 1e-6),
+            ("diluted_geometric", 1e-6),
+            ("diluted_geometric", 0.01),
+            ("as_published", 1e-6),
+        ),
+        ({}, PARTY),
+        ({}, {"honest_fraction": 1.0}),
+    )
+]
+
+
+@pytest.mark.parametrize("arguments", some([{"noise": "none"}, *HORIZONTAL]))
+def test_a_horizontal_fit_states_what_every_station_is_debited(monkeypatch, arguments):
+    """The oracle: one budget in all; as published F + 1 of them, and delta for each cell that a unit can change."""
+    told, spent = run([people(60, seed) for seed in range(3)], "fit", {**TASK, **arguments}, monkeypatch)
+    if arguments["noise"] == "none":
+        assert (told["differentially_private"], told["epsilon"]) == (False, None)
+        assert all(tuple(cost) == (0.0, 0.0) for cost in spent.values())
+        return
+    published, units = arguments["noise"] == "as_published", arguments.get("maximum_records", 1)
+    epsilon = arguments["epsilon"] * (FEATURES + 1 if published else 1)
+    delta = 0.0 if arguments["noise"] == "polya" else arguments["delta"] * ((FEATURES + 1) * units if published else 1)
+    assert (told["epsilon"], told["delta"]) == pytest.approx((epsilon, delta))
+    assert len(spent) == 3
+    assert all(tuple(cost) == pytest.approx((epsilon, delta)) for cost in spent.values())
+    assert told["differentially_private"] is (not published and epsilon <= 20 and delta <= 1e-3)
+    assert told["unit"] == ("party" if units > 1 else "row")
+    assert promise.holds(epsilon, delta) or told["reason"]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 25.0, None])
+@pytest.mark.parametrize("function", ["fit", "classify"])
+def test_vertical_statements_are_the_sum_of_the_stations_debits(monkeypatch, function, epsilon):
+    """The oracle: a record is at all stations, so what they are debited adds up to the whole."""
+    if epsilon is None and function == "classify":
+        pytest.skip("cannot be asked for")
+    frame = people(200)
+    tables = [frame[[name, "y"]] for name in ("f", "g", "h")]
+    given = {"partitioning": "vertical"} if function == "fit" else {"records": [{"f": "a"}]}
+    budget = {"epsilon": epsilon} if epsilon else {"noise": "none"}
+    told, spent = run(tables, function, {**TASK, **given, **budget}, monkeypatch)
+    assert np.sum(list(spent.values()), axis=0) == pytest.approx([epsilon or 0.0, 0.0])
+    assert told["epsilon"] == (pytest.approx(epsilon) if epsilon else None)
+    assert told["differentially_private"] is (epsilon == 0.5)
+
+
+def shares(noise, parties, uses, cells, counted):
+    """Return the sum of the shares of `counted` stations, which are all but those that somebody subtracts."""
+    return sum(model.draw(noise, uses, 1, cells) for _ in range(counted))
+
+
+@pytest.mark.parametrize(("kind", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-3)])
+@pytest.mark.parametrize("fraction", [0.5, 1.0])
+@pytest.mark.parametrize("parties", [2, 3])
+def test_without_centrals_own_share_the_noise_keeps_its_promise(kind, delta, fraction, parties):
+    noise = Noise(kind, 1.0, delta, fraction, "record", 0)
+    found = shares(noise, parties, parties, 60_000, parties - 1)
+    assert lower_bound(found + 1, found[::-1], delta) <= 1.0
+
+
+def test_the_audit_notices_shares_that_count_on_centrals_own():
+    """Two stations whose halves make one term, one of which central subtracts: what was done before."""
+    from fedbayes.dp.shares import _negative_binomial
+
+    half = _negative_binomial(60_000, 1.0, 2) - _negative_binomial(60_000, 1.0, 2)
+    assert lower_bound(half + 1, half[::-1]) > 1.0
+
+
+def test_the_audit_notices_the_published_composition():
+    """One record changes a cell in each of F + 1 families, each with the whole budget: more is lost than was asked for."""
+    noise = Noise("as_published", 0.5, 1e-5, 1.0, "record", 0)
+    full = mechanisms.discrete_laplace(np.zeros((FEATURES + 1, 40_000), dtype=np.int64), model.scale(noise, FEATURES))
+    sign = np.clip(full, -2, 3).sum(axis=0)
+    other = np.clip(full[:, ::-1] + 1, -2, 3).sum(axis=0)
+    bound = lower_bound(other, sign)
+    assert 0.5 < bound <= model.charge(noise, FEATURES)[0]
