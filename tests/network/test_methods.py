@@ -21,9 +21,10 @@ RUNS = [
 
 
 def at_path(result: Any, path: str) -> Any:
+    """Return a part of a result, without the seal: nodes with a folder put it on their models, and no two are alike."""
     for part in path.split("."):
         result = result[int(part)] if isinstance(result, list) else result[part]
-    return result
+    return {key: value for key, value in result.items() if key != "seal"} if isinstance(result, dict) else result
 
 
 def assert_same(ours: Any, theirs: Any, tolerance: float, place: str) -> None:
