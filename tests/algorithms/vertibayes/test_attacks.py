@@ -22,9 +22,7 @@ def people() -> pd.DataFrame:
     hiv = np.where(draw.random(200) < 0.15, "pos", "neg")
     street = np.array([f"s{place % 4}" for place in range(200)], dtype=object)
     street[:2] = ["lane", "alley"]
-    return pd.DataFrame(
-        {"id": [f"p{row:03d}" for row in range(200)], "income": income, "street": street, "hiv": hiv}
-    )
+    return pd.DataFrame({"id": [f"p{row:03d}" for row in range(200)], "income": income, "street": street, "hiv": hiv})
 
 
 def split_columns(people: pd.DataFrame, folder: pathlib.Path) -> dict:
@@ -77,7 +75,9 @@ def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, p
     }
     swapped = people.copy()
     first, second = people["hiv"][0], people["hiv"][1]
-    swapped.loc[0, "hiv"], swapped.loc[1, "hiv"] = ("pos", "neg") if (first, second) != ("pos", "neg") else ("neg", "pos")
+    swapped.loc[0, "hiv"], swapped.loc[1, "hiv"] = (
+        ("pos", "neg") if (first, second) != ("pos", "neg") else ("neg", "pos")
+    )
     other = people.copy()
     other.loc[0, "hiv"], other.loc[1, "hiv"] = swapped["hiv"][1], swapped["hiv"][0]
     found = []

@@ -69,7 +69,7 @@ def test_result_states_what_each_role_learns(runs) -> None:
 
 def test_noisy_tables_promise_their_epsilon_and_differ(federation, given, kit, table) -> None:
     arguments = {**given, "columns": ["smoke", "ill"], "structure": [["smoke", "ill"]], "epsilon": 2.0}
-    with pytest.raises(ArgumentError, match="public states.*smoke, ill"):
+    with pytest.raises(ArgumentError, match=r"public states.*smoke, ill"):
         federation.run("vertibayes", "fit", arguments)
     arguments["domain"] = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     noisy = [federation.run("vertibayes", "fit", arguments) for _ in range(2)]

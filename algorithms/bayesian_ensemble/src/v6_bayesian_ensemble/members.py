@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import PooledTables
-from fedbayes.federation.vertical.states import ColumnStates, resolve
+from fedbayes.federation.vertical.states import ColumnStates, check_bins_hold, resolve
 
 from .ensemble import Member
 from .model import Learning, Part, Variable, learn_parts
@@ -29,12 +29,16 @@ def variable_of(states: ColumnStates) -> Variable:
 
 
 def encoded(
-    frame: Any, names: Sequence[str], domain: Mapping[str, Any], bins: Any
+    frame: Any, names: Sequence[str], domain: Mapping[str, Any], bins: Any, minimum: int = 0
 ) -> tuple[dict[str, Variable], Codes]:
-    """Return the columns of a data frame as variables and codes (rows,); "missing" is the last state of each."""
+    """Return the columns of a data frame as variables and codes (rows,); "missing" is the last state of each.
+
+    Cut points that are given must leave `minimum` records, or none, in every bin and on either side: `ThresholdError` otherwise.
+    """
     variables, codes = {}, {}
     for name in names:
         states, codes[name] = resolve(name, frame[name], domain.get(name), bins, True, True)
+        check_bins_hold(states, codes[name], minimum)
         variables[name] = variable_of(states)
     return variables, codes
 

@@ -67,7 +67,9 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
     frame = station.data(columns=[request.target, *own], domain=request.domain)
-    variables, codes = encoded(frame, [request.target, *own], request.domain, request.bins)
+    variables, codes = encoded(
+        frame, [request.target, *own], request.domain, request.bins, station.policy.minimum_count
+    )
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
     part = learned_alone(learning, request.target, own, variables, codes)
     if part.rows < station.policy.minimum_rows:
