@@ -223,8 +223,10 @@ def log_posterior(model: dict[str, Any], data: dict[str, Any]) -> Any:
 
 
 def on_an_edge(model: dict[str, Any], data: dict[str, Any]) -> bool:
-    """Whether a value lies on an edge of a histogram, within rounding: it may then fall to either side."""
+    """Whether rounding decides: a value lies on an edge of a histogram, or a class has no variance."""
     for name, feature in model["features"].items():
+        if feature["kind"] == "gaussian" and _degenerate(feature):
+            return True
         if feature["kind"] == "histogram":
             edges = np.array(feature["edges"])
             values = data[name][~np.isnan(data[name])]
@@ -233,6 +235,14 @@ def on_an_edge(model: dict[str, Any], data: dict[str, Any]) -> bool:
             ):
                 return True
     return False
+
+
+def _degenerate(feature: dict[str, Any]) -> bool:
+    """Whether a class has next to no variance, so that rounding decides on its density."""
+    count = np.array(feature["count"])
+    there = count > 0.5
+    first, second = (np.array(feature[key])[there] / count[there] for key in ("total", "squares"))
+    return bool((second + 0.5 - first**2 < 1e-7).any())
 
 
 def _gaussian(feature: dict[str, Any], values: Any) -> Any:

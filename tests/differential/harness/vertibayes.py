@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, place_of, roles, unknown_columns
+from .rows import compare_scores
 from .scalar_product import _state_refusals, _states, _who
 from .tables import joined, population, vertical
 
@@ -127,10 +128,11 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
         counted, widths, arguments.get("score", "k2"), arguments.get("equivalent_sample_size", 10.0)
     )
     check_structure(arguments, parents, search)
-    close("score of the structure", result["diagnostics"]["structure"]["score"], search.total(parents), 1e-7)
+    minimum = max(arguments.get("minimum_count", 0), case.limit("minimum_count", 5))
+    if minimum == 0:  # else hidden configurations count as one
+        close("score of the structure", result["diagnostics"]["structure"]["score"], search.total(parents), 1e-7)
     if missing == "em" and any(gaps.values()):
         return
-    minimum = max(arguments.get("minimum_count", 0), case.limit("minimum_count", 5))
     final = widths if missing == "category" else sizes
     for name in names:
         family = [*model["tables"][name]["parents"], name]
@@ -138,23 +140,26 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
             cells, tolerance = networks.em_family(codes, sizes, family), 2e-3
         else:
             cells, tolerance = networks.counts(counted, final, family), 1e-9
-        wanted = published(
-            cells, arguments.get("pseudocount", 0.5), minimum, arguments.get("smallest_probability", 0.0)
-        )
-        if tolerance > 1e-6 and minimum and np.abs(cells.sum(axis=-1) - minimum).min() < 1e-2:
-            continue  # a configuration whose expected count is the limit
-        close(f"table of {name!r}", model["tables"][name]["probabilities"], wanted.tolist(), 0.0, tolerance)
-    criteria(result, codes if missing != "category" else counted, final, names)
+        compare_table(name, model, cells, arguments, minimum, tolerance)
+    if minimum == 0:
+        criteria(result, codes if missing != "category" else counted, final, names)
 
 
-def published(cells: Any, pseudocount: float, minimum: float, floor: float) -> Any:
-    """Return a node's table as it is published: smoothed, rare configurations as the margin, no probability too small."""
-    found = networks.table(cells, pseudocount)
-    if minimum > 0:
-        total = cells.reshape(-1, cells.shape[-1]).sum(axis=0)
-        margin = networks.table(total, 0.0)
-        found = np.where((cells.sum(axis=-1) < minimum)[..., None], margin, found)
-    return (1 - floor * cells.shape[-1]) * found + floor
+def compare_table(name: str, model: Any, cells: Any, arguments: Any, minimum: float, tolerance: float) -> None:
+    """Compare a node's table: rows of rare configurations are the margin, and others may be, so that none is given back."""
+    found = np.array(model["tables"][name]["probabilities"])
+    same(f"shape of the table of {name!r}", list(found.shape), list(cells.shape))
+    floor = arguments.get("smallest_probability", 0.0)
+    states = cells.shape[-1]
+    rows = (1 - floor * states) * networks.table(cells, arguments.get("pseudocount", 0.5)) + floor
+    margin = (1 - floor * states) * networks.table(cells.reshape(-1, states).sum(axis=0), 0.0) + floor
+    sizes = cells.sum(axis=-1)
+    for place in np.ndindex(*sizes.shape):
+        own = np.abs(found[place] - rows[place]).max() <= tolerance
+        if sizes[place] < minimum - tolerance:
+            own = own and np.abs(rows[place] - margin).max() <= tolerance
+        if not own and not (minimum > 0 and np.abs(found[place] - margin).max() <= max(tolerance, 1e-9)):
+            raise Difference(f"table of {name!r}{list(place)}: {found[place]} instead of {rows[place]} or the margin {margin}")
 
 
 def criteria(result: Any, codes: Any, sizes: dict[str, int], names: list[str]) -> None:
@@ -176,7 +181,7 @@ def criteria(result: Any, codes: Any, sizes: dict[str, int], names: list[str]) -
 
 def check_structure(arguments: dict[str, Any], parents: dict[str, list[str]], search: networks.Search) -> None:
     """Hold the edges against what the search must find."""
-    names, structure = arguments["columns"], arguments.get("structure") or "k2"
+    names, structure = arguments["columns"], arguments.get("structure", "k2")
     required = [tuple(edge) for edge in arguments.get("required_edges") or []]
     forbidden = [tuple(edge) for edge in arguments.get("forbidden_edges") or []]
     most = arguments.get("max_parents", 3)
@@ -238,4 +243,151 @@ def information_orders(search: networks.Search, names: list[str], start: dict[st
     return found
 
 
-FUNCTIONS = {"fit": (fit_cases, check_fit)}
+# -- networks that are used ----------------------------------------------------------------------------------------------
+
+
+@st.composite
+def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Draw a placement and the arguments of a fit whose network predicts something."""
+    people = draw(population(fewest=2, most=4, people=(20, 120), gaps=(0.0, 0.0, 0.0, 0.2)))
+    fixed = {"minimum_organizations": 1, "minimum_rows": 1, "minimum_count": 0}
+    place = draw(vertical(people, (2, 4), fixed, helpers=(1, 2)))
+    helpers = [entry["name"] for entry in place["organizations"] if entry["columns"] is None]
+    place["central"] = draw(st.sampled_from([e["name"] for e in place["organizations"] if e["name"] != helpers[0]]))
+    names = list(people["columns"])
+    pairs = [[a, b] for at, a in enumerate(names) for b in names[at + 1 :]]
+    arguments = {"columns": names, "id_column": place["id_column"], "label": draw(st.sampled_from(names))}
+    arguments |= {"missing": "drop", "helper": helpers[0]} | draw(_states(people, names))
+    arguments["structure"] = draw(st.sampled_from(["naive", "k2", pairs[:3]]))
+    return place, arguments
+
+
+@st.composite
+def evaluate_cases(draw: Any) -> Case:
+    place, fit = draw(_fitted())
+    arguments = {"model": {"$model": 0}, "id_column": place["id_column"], "helper": fit["helper"]}
+    if draw(st.booleans()):
+        arguments["method"] = draw(st.sampled_from(["counts", "records"]))
+    if draw(st.booleans()):
+        arguments["label"] = draw(st.sampled_from(fit["columns"]))
+    return Case(ALGORITHM, "evaluate", place["organizations"], place["central"], [["fit", fit], ["evaluate", arguments]])
+
+
+@st.composite
+def classify_cases(draw: Any) -> Case:
+    place, fit = draw(_fitted())
+    arguments = {"model": {"$model": 0}, "id_column": place["id_column"], "helper": fit["helper"]}
+    if draw(st.booleans()):
+        arguments["label"] = draw(st.sampled_from(fit["columns"]))
+    if draw(st.booleans()):
+        stations = [entry["name"] for entry in place["organizations"] if entry["columns"] is not None]
+        arguments["identify"] = draw(st.sampled_from(stations))
+    return Case(ALGORITHM, "classify", place["organizations"], place["central"], [["fit", fit], ["classify", arguments]])
+
+
+@st.composite
+def sample_cases(draw: Any) -> Case:
+    place, fit = draw(_fitted())
+    rows = draw(st.sampled_from([1, 50, 3000]))
+    steps: list[list[Any]] = [["fit", fit], ["sample", {"model": {"$model": 0}, "rows": rows}]]
+    return Case(ALGORITHM, "sample", place["organizations"], place["central"], steps)
+
+
+def posterior(model: dict[str, Any], codes: Any, target: str) -> Any:
+    """Return P(target | the other columns) of complete records by the product of all tables; NaN where a value is missing."""
+    names = list(model["nodes"])
+    width = len(model["nodes"][target]["states"])
+    rows = len(codes[target])
+    found = np.full((rows, width), np.nan)
+    for row in range(rows):
+        here = {name: int(codes[name][row]) for name in names}
+        if any(code < 0 for name, code in here.items() if name != target):
+            continue
+        for state in range(width):
+            here[target] = state
+            value = 1.0
+            for name in names:
+                table = model["tables"][name]
+                value *= np.array(table["probabilities"])[tuple(here[n] for n in [*table["parents"], name])]
+            found[row, state] = value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return found / found.sum(axis=1, keepdims=True)
+
+
+def _records(case: Case) -> dict[str, dict[str, Any]]:
+    return joined(case.stations(), case.steps[0][1]["id_column"])
+
+
+def check_classify(case: Case, outcome: Outcome) -> None:
+    def compare(result: Any) -> None:
+        model, shown = outcome.results[0]["model"], result["model"]
+        target = case.arguments.get("label", case.steps[0][1]["label"])
+        records = _records(case)
+        same("identifiers", sorted(shown["identifiers"]), sorted(records))
+        chosen = [records[identifier] for identifier in shown["identifiers"]]
+        codes, _ = codes_of(model, chosen, list(model["nodes"]))
+        wanted = posterior(model, codes, target)
+        for row, line in enumerate(wanted):
+            if np.isfinite(line).all():
+                close(f"probabilities of record {row}", shown["probabilities"][row], line.tolist(), 0.0, 5e-5)
+                best = np.sort(line)
+                if len(line) > 1 and best[-1] - best[-2] > 1e-3:
+                    same(f"prediction of record {row}", shown["predicted"][row], shown["states"][int(line.argmax())])
+
+    judge(case, outcome, [], compare, may=_may(case, outcome))
+
+
+def _may(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return why a network may be useless: nothing but the label, or a label that has one state."""
+    return [("ArgumentError", "there is nothing to predict from")] if outcome.results and _idle(case, outcome) else []
+
+
+def _idle(case: Case, outcome: Outcome) -> bool:
+    model = outcome.results[0]["model"]
+    target = case.arguments.get("label", case.steps[0][1]["label"])
+    return len(model["nodes"][target]["states"]) < 2 or not any(target in edge for edge in model["edges"])
+
+
+def check_evaluate(case: Case, outcome: Outcome) -> None:
+    method = case.arguments.get("method")
+
+    def compare(result: Any) -> None:
+        model, shown = outcome.results[0]["model"], result["model"]
+        target = case.arguments.get("label", case.steps[0][1]["label"])
+        records = list(_records(case).values())
+        codes, _ = codes_of(model, records, list(model["nodes"]))
+        same("records", result["diagnostics"]["records"], len(records))
+        if any((codes[name] < 0).any() for name in codes):
+            return  # records with gaps are scored over what is known of them
+        logs = np.log(np.maximum(posterior(model, codes, target), 1e-300))
+        scores = {**shown, "n": shown.get("n", len(records)), "calibration": None}
+        if logs.shape[1] > 1:
+            compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3)
+
+    may = _may(case, outcome)
+    if method == "counts":
+        may.append(("ArgumentError", "the blanket is too large for a table"))
+    judge(case, outcome, [], compare, may)
+
+
+def check_sample(case: Case, outcome: Outcome) -> None:
+    def compare(result: Any) -> None:
+        model, rows = outcome.results[0]["model"], case.arguments["rows"]
+        drawn = result["model"]["records"]
+        same("columns", sorted(drawn), sorted(model["nodes"]))
+        codes = {name: [node["states"].index(value) for value in drawn[name]] for name, node in model["nodes"].items()}
+        same("rows", {len(column) for column in codes.values()}, {rows})
+        for name, node in model["nodes"].items():
+            if not model["tables"][name]["parents"] and rows >= 3000:
+                shares = np.bincount(codes[name], minlength=len(node["states"])) / rows
+                close(f"shares of {name!r}", shares.tolist(), model["tables"][name]["probabilities"], 0.0, 0.06)
+
+    judge(case, outcome, [], compare)
+
+
+FUNCTIONS = {
+    "fit": (fit_cases, check_fit),
+    "evaluate": (evaluate_cases, check_evaluate),
+    "classify": (classify_cases, check_classify),
+    "sample": (sample_cases, check_sample),
+}

@@ -1,0 +1,116 @@
+"""Wrong arguments of every function, and the preflight of every function: drawn from the right ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+
+from .cases import Case, Difference, Outcome, judge, run
+
+ROOT = Path(__file__).resolve().parents[3]
+NAMES = ("ArgumentError", "PlacementError", "DataProblem")
+USAGE = ("ArgumentError", "PlacementError")
+LONG = "x" * 500
+WRONG: dict[str, list[Any]] = {
+    "integer": ["three", 2.5, True, [], {}, -1, 10**30, "", float("inf"), float("nan")],
+    "float": ["much", True, [], {}, float("inf"), float("nan"), 10**400, "1"],
+    "boolean": ["yes", 1, 0, None, [], 0.0],
+    "column": [7, "", [], {}, True, LONG, "a\nb", "\x00"],
+    "column_list": ["x", 7, [], {}, [7], [""], [LONG], ["x", "x"], [None], [["x"]], True],
+    "float_list": ["x", 7, {}, ["x"], [None], [float("nan")], [True], True],
+    "organization": ["nobody", 99, -1, {}, [], True, 1.5],
+    "organization_list": ["a", [], ["nobody"], [99], {}, [None], [["a"]], True, 0],
+    "string": ["nonsense", 7, [], {}, True, ""],
+}
+"""Values that no argument of a type takes; None is left out, as it is the default of many."""
+JSON: dict[str, list[Any]] = {
+    "model": [7, [], {}, "x", {"nodes": 3}, True],
+    "domain": [7, ["x"], "x", {"x": 3}, {"x": {"categories": []}}, {"x": {"bounds": [2, 1]}}, {"x": {"bounds": [0, float("inf")]}}],
+    "bins": ["nonsense", -1, 0, 2.5, [], True, {"x": "nonsense"}, {"x": [2, 1]}, {"x": [float("nan")]}],
+    "conditions": [7, [], {}, [{}], [{"column": "x"}], [{"column": "x", "op": "~"}], [{"column": "x", "op": "<", "value": "a"}], ["x"]],
+    "structure": ["nonsense", 7, {}, [["x"]], [["x", "x"]], [[1, 2]], True],
+    "order": ["nonsense", 7, {}, ["x", "x"], [1]],
+    "records": [7, "x", [], {}, [7]],
+    "required_edges": [7, "x", {}, [["x"]], [["x", "x"]], [["no such", "column"]]],
+    "forbidden_edges": [7, "x", {}, [["x"]], [["x", "x"]], [["no such", "column"]]],
+    "members": [7, "nonsense", True, [[]], [["nobody"]]],
+    "membership": [7, "x", [], {"epoch": "x"}, True],
+    "public_records": [7, "x", [], {}, {"x": []}],
+}
+ANY_STRING = {("scalar_product", "helper")}
+
+
+def declared(method: str, function: str) -> dict[str, str]:
+    """Return the types of a function's arguments, as its store file declares them."""
+    content = json.loads((ROOT / "algorithms" / method / "algorithm_store.json").read_text(encoding="utf-8"))
+    entry = next(entry for entry in content["functions"] if entry["name"] == function)
+    return {argument["name"]: argument["type"] for argument in entry["arguments"]}
+
+
+@st.composite
+def wrong_cases(draw: Any, method: str, function: str, right: Any) -> Case:
+    """A right question with one argument that is wrong by its type or range, unknown, or left out."""
+    case: Case = draw(right())
+    for entry in case.organizations:
+        entry["policy"] = {**entry["policy"], "minimum_rows": 1, "minimum_organizations": 1}
+    types = declared(method, function)
+    arguments = dict(case.steps[-1][1])
+    kind = draw(st.integers(0, 9))
+    if kind == 9:
+        name, value = draw(st.sampled_from(["nonsense", "Epsilon", "__class__"])), 1
+    else:
+        name = draw(st.sampled_from(sorted(types)))
+        values = JSON[name] if types[name] == "json" else WRONG[types[name]]
+        value = draw(st.sampled_from(values))
+    arguments[name] = value
+    kinds = NAMES if types.get(name, "").startswith("column") else USAGE
+    steps = [*case.steps[:-1], [case.steps[-1][0], arguments]]
+    invalid = {"argument": name, "value": value, "kinds": list(kinds)}
+    return Case(method, function, case.organizations, case.central, steps, invalid, {**case.facts, "wrong": True})
+
+
+def check_wrong(case: Case, outcome: Outcome) -> None:
+    """A wrong argument is refused as one; a right refusal of something else may come first."""
+    assert case.invalid is not None
+    if outcome.error is None and case.invalid["value"] != case.invalid["value"]:
+        raise Difference(f"accepted, though {case.invalid['argument']} is NaN")
+    if outcome.error is None and _harmless(case):
+        return
+    judge(case, outcome, [], lambda _: None)
+
+
+def _harmless(case: Case) -> bool:
+    """Whether what is wrong for the type is a right value of this argument after all."""
+    name, value = case.invalid["argument"], case.invalid["value"]  # type: ignore[index]
+    return (case.algorithm, name, json.dumps(value)) in HARMLESS or (name, json.dumps(value)) in HARMLESS
+
+
+HARMLESS: set[tuple[str, ...]] = {("domain", "{}"), ("domain", "[]"), ("bins", "{}")}
+
+
+@st.composite
+def preflight_cases(draw: Any, method: str, functions: tuple[tuple[str, Any], ...]) -> Case:
+    """The preflight of a right question."""
+    function, right = draw(st.sampled_from(functions))
+    case: Case = draw(right())
+    asked = {"function": function, "arguments": case.steps[-1][1]}
+    return Case(method, "preflight", case.organizations, case.central, [["preflight", asked]], None, {"asked": function})
+
+
+def check_preflight(case: Case, outcome: Outcome) -> None:
+    """What the preflight lets pass is not refused for a limit of a node; what the question answers, the preflight lets pass."""
+    asked = case.arguments
+    question = Case(case.algorithm, asked["function"], case.organizations, case.central, [[asked["function"], asked["arguments"]]])
+    real = run(question)
+
+    def compare(result: Any) -> None:
+        table = result["stations"]
+        if real.error is None and any(table.values()):
+            raise Difference(f"the preflight refuses what is answered: {table}")
+
+    kinds = ("ArgumentError", "PlacementError", "ThresholdError", "PolicyError", "BudgetError", "DataProblem", "StationError")
+    reasons = [(kind, "the question is refused too") for kind in kinds] if real.error else []
+    judge(case, outcome, [], compare, reasons)
