@@ -65,11 +65,12 @@ def wrong_cases(draw: Any, method: str, function: str, right: Any) -> Case:
         name = draw(st.sampled_from(sorted(types)))
         values = JSON[name] if types[name] == "json" else WRONG[types[name]]
         value = draw(st.sampled_from(values))
+    facts = {**case.facts, "right": [arguments[name]] if name in arguments else []}
     arguments[name] = value
     kinds = NAMES if types.get(name, "").startswith("column") else USAGE
     steps = [*case.steps[:-1], [case.steps[-1][0], arguments]]
     invalid = {"argument": name, "value": value, "kinds": list(kinds)}
-    return Case(method, function, case.organizations, case.central, steps, invalid, {**case.facts, "wrong": True})
+    return Case(method, function, case.organizations, case.central, steps, invalid, facts)
 
 
 def check_wrong(case: Case, outcome: Outcome) -> None:
@@ -79,7 +80,20 @@ def check_wrong(case: Case, outcome: Outcome) -> None:
         raise Difference(f"accepted, though {case.invalid['argument']} is NaN")
     if outcome.error is None and _harmless(case):
         return
+    if outcome.error is not None and outcome.error[0] not in case.invalid["kinds"] and _refused_anyway(case, outcome.error[0]):
+        return
     judge(case, outcome, [], lambda _: None)
+
+
+def _refused_anyway(case: Case, kind: str) -> bool:
+    """Whether the question with the right argument is refused in the same way."""
+    function, arguments = case.steps[-1]
+    rest = {name: value for name, value in arguments.items() if name != case.invalid["argument"]}  # type: ignore[index]
+    if case.facts["right"]:
+        rest[case.invalid["argument"]] = case.facts["right"][0]  # type: ignore[index]
+    steps = [*case.steps[:-1], [function, rest]]
+    outcome = run(Case(case.algorithm, case.function, case.organizations, case.central, steps))
+    return outcome.error is not None and outcome.error[0] == kind
 
 
 def _harmless(case: Case) -> bool:
