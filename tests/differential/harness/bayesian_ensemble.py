@@ -50,7 +50,10 @@ def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], feat
     if draw(st.booleans()):
         arguments |= {"pseudocount": draw(st.sampled_from([0.1, 2.0])), "minimum_count": draw(st.sampled_from([0, 5]))}
     if draw(st.booleans()):
-        arguments |= {"vote": draw(st.sampled_from(["log_pool", "mean", "majority"])), "bound": draw(st.sampled_from([0.0, 0.01, 0.2]))}
+        arguments |= {
+            "vote": draw(st.sampled_from(["log_pool", "mean", "majority"])),
+            "bound": draw(st.sampled_from([0.0, 0.01, 0.2])),
+        }
     if draw(st.booleans()):
         arguments["weights"] = draw(st.sampled_from(["uniform", "rows", "score", "dynamic"]))
         if arguments["weights"] == "score":
@@ -151,7 +154,10 @@ def votes(model: Any, records: list[dict[str, Any]]) -> Any:
     """Return log P(class | record) of an ensemble as its page defines votes; records must be complete."""
     added = behind = None
     for member in model["members"]:
-        network = {**member["network"], "nodes": {n: {"cuts": None, **v} for n, v in member["network"]["nodes"].items()}}
+        network = {
+            **member["network"],
+            "nodes": {n: {"cuts": None, **v} for n, v in member["network"]["nodes"].items()},
+        }
         codes, _ = codes_of(network, records, list(network["nodes"]))
         beliefs = posterior(network, codes, LABEL)
         classes = beliefs.shape[1]
@@ -177,7 +183,10 @@ def _simple(model: Any, records: list[dict[str, Any]]) -> bool:
     """Whether the twin's votes hold: complete records, every class known to all members."""
     used = {name for member in model["members"] for name in member["network"]["nodes"]}
     complete = all(record[name] is not None for record in records for name in used)
-    return complete and all(len(member["classes"]) == len(model["members"][0]["network"]["nodes"][LABEL]["states"]) for member in model["members"])
+    return complete and all(
+        len(member["classes"]) == len(model["members"][0]["network"]["nodes"][LABEL]["states"])
+        for member in model["members"]
+    )
 
 
 def check_classify(case: Case, outcome: Outcome) -> None:
@@ -202,7 +211,13 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             return
         same("n", result["n"], len(records))
         if _simple(model, records):
-            compare_scores({**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}, votes(model, records), truth, 1e-4, 2e-3)
+            compare_scores(
+                {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]},
+                votes(model, records),
+                truth,
+                1e-4,
+                2e-3,
+            )
 
     judge(case, outcome, [], compare)
 

@@ -43,7 +43,11 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
         arguments["tolerance"] = 1e-4
     if draw(st.integers(0, 4)) == 4:
         arguments["outside"] = draw(st.sampled_from(["clip", "refuse"]))
-    if arguments.get("structure", "naive") == "naive" and arguments.get("tables") != "dp" and draw(st.integers(0, 4)) == 4:
+    if (
+        arguments.get("structure", "naive") == "naive"
+        and arguments.get("tables") != "dp"
+        and draw(st.integers(0, 4)) == 4
+    ):
         arguments["continuous"] = draw(st.sampled_from(["binned", "gaussian"]))
     return arguments
 
@@ -81,7 +85,9 @@ def estimates(codes: Any, labels: Any, classes: int, prior: str) -> tuple[Any, l
     share = (sizes + 1 / classes) / (sizes.sum() + 1)
     tables = []
     for values, width in codes.values():
-        counts = np.array([[((values == v) & (labels == c)).sum() for c in range(classes)] for v in range(width)], dtype=float)
+        counts = np.array(
+            [[((values == v) & (labels == c)).sum() for c in range(classes)] for v in range(width)], dtype=float
+        )
         tables.append(np.log((counts + 1 / width) / (counts.sum(axis=0) + 1)))
     return (np.log(share) if prior == "log" else share), tables
 
@@ -141,7 +147,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         if arguments.get("regularization", 0.0) or arguments.get("tables") == "dp" or not known.any():
             return
         logs = log_posterior(model, codes, base, tables)[known, labels[known]]
-        flat = log_posterior({**model, "weights": [1.0] * len(model["weights"])}, codes, base, tables)[known, labels[known]]
+        flat = log_posterior({**model, "weights": [1.0] * len(model["weights"])}, codes, base, tables)[
+            known, labels[known]
+        ]
         if arguments.get("optimizer", "secure_gradient") == "secure_gradient":
             reached = result["diagnostics"]["objective"]
             if reached:  # of every step, or None where it is not told

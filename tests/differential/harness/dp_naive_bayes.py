@@ -164,8 +164,12 @@ def evaluate_step(draw: Any, place: dict[str, Any]) -> list[Any]:
     arguments: dict[str, Any] = {"model": {"$model": 0}} | who(draw, place)
     if draw(st.booleans()):
         arguments["label"] = LABEL
-    if draw(st.integers(0, 2)) == 2:
+    kind = draw(st.sampled_from(["left out", "left out", "none", "noisy"]))
+    if kind == "none":
         arguments["noise"] = "none"
+    elif kind == "noisy":
+        arguments |= {"epsilon": HUGE_EPSILON, "neighbors": draw(st.sampled_from(["add_remove", "replace_one"]))}
+        arguments |= {"honest_fraction": draw(st.sampled_from([0.5, 1.0])), "delta": draw(st.sampled_from([0.0, 1e-6]))}
     return ["evaluate", arguments]
 
 

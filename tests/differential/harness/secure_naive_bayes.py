@@ -75,9 +75,16 @@ def aligned(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 @st.composite
 def _vertical_fit(draw: Any) -> Case:
     place, domain = draw(aligned())
-    arguments: dict[str, Any] = {"label": LABEL, "domain": domain, "partitioning": "vertical", "bins": draw(st.sampled_from([2, 20]))}
+    arguments: dict[str, Any] = {
+        "label": LABEL,
+        "domain": domain,
+        "partitioning": "vertical",
+        "bins": draw(st.sampled_from([2, 20])),
+    }
     arguments |= {"epsilon": HUGE_EPSILON} if draw(st.booleans()) else {"noise": "none"}
-    return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]], facts={"vertical": True})
+    return Case(
+        ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]], facts={"vertical": True}
+    )
 
 
 def united(case: Case) -> dict[str, Any]:
@@ -97,7 +104,11 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         refuse += _vertical_refusals(case)
         owners = [name for name, table in case.stations().items() if any(f in table for f in features)]
         if len(owners) < max(2, case.limit("minimum_organizations", 3)):
-            may += [("ThresholdError", "too few stations hold features"), ("PlacementError", "one has it all"), ("ArgumentError", "one has it all")]
+            may += [
+                ("ThresholdError", "too few stations hold features"),
+                ("PlacementError", "one has it all"),
+                ("ArgumentError", "one has it all"),
+            ]
         if arguments.get("noise") == "none":
             may.append(("ThresholdError", "a small exact count"))
     if arguments.get("keys") == "dealer":
@@ -154,7 +165,11 @@ def check_classify(case: Case, outcome: Outcome) -> None:
         refuse.append(("ArgumentError", "an epsilon is needed"))
     may: Refusals = []
     if len(owners) < max(2, case.limit("minimum_organizations", 3)):
-        may += [("ThresholdError", "too few stations hold features"), ("PlacementError", "one has it all"), ("ArgumentError", "one has it all")]
+        may += [
+            ("ThresholdError", "too few stations hold features"),
+            ("PlacementError", "one has it all"),
+            ("ArgumentError", "one has it all"),
+        ]
 
     def compare(result: Any) -> None:
         data = encoded(united(case), domain, [*features, label])
@@ -173,7 +188,9 @@ def check_classify(case: Case, outcome: Outcome) -> None:
             here = encoded(cells, domain, features)
             logs[row] = np.log(np.maximum(counts, 1.0))
             for name in features:
-                values, _ = table_of(np.arange(classes), np.repeat(here[name], classes), classes, domain[name], arguments["bins"])
+                values, _ = table_of(
+                    np.arange(classes), np.repeat(here[name], classes), classes, domain[name], arguments["bins"]
+                )
                 place = values[0].argmax()
                 if place < tables[name].shape[1] - 1:
                     logs[row] += np.log(np.maximum(tables[name][:, place], 1.0)) - np.log(np.maximum(counts, 1.0))

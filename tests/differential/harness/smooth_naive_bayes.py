@@ -62,7 +62,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         labels, classes = data[label], len(domain[label]["categories"])
         if arguments.get("sensitivity") == "as_published":
             return  # the published noise depends on the data, and does not vanish
-        compare_table("class counts", model["class_counts"], [(labels == place).sum() for place in range(classes)], 0, 1e-3)
+        compare_table(
+            "class counts", model["class_counts"], [(labels == place).sum() for place in range(classes)], 0, 1e-3
+        )
         for name in features:
             if "categories" in domain[name]:
                 table, _ = table_of(labels, data[name], classes, domain[name], 20)

@@ -159,7 +159,9 @@ def compare_table(name: str, model: Any, cells: Any, arguments: Any, minimum: fl
         if sizes[place] < minimum - tolerance:
             own = own and np.abs(rows[place] - margin).max() <= tolerance
         if not own and not (minimum > 0 and np.abs(found[place] - margin).max() <= max(tolerance, 1e-9)):
-            raise Difference(f"table of {name!r}{list(place)}: {found[place]} instead of {rows[place]} or the margin {margin}")
+            raise Difference(
+                f"table of {name!r}{list(place)}: {found[place]} instead of {rows[place]} or the margin {margin}"
+            )
 
 
 def criteria(result: Any, codes: Any, sizes: dict[str, int], names: list[str]) -> None:
@@ -270,7 +272,9 @@ def evaluate_cases(draw: Any) -> Case:
         arguments["method"] = draw(st.sampled_from(["counts", "records"]))
     if draw(st.booleans()):
         arguments["label"] = draw(st.sampled_from(fit["columns"]))
-    return Case(ALGORITHM, "evaluate", place["organizations"], place["central"], [["fit", fit], ["evaluate", arguments]])
+    return Case(
+        ALGORITHM, "evaluate", place["organizations"], place["central"], [["fit", fit], ["evaluate", arguments]]
+    )
 
 
 @st.composite
@@ -282,7 +286,9 @@ def classify_cases(draw: Any) -> Case:
     if draw(st.booleans()):
         stations = [entry["name"] for entry in place["organizations"] if entry["columns"] is not None]
         arguments["identify"] = draw(st.sampled_from(stations))
-    return Case(ALGORITHM, "classify", place["organizations"], place["central"], [["fit", fit], ["classify", arguments]])
+    return Case(
+        ALGORITHM, "classify", place["organizations"], place["central"], [["fit", fit], ["classify", arguments]]
+    )
 
 
 @st.composite

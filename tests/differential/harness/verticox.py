@@ -51,10 +51,18 @@ def survival(draw: Any, most: int = 4, placed: bool = False) -> tuple[dict[str, 
     people["columns"][STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
     home = {TIME: 0, EVENT: 0, STRATA: 0}
     place = draw(
-        vertical(people, (2, 4), {"minimum_rows": 1, "minimum_organizations": 1}, (1,) if placed else (1, 1, 1, 1, 0, 2), homes=home)
+        vertical(
+            people,
+            (2, 4),
+            {"minimum_rows": 1, "minimum_organizations": 1},
+            (1,) if placed else (1, 1, 1, 1, 0, 2),
+            homes=home,
+        )
     )
     if placed:
-        place["central"] = draw(st.sampled_from([e["name"] for e in place["organizations"] if e["columns"] is not None]))
+        place["central"] = draw(
+            st.sampled_from([e["name"] for e in place["organizations"] if e["columns"] is not None])
+        )
     return people, place, features
 
 
@@ -66,7 +74,10 @@ def _order(cell: str) -> Any:
 def who(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
     """Draw `helper`."""
     helpers = [entry["name"] for entry in place["organizations"] if entry["columns"] is None]
-    return {"helper": draw(st.sampled_from(helpers))} if helpers and draw(st.booleans()) else {}
+    chosen: dict[str, Any] = {"helper": draw(st.sampled_from(helpers))} if helpers and draw(st.booleans()) else {}
+    if draw(st.integers(0, 5)) == 5:
+        chosen["organizations"] = [entry["name"] for entry in place["organizations"]]
+    return chosen
 
 
 @st.composite
@@ -248,7 +259,8 @@ def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _used(draw: Any, place: dict[str, Any], fit: dict[str, Any]) -> dict[str, Any]:
-    return {"model": {"$model": 0}, "id_column": place["id_column"]} | ({"helper": fit["helper"]} if "helper" in fit else {})
+    again = {name: fit[name] for name in ("helper", "organizations") if name in fit}
+    return {"model": {"$model": 0}, "id_column": place["id_column"]} | again
 
 
 def _two_steps(function: str, place: dict[str, Any], fit: dict[str, Any], arguments: dict[str, Any]) -> Case:
@@ -300,7 +312,11 @@ def _predictor(case: Case, model: Any) -> tuple[dict[str, float], dict[str, dict
     return dict(zip(records, (float(value) for value in values), strict=True)), records
 
 
-GUARDS = [("ThresholdError", "few events between times, or records at a level"), ("DataProblem", "times out of reach"), ("ArgumentError", "times out of reach")]
+GUARDS = [
+    ("ThresholdError", "few events between times, or records at a level"),
+    ("DataProblem", "times out of reach"),
+    ("ArgumentError", "times out of reach"),
+]
 
 
 def check_predict(case: Case, outcome: Outcome) -> None:
@@ -316,7 +332,9 @@ def check_predict(case: Case, outcome: Outcome) -> None:
             close("linear predictors", sorted(shown["linear_predictor"]), sorted(wanted.values()), 1e-6, 1e-5 * scale)
         close("partial hazards", shown["partial_hazard"], [float(np.exp(v)) for v in shown["linear_predictor"]], 1e-9)
         curve = _curve(model, case.arguments.get("stratum", "all"))
-        hazards = [max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0) for moment in shown["times"]]
+        hazards = [
+            max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0) for moment in shown["times"]
+        ]
         for row, hazard in enumerate(shown["partial_hazard"]):
             close("survival", shown["survival"][row], [float(np.exp(-h * hazard)) for h in hazards], 1e-6)
 
@@ -334,7 +352,11 @@ def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
     agree = pairs = 0.0
     for i in range(len(time)):
         for j in range(len(time)):
-            if event[i] and strata[i] == strata[j] and (time[i] < time[j] or (time[i] == time[j] and not event[j] and i != j)):
+            if (
+                event[i]
+                and strata[i] == strata[j]
+                and (time[i] < time[j] or (time[i] == time[j] and not event[j] and i != j))
+            ):
                 pairs += 1
                 agree += 1.0 if risk[i] > risk[j] + 1e-7 else 0.5 if abs(risk[i] - risk[j]) <= 1e-7 else 0.0
     return agree / pairs if pairs else None

@@ -28,9 +28,26 @@ WRONG: dict[str, list[Any]] = {
 """Values that no argument of a type takes; None is left out, as it is the default of many."""
 JSON: dict[str, list[Any]] = {
     "model": [7, [], {}, "x", {"nodes": 3}, True],
-    "domain": [7, ["x"], "x", {"x": 3}, {"x": {"categories": []}}, {"x": {"bounds": [2, 1]}}, {"x": {"bounds": [0, float("inf")]}}],
+    "domain": [
+        7,
+        ["x"],
+        "x",
+        {"x": 3},
+        {"x": {"categories": []}},
+        {"x": {"bounds": [2, 1]}},
+        {"x": {"bounds": [0, float("inf")]}},
+    ],
     "bins": ["nonsense", -1, 0, 2.5, [], True, {"x": "nonsense"}, {"x": [2, 1]}, {"x": [float("nan")]}],
-    "conditions": [7, [], {}, [{}], [{"column": "x"}], [{"column": "x", "op": "~"}], [{"column": "x", "op": "<", "value": "a"}], ["x"]],
+    "conditions": [
+        7,
+        [],
+        {},
+        [{}],
+        [{"column": "x"}],
+        [{"column": "x", "op": "~"}],
+        [{"column": "x", "op": "<", "value": "a"}],
+        ["x"],
+    ],
     "structure": ["nonsense", 7, {}, [["x"]], [["x", "x"]], [[1, 2]], True],
     "order": ["nonsense", 7, {}, ["x", "x"], [1]],
     "records": [7, "x", [], {}, [7]],
@@ -80,7 +97,11 @@ def check_wrong(case: Case, outcome: Outcome) -> None:
         raise Difference(f"accepted, though {case.invalid['argument']} is NaN")
     if outcome.error is None and _harmless(case):
         return
-    if outcome.error is not None and outcome.error[0] not in case.invalid["kinds"] and _refused_anyway(case, outcome.error[0]):
+    if (
+        outcome.error is not None
+        and outcome.error[0] not in case.invalid["kinds"]
+        and _refused_anyway(case, outcome.error[0])
+    ):
         return
     judge(case, outcome, [], lambda _: None)
 
@@ -111,13 +132,17 @@ def preflight_cases(draw: Any, method: str, functions: tuple[tuple[str, Any], ..
     function, right = draw(st.sampled_from(functions))
     case: Case = draw(right())
     asked = {"function": function, "arguments": case.steps[-1][1]}
-    return Case(method, "preflight", case.organizations, case.central, [["preflight", asked]], None, {"asked": function})
+    return Case(
+        method, "preflight", case.organizations, case.central, [["preflight", asked]], None, {"asked": function}
+    )
 
 
 def check_preflight(case: Case, outcome: Outcome) -> None:
     """What the preflight lets pass is not refused for a limit of a node; what the question answers, the preflight lets pass."""
     asked = case.arguments
-    question = Case(case.algorithm, asked["function"], case.organizations, case.central, [[asked["function"], asked["arguments"]]])
+    question = Case(
+        case.algorithm, asked["function"], case.organizations, case.central, [[asked["function"], asked["arguments"]]]
+    )
     real = run(question)
 
     def compare(result: Any) -> None:
@@ -125,6 +150,14 @@ def check_preflight(case: Case, outcome: Outcome) -> None:
         if real.error is None and any(table.values()):
             raise Difference(f"the preflight refuses what is answered: {table}")
 
-    kinds = ("ArgumentError", "PlacementError", "ThresholdError", "PolicyError", "BudgetError", "DataProblem", "StationError")
+    kinds = (
+        "ArgumentError",
+        "PlacementError",
+        "ThresholdError",
+        "PolicyError",
+        "BudgetError",
+        "DataProblem",
+        "StationError",
+    )
     reasons = [(kind, "the question is refused too") for kind in kinds] if real.error else []
     judge(case, outcome, [], compare, reasons)

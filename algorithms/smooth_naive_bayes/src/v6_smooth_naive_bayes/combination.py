@@ -9,6 +9,7 @@ Floats = NDArray[np.float64]
 
 DEVIATION_FLOOR = 1.0 / 200.0  # of the public range: the least standard deviation that is believed
 _FEWEST_ROWS = 1.0
+_ABSENT = 1e-9
 
 
 def combine_moments(
@@ -47,10 +48,11 @@ def combine_moments(
     means, variances = np.clip(means, low, high), np.clip(variances, least, most)
     typical = np.median(variances, axis=0)
     sampling, added = typical / count, (factor * width / count) ** 2
-    weights = 1.0 / (sampling + added)
+    present = np.clip(rows, _ABSENT, 1.0)  # a station without a row of a class says nothing of it
+    weights = present / (sampling + added)
     mean = (weights * means).sum(axis=0) / weights.sum(axis=0)
     variance_added = (factor * width**2 / count) ** 2
-    variance_weights = 1.0 / (2.0 * typical**2 / count + variance_added)
+    variance_weights = present / (2.0 * typical**2 / count + variance_added)
     within = (variance_weights * variances).sum(axis=0) / variance_weights.sum(axis=0)
     believed = weights * sampling / (sampling + added)
     between = (believed * (means - mean) ** 2).sum(axis=0) / weights.sum(axis=0)

@@ -166,8 +166,9 @@ def evaluate(
     """
     read = Model.read(model)
     target = read.target(label)
+    epsilon = arguments.check_number("epsilon", epsilon, above=0, optional=True)
     if chosen_method(read, target, method, split) == "counts":
-        budget = Budget(arguments.check_number("epsilon", epsilon, above=0, optional=True))
+        budget = Budget(epsilon)
         question = Question(
             read.network.nodes, id_column, read.domain, read.bins, split, budget, helper, 0, rows_aligned
         )

@@ -46,7 +46,7 @@ class Model:
         chosen = self.label if label is None else label
         if not isinstance(chosen, str) or chosen not in self.network.states:
             raise ArgumentError("label must name a node of the model")
-        return str(chosen)
+        return chosen
 
     @property
     def domain(self) -> dict[str, Any]:
