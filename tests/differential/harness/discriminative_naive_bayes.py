@@ -96,10 +96,12 @@ def log_posterior(model: dict[str, Any], codes: Any, base: Any, tables: list[Any
     """Return log P(class | row): prior and terms, each times its weight."""
     weights, classes = np.array(model["weights"]), len(base)
     rest = weights[classes:]
-    if model["weighting"] == "value":
-        by_value = rest.reshape(-1, classes)
-    else:
-        by_value = np.repeat(rest, [len(table) for table in tables])[:, None] * np.ones(classes)
+    widths = [len(table) for table in tables]
+    by_value = (
+        rest.reshape(-1, classes)
+        if model["weighting"] == "value"
+        else np.repeat(rest, widths)[:, None].repeat(classes, 1)
+    )
     rows = len(next(iter(codes.values()))[0])
     scores = np.tile(weights[:classes] * base, (rows, 1))
     start = 0

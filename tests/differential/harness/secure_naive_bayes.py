@@ -109,8 +109,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
                 ("PlacementError", "one has it all"),
                 ("ArgumentError", "one has it all"),
             ]
-        if arguments.get("noise") == "none":
-            may.append(("ThresholdError", "a small exact count"))
+        may.append(("ThresholdError", "a small count, exact or all but exact"))
     if arguments.get("keys") == "dealer":
         free = [name for name in case.helpers() if name != case.central]
         if not free:
@@ -163,7 +162,7 @@ def check_classify(case: Case, outcome: Outcome) -> None:
     refuse = limits(case, False) + _vertical_refusals(case)
     if arguments.get("epsilon") is None:
         refuse.append(("ArgumentError", "an epsilon is needed"))
-    may: Refusals = []
+    may: Refusals = [("ThresholdError", "a small count, all but exact at such an epsilon")]
     if len(owners) < max(2, case.limit("minimum_organizations", 3)):
         may += [
             ("ThresholdError", "too few stations hold features"),

@@ -250,7 +250,7 @@ def compare_fit(
 @st.composite
 def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw a placement and the arguments of a fit."""
-    people, place, features = draw(survival(most=3, placed=True))
+    _, place, features = draw(survival(most=3, placed=True))
     elsewhere = [name for name in features if place["homes"][name] != place["homes"][TIME]]
     arguments = draw(fit_arguments(place, elsewhere or features))
     for entry in place["organizations"]:
