@@ -129,6 +129,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     if arguments.get("outside") == "refuse" and lies_outside(case.stations(), domain, [*names, label]):
         refuse.append(("DataProblem", "a value lies outside the domain"))
     may: Refusals = []
+    if arguments.get("outside") == "refuse" and arguments.get("epsilon") is not None:
+        refuse.append(("ArgumentError", "a refusal is not covered by epsilon"))
     if arguments.get("personalize") and arguments.get("tables") == "dp":
         may.append(("ArgumentError", "personalize adds an exact evaluation"))
     if not any(code >= 0 for code in encoded(case.stations(), domain, [label])[label]):
