@@ -22,7 +22,7 @@ from . import arrival, platform
 from .codec import decode, encode
 from .envelope import Request, open_body, question, seal_reply
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
-from .gate import check_reply_class, is_not_yet
+from .gate import check_reply_class
 from .manifest import ModelClaim, claim_of, digest_of
 from .memory import Memory
 from .policy import Policy
@@ -64,7 +64,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
         If a field of the reply does not say why it may leave a station; see `federation.gate`.
     """
     name = function.__name__
-    check_reply_class(typing.get_type_hints(function).get("return"), function.__module__)
+    check_reply_class(typing.get_type_hints(function).get("return"))
 
     @functools.wraps(function)
     def wrapper(message: Any = None, mock_client: Any = None, mock_data: Any = None) -> dict[str, Any]:
@@ -107,8 +107,7 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.asked)
         reply = function(station, decode(next(iter(_message_types(function))), visit.body))
-        if not is_not_yet(function.__module__):
-            station.gate.check(reply)
+        station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
         log_error(log_line(failure))

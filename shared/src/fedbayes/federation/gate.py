@@ -21,7 +21,6 @@ from .errors import PolicyError
 
 T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
-NOT_YET: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,31 +105,22 @@ class Receipt:
 REASONS = (Public, Exact, Released, Share, Masked, Sealed, Broadcast)
 
 
-def check_reply_class(reply: Any, module: str) -> None:
+def check_reply_class(reply: Any) -> None:
     """Refuse a reply class with a field that does not say why it may leave.
 
     Parameters
     ----------
     reply : type
         The message class that a partial function is annotated to return.
-    module : str
-        Where the function is defined.
 
     Raises
     ------
     TypeError
         Naming the first such field.
     """
-    if is_not_yet(module):
-        return
     if not (isinstance(reply, type) and issubclass(reply, Message)):
         raise TypeError("a partial function is annotated to return a message class")
     _check_kind(reply, reply.__name__)
-
-
-def is_not_yet(module: str) -> bool:
-    """Return whether a module's replies do not say yet why they may leave."""
-    return any(module == name or module.startswith(name + ".") for name in NOT_YET)
 
 
 def _check_kind(kind: Any, place: str) -> None:
