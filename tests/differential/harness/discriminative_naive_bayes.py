@@ -138,8 +138,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
 
     def compare(result: Any) -> None:
         model = result["model"]
-        if not plain(arguments):
-            return
+        if not plain(arguments) or arguments.get("tables") == "dp":
+            return  # the Gaussian noise of these tables does not vanish with epsilon
         codes, labels, near = codes_and_edges(case, arguments, case.stations())
         if near:
             return
