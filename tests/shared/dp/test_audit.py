@@ -68,15 +68,16 @@ def test_exact_enumeration_of_polya_sums():
 
 
 def test_exact_enumeration_of_diluted_geometric_sums():
-    """The sum of the honest parties' diluted shares is (epsilon, delta)-DP; with half the dilution it is not."""
+    """The sum of the diluted shares of all parties but the one that looks is (epsilon, delta)-DP; with half the dilution it is not."""
     epsilon, delta, parties = 1.0, 0.05, 6
+    others = parties - 1
     support = np.arange(-60, 61)
     noise = stats.dlaplace.pmf(support, epsilon)
 
     def excess(beta: float) -> float:
         share = beta * noise + (1 - beta) * (support == 0)
         total = share
-        for _ in range(parties - 1):
+        for _ in range(others - 1):
             total = np.convolve(total, share)
         return float(np.maximum(0.0, total[1:] - math.exp(epsilon) * total[:-1]).sum())
 

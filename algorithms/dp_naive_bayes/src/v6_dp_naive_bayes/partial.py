@@ -52,8 +52,8 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     noise = request.plan.noise
     receipt = station.charge(noise.epsilon, noise.delta, NOTE, once="gossip")
     vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
-    for sender, sealed in request.received.items():
-        payload = station.unseal(sender, sealed, before)
+    for sender, letter in request.received.items():
+        payload = station.unseal(sender, letter, before)
         if len(payload) != vector.nbytes:
             raise MessageError("a peer's vector has another length; use one version everywhere")
         other = np.frombuffer(payload, dtype="<i8")

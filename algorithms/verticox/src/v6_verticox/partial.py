@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from fedbayes.federation import Broadcast, Station, partial
@@ -65,21 +67,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     station.keep("design", values=own.values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
     described = None
     if len(outcome) == 2:
-        if question.strata and not strata:
-            raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
-        found = survival(frame, question.time, question.event, question.strata if strata else None, limit)
-        moved = trend(found.time, found.event, question.time_transform)
-        station.keep(
-            "outcome",
-            time=found.time,
-            event=found.event,
-            stratum=found.stratum,
-            trend=moved,
-            limit=np.array(limit if question.ties == "efron" else 0),
-            names=np.array(found.strata_names, dtype=str),
-        )
-        described = describe(found, limit, question.ties)
-        station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
+        described = _outcome(station, question, frame, bool(strata), limit)
     elif outcome:
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
@@ -87,6 +75,25 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     scales = [float(scale) for scale in own.scales]
     told = Described(own.columns, scales, len(frame), described, reach(own.values))
     return PrepareReply(station.exact(told, ANSWER))
+
+
+def _outcome(station: Station, question: Question, frame: Any, stratified: bool, limit: int) -> Any:
+    """Check and keep the outcome; return its description for central."""
+    if question.strata and not stratified:
+        raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
+    found = survival(frame, question.time, question.event, question.strata if stratified else None, limit)
+    station.keep(
+        "outcome",
+        time=found.time,
+        event=found.event,
+        stratum=found.stratum,
+        trend=trend(found.time, found.event, question.time_transform),
+        limit=np.array(limit if question.ties == "efron" else 0),
+        names=np.array(found.strata_names, dtype=str),
+    )
+    described = describe(found, limit, question.ties)
+    station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
+    return described
 
 
 def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:

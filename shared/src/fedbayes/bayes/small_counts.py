@@ -29,9 +29,9 @@ def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
         return probabilities
     _, same = np.unique(probabilities.round(12), axis=0, return_inverse=True)
     kinds = int(same.max()) + 1
-    records: Array = np.bincount(same.ravel(), weights=weight, minlength=kinds)
-    means = np.stack([np.bincount(same.ravel(), weights=weight * part, minlength=kinds) for part in probabilities.T], 1)
-    means /= np.maximum(records, 1e-300)[:, None]
+    records: Array = np.bincount(same.ravel(), weights=weight, minlength=kinds).astype(np.float64)
+    sums = np.stack([np.bincount(same.ravel(), weights=weight * part, minlength=kinds) for part in probabilities.T], 1)
+    means = sums / np.maximum(records, 1e-300)[:, None]
     order = np.lexsort((means.max(axis=1), means.argmax(axis=1)))
     group = np.zeros(kinds, dtype=np.int64)
     current, held = 0, 0.0
@@ -42,7 +42,7 @@ def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
             current, held = current + 1, 0.0
     if held > 0 and current > 0:
         group[group == current] = current - 1
-    share: Array = np.bincount(group, weights=records)
+    share: Array = np.bincount(group, weights=records).astype(np.float64)
     joined = np.stack([np.bincount(group, weights=records * part) for part in means.T], 1) / share[:, None]
     result: Array = joined[group][same.ravel()]
     return result

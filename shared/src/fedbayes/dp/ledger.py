@@ -326,5 +326,5 @@ def _time(connection: sqlite3.Connection, rows: list[Any], now: clock.Reading) -
     """Return the ledger's time (see `clock.advance`); at its first charge the wall clock's."""
     state = _state(connection)
     if state is None:
-        return max([now.wall, *(row[3] for row in rows)])
+        return float(max([now.wall, *(row[3] for row in rows)]))
     return clock.advance(state[1], clock.Reading(*state[2:]), now)

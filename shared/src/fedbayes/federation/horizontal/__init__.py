@@ -38,6 +38,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 """
 
 from ...dp.sensitivity import NEIGHBORS
+from ...dp.shares import HONEST_FRACTION
 from .answers import SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, SchemaRequest, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
@@ -54,7 +55,7 @@ from .counts import (
     table_queries,
 )
 from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
-from .noise import HONEST_FRACTION, PLACEMENTS, CountNoise, Query, check_noise, noise_without_effect, release
+from .noise import PLACEMENTS, CountNoise, Query, check_noise, noise_without_effect, release
 from .units import ROW, Unit, check_unit
 
 __all__ = [
