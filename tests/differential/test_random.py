@@ -4,14 +4,10 @@ from pathlib import Path
 
 import pytest
 from harness.__main__ import Search
-from harness.registry import FUNCTIONS
+from harness.registry import FUNCTIONS, PENDING
 
 SEED = 20261122
 CASES, LEAST, SECONDS = 8, 2, 0.5
-
-
-SMOOTH = "means of stations weigh by rows of the class, also where values are missing"
-PENDING = {("smooth_naive_bayes", "fit"): SMOOTH, ("smooth_naive_bayes", "evaluate"): SMOOTH}
 
 
 @pytest.mark.parametrize(("method", "function"), list(FUNCTIONS), ids=lambda entry: entry)

@@ -159,7 +159,10 @@ def votes(model: Any, records: list[dict[str, Any]]) -> Any:
             "nodes": {n: {"cuts": None, **v} for n, v in member["network"]["nodes"].items()},
         }
         codes, _ = codes_of(network, records, list(network["nodes"]))
+        states = network["nodes"][LABEL]["states"]
         beliefs = posterior(network, codes, LABEL)
+        if set(states) == set(model["classes"]):
+            beliefs = beliefs[:, [states.index(name) for name in model["classes"]]]
         classes = beliefs.shape[1]
         beliefs = (1 - model["bound"]) * beliefs + model["bound"] / classes
         weight = np.full(len(records), float(member["weight"]))
@@ -205,7 +208,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
         records = list(joined(case.stations(), case.steps[0][1]["id_column"]).values())
-        labels = model["members"][0]["network"]["nodes"][LABEL]["states"]
+        labels = model["classes"]
         truth = np.array([labels.index(str(r[LABEL])) if r[LABEL] in labels else -1 for r in records])
         if (truth < 0).any():
             return
