@@ -212,10 +212,12 @@ def coefficient_table(names: Sequence[str], coefficients: Vector, information: V
 
     errors = np.sqrt(np.maximum(np.diag(np.linalg.inv(information)), 0.0))
     z = coefficients / errors
+    with np.errstate(over="ignore"):  # of a feature in tiny units; the result shows no number then
+        ratios = np.exp(coefficients)
     columns = {
         "feature": list(names),
         "coefficient": coefficients,
-        "hazard_ratio": np.exp(coefficients),
+        "hazard_ratio": ratios,
         "standard_error": errors,
         "z": z,
         "p": erfc(np.abs(z) / np.sqrt(2.0)),
