@@ -110,6 +110,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
                 ("ArgumentError", "one has it all"),
             ]
         may.append(("ThresholdError", "a small count, exact or all but exact"))
+    elif len(case.stations()) < case.limit("minimum_organizations", 3):
+        may.append(("ThresholdError", "helpers do not count in an encrypted sum"))
     if arguments.get("keys") == "dealer":
         free = [name for name in case.helpers() if name != case.central]
         if not free:
