@@ -59,7 +59,7 @@ def predict(
     """
     points = checked_times(times, 1)
     curves = {curve.stratum: curve for curve in curves_of(checked_model(model))}
-    if stratum not in curves:
+    if not isinstance(stratum, str) or stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
     check_flag("identifiers", identifiers)
     located = Located(federation, model, Roles(id_column, helper, organizations, rows_aligned))

@@ -17,7 +17,8 @@ from typing import Any
 from .errors import MessageError, PolicyError, StationError
 
 ASK_SECONDS = 60.0
-ATTEMPTS = 3
+READY_SECONDS = 60.0  # a node that has just started runs what was left before its proxy answers
+PAUSE_SECONDS = 0.5
 MOST_PAGES = 100
 ORIGIN_MARK = "fedbayes_origin"
 FINISHED = (
@@ -133,18 +134,23 @@ def ask(endpoint: str) -> Any:
     kind = http.client.HTTPSConnection if address.startswith("https") else http.client.HTTPConnection
     token = Path(os.environ["TOKEN_FILE"]).read_text().strip()
     path = f"/{os.environ.get('API_PATH', '').strip('/')}/{endpoint}".replace("//", "/")
-    for attempt in range(ATTEMPTS):
+    deadline = time.monotonic() + READY_SECONDS
+    while True:
         connection = kind(address.partition("://")[2], int(os.environ["PORT"]), timeout=ASK_SECONDS)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
             answer = connection.getresponse()
             if answer.status == 200:
                 return json.loads(answer.read())
+            if answer.status < 500:
+                break
         except (OSError, http.client.HTTPException, ValueError):
             pass
         finally:
             connection.close()
-        time.sleep(0.5 * attempt)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(PAUSE_SECONDS)
     raise StationError("the server does not tell this station what it is asked for; try again")
 
 
