@@ -12,7 +12,7 @@ import pytest
 from fedbayes.federation import errors, platform
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.embedded.server import to_text
+from fedbayes.federation.embedded.server import from_text, to_text
 from fedbayes.federation.envelope import PROTOCOL, Request, question, seal_reply
 from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.memory import Memory
@@ -110,6 +110,18 @@ def test_sender_session_and_function_of_a_message_are_checked_against_the_platfo
         message = request(participants=(2,), **changes)
         run = rogue(federation, "south", "partial_open_channel", message, parent)
     assert text in run.log
+
+
+def test_a_last_round_that_the_platform_runs_again_gets_the_same_reply(files):
+    """The node died after the reply was written and the keys were wiped, before it was collected."""
+    with EmbeddedFederation(files, record=True) as federation:
+        federation.run("toy", "run_score", {"column": "x", "model": {"mean": 9}})
+        last = next(entry for entry in federation.transcript if entry["function"] == "partial_score")
+        parent = federation._server.tasks[1]
+        message = last["input"]["kwargs"]["message"]
+        again = rogue(federation, last["organization"], "partial_score", message, parent)
+    assert again.status == "completed"
+    assert from_text(again.result) == last["result"]
 
 
 def facts(job=1, parent=1, created="2026-01-01", organization=1):
