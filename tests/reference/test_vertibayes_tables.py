@@ -16,6 +16,7 @@ from v6_vertibayes.validation import assess
 
 FOLDS = 10
 ARGUMENTS: dict[str, Any] = {
+    "bins": "published",
     "label": "class",
     "score": "k2",
     "max_parents": 3,
