@@ -1,7 +1,7 @@
 """Lower bounds on epsilon by sampling, over worst-case neighbours: below the claim for what is released, above it for each positive control.
 
 A sample is everything that one station releases of a table, whole (local noise), or the sum over the honest stations (distributed). Its score is the log
-ratio of its probabilities under both tables where the law is known, which is the best test there is; 95 % Clopper-Pearson on a threshold chosen on
+ratio of its probabilities under both tables where the law is known, which is the best test there is; Clopper-Pearson on a threshold chosen on
 half of the samples. So a bound above the claim comes once in forty audits of an exact mechanism that attains it; claims are given 3 % of room.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import Alone, lower_bound
+from audit_kit import CONFIDENCE, Alone, lower_bound
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
@@ -258,7 +258,7 @@ def smooth_samples(frame, settings, times):
 def best_of_columns(one, other):
     """Return the largest bound over single released numbers, each told by its distance to where `one` has its bulk (a Bonferroni correction)."""
     count = one.shape[1]
-    level = 1.0 - 0.05 / (2 * count)
+    level = 1.0 - (1.0 - CONFIDENCE) / (2 * count)
     found = []
     for column in range(count):
         centre = np.median(one[: len(one) // 2, column])

@@ -4,16 +4,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from audit_kit import CONFIDENCE
 from scipy.stats import beta
 
 from v6_vertibayes.partial import _noise
 
 STATIONS = 3
-SURE = 0.95
 
 
 def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
-    """Return a 95 % lower bound of the loss of two tables in which one record more changes one cell each.
+    """Return a lower bound of the loss of two tables in which one record more changes one cell each.
 
     Noise is that of all stations but one, which knows its own share; `claimed_tables` sets its scale. The event is the one that tells
     most: both cells are one or more.
@@ -22,8 +22,8 @@ def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
     noise = sum(_noise((draws, 2), request, STATIONS) for _ in range(STATIONS - 1))
     with_record = int((noise + 1 >= 1).all(axis=1).sum())
     without = int((noise >= 1).all(axis=1).sum())
-    low = beta.ppf((1 - SURE) / 2, with_record, draws - with_record + 1)
-    high = beta.ppf(1 - (1 - SURE) / 2, without + 1, draws - without)
+    low = beta.ppf((1 - CONFIDENCE) / 2, with_record, draws - with_record + 1)
+    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, without + 1, draws - without)
     return float(np.log(low / high))
 
 
