@@ -1,8 +1,11 @@
-"""Fixtures of every test: the papers' data where they are present."""
+"""Fixtures of every test: the papers' data where they are present; every result is held against the documented schema."""
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -31,3 +34,32 @@ def paper_folder() -> Path:
     if not DATA.is_dir():
         pytest.skip("the papers' data are absent; set FEDBAYES_DATA to their folder")
     return DATA
+
+
+@lru_cache(maxsize=1)
+def _schema() -> Any:
+    import jsonschema
+
+    text = (Path(__file__).resolve().parents[1] / "docs" / "result.schema.json").read_text(encoding="utf-8")
+    return jsonschema.Draft202012Validator(json.loads(text))
+
+
+def _checked(result: Any) -> Any:
+    """Return a result that `docs/result.schema.json` describes; a test that makes another one fails."""
+    if isinstance(result, dict) and "federation" in result:
+        problem = next(_schema().iter_errors(result), None)
+        assert problem is None, f"{problem.json_path}: {problem.message}"[:400]
+    return result
+
+
+@pytest.fixture(autouse=True, scope="session")
+def every_result_is_as_documented() -> Iterator[None]:
+    """Check what central functions return, here under the mock client and out of the embedded federation."""
+    from fedbayes.federation.embedded import EmbeddedFederation
+    from fedbayes.federation.rounds import Federation
+
+    with pytest.MonkeyPatch.context() as patch:
+        for owner, name in ((Federation, "result"), (EmbeddedFederation, "run")):
+            made = getattr(owner, name)
+            patch.setattr(owner, name, lambda *a, made=made, **k: _checked(made(*a, **k)))
+        yield

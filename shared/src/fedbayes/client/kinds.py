@@ -24,6 +24,7 @@ SECTIONS: dict[str, type] = {
     "diagnostics": dict,
     "warnings": list,
     "versions": dict,
+    "provenance": dict,
 }
 STANDARD = ("model", *SECTIONS)
 

@@ -151,7 +151,8 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
             check_arguments(name, signature, known, arguments)
             bare, claims = _without_seals(arguments)
-            asked = Question(function.__module__.split(".")[0], name, digest_of(_plain(arguments)), claims)
+            given = _plain(arguments)
+            asked = Question(function.__module__.split(".")[0], name, digest_of(given), claims, given)
             federation = _join(mock_client, asked)
             log_info(f"{name} starts")
             try:

@@ -1,10 +1,14 @@
-"""The parts that every result has, as strict JSON."""
+"""The parts that every result has, as strict JSON; ``docs/result.schema.json`` describes the whole."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,12 @@ from .. import __version__
 from ..dp import promise
 
 RESULT_FORMAT = 1
-
+OMITTED = "omitted"
+LONGEST_ARGUMENT = (
+    2_000_000  # characters: an ensemble of 20 networks is shorter; a result must not double by its question
+)
+SECRETS = re.compile(r"password|passphrase|secret_key|private_key|token|credential", re.I)
+"""Names of arguments whose value no result repeats. No function of the images takes one: whoever adds one need not think of it."""
 
 ROLES = ("researcher", "central", "stations", "label_holder", "group_leaders", "helper", "everyone", "assumption")
 """Keys of `reveals`: who learns something; `label_holder`: who holds the label, target or outcome; `assumption`: what the statement rests on."""
@@ -104,16 +113,59 @@ def strict_json(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    from importlib.metadata import PackageNotFoundError, version
-
     found = {
         "fedbayes": __version__,
         "python": ".".join(str(part) for part in sys.version_info[:3]),
         "result": str(RESULT_FORMAT),
     }
     for name in ("numpy", "vantage6-algorithm-tools"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
+        found.update(_version_of(name))
     return found
+
+
+def provenance(algorithm: str, function: str, arguments: Mapping[str, Any], parties: Sequence[str]) -> dict[str, Any]:
+    """Return when and what was computed, with which arguments and versions, and among whom: enough to ask it again.
+
+    Parameters
+    ----------
+    algorithm : str
+        The Python package of the image, or the algorithm's name.
+    function : str
+        The central function.
+    arguments : mapping
+        As the researcher gave them, plain JSON. What is named like a secret, or is longer than `LONGEST_ARGUMENT` characters, is replaced by
+        ``{"omitted": reason, "sha256": digest}``; secrets without a digest, which could be guessed from.
+    parties : sequence of str
+        Names of the organizations that took part.
+    """
+    name = algorithm.removeprefix("v6_")
+    return {
+        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "algorithm": name,
+        "function": function,
+        "arguments": {key: _recorded(key, value) for key, value in arguments.items()},
+        "versions": {**versions(), **_version_of(f"v6_{name}")},
+        "parties": list(parties),
+    }
+
+
+def _recorded(name: str, value: Any) -> Any:
+    if SECRETS.search(name):
+        return {OMITTED: "secret"}
+    if isinstance(value, Mapping):
+        value = {key: _recorded(str(key), entry) for key, entry in value.items()}
+    elif isinstance(value, list):
+        value = [_recorded("", entry) for entry in value]
+    text = json.dumps(value, sort_keys=True)
+    if len(text) <= LONGEST_ARGUMENT:
+        return value
+    return {OMITTED: "too long", "sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def _version_of(package: str) -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return {package: version(package)}
+    except PackageNotFoundError:
+        return {}

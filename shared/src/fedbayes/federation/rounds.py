@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +30,7 @@ from .opening import CloseRequest, OpenReply, OpenRequest, Preflight
 from .organizations import resolve
 from .platform import Origin, Run
 from .policy import Policy
-from .results import strict_json, versions
+from .results import provenance, strict_json, versions
 from .transport import Transport, summed
 from .waiting import TIMEOUT_SECONDS
 
@@ -50,12 +50,13 @@ class Checked(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What the researcher asked: package, central function, digest of the arguments, the models among them."""
+    """What the researcher asked: package, central function, digest of the arguments, the models among them, and all as it was given."""
 
     algorithm: str
     function: str
     arguments: str
     models: tuple[ModelClaim, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,21 +347,25 @@ class Federation:
         diagnostics: dict[str, Any] | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
-        """Return the task's result: model, privacy, federation, diagnostics, warnings, versions and further `fields`."""
+        """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`."""
         plain = strict_json(model)
         seal = self._transport.seal_of(self._question.algorithm, plain) if isinstance(plain, dict) else None
         if seal is not None:
             plain = {**plain, "seal": encode(seal)}
+        report = self.report()
         return dict(
             strict_json(
                 {
                     **fields,
                     "model": plain,
                     "privacy": privacy,
-                    "federation": self.report(),
+                    "federation": report,
                     "diagnostics": diagnostics or {},
                     "warnings": list(self._warnings),
                     "versions": versions(),
+                    "provenance": provenance(
+                        self._question.algorithm, self._question.function, self._question.given, report["organizations"]
+                    ),
                 }
             )
         )
