@@ -34,6 +34,19 @@ def page(title: str, lead: str, body: Iterable[str], footer: str) -> str:
     return f"{head}\n<body>{top}\n<main>{''.join(body)}</main>\n<footer>{escape(footer)}</footer></body></html>\n"
 
 
+def fragment(title: str, body: Iterable[str]) -> str:
+    """Return pieces for a place inside another page, such as a notebook: with this module's look, and nothing of it outside."""
+    inside = STYLE.split("@media", 1)[0].replace(":root{", ".fedbayes{", 1).replace("body{", ".fedbayes{", 1)
+    style = "".join(_scoped(rule) for rule in inside.replace("\n", "").split("}") if rule)
+    return f'<style>{style}</style><div class="fedbayes"><h2>{escape(title)}</h2>{"".join(body)}</div>'
+
+
+def _scoped(rule: str) -> str:
+    selectors, _, content = rule.partition("{")
+    names = (name if name.startswith(".fedbayes") else f".fedbayes {name}" for name in selectors.split(","))
+    return ",".join(names) + "{" + content + "}"
+
+
 def section(heading: str, *pieces: str) -> str:
     """Return a section with a heading; nothing if there are no pieces."""
     content = "".join(pieces)

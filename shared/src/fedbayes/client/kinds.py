@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ ENSEMBLE = "ensemble"
 COX = "Cox regression"
 COUNTS = "counts"
 PREDICTIONS = "predictions"
+SAMPLE = "synthetic records"
+GAIN = "information gain"
+SCORES = "scores"
 OTHER = "other"
 
 SECTIONS: dict[str, type] = {
@@ -29,25 +32,38 @@ SECTIONS: dict[str, type] = {
 STANDARD = ("model", *SECTIONS)
 
 
+MARKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    NAIVE_BAYES: lambda model: str(model.get("format", "")).startswith("fedbayes.naive_bayes/"),
+    WEIGHTED: lambda model: str(model.get("format", "")).startswith("fedbayes-weighted-naive-bayes-"),
+    NETWORK: lambda model: {"nodes", "edges", "tables"} <= set(model) and isinstance(model["nodes"], Mapping),
+    ENSEMBLE: lambda model: isinstance(model.get("members"), list | Mapping),
+    COX: lambda model: isinstance(model.get("coefficients"), list),
+    COUNTS: lambda model: "counts" in model and "axes" in model,
+    PREDICTIONS: lambda model: {"predicted", "probabilities", "states"} <= set(model),
+    SAMPLE: lambda model: isinstance(model.get("records"), Mapping),
+    GAIN: lambda model: isinstance(model.get("information_gain"), Mapping),
+    SCORES: lambda model: {"accuracy", "auc"} <= set(model),
+}
+"""Kind -> by what its model is known; the first that fits."""
+
+
 def kind_of(model: Any) -> str:
     """Return the kind of a result's `model`."""
     if not isinstance(model, Mapping):
         return OTHER
-    if str(model.get("format", "")).startswith("fedbayes.naive_bayes/"):
-        return NAIVE_BAYES
-    if str(model.get("format", "")).startswith("fedbayes-weighted-naive-bayes-"):
-        return WEIGHTED
-    if {"nodes", "edges", "tables"} <= set(model) and isinstance(model["nodes"], Mapping):
-        return NETWORK
-    if isinstance(model.get("members"), list | Mapping):
-        return ENSEMBLE
-    if isinstance(model.get("coefficients"), list):
-        return COX
-    if "counts" in model and "axes" in model:
-        return COUNTS
-    if {"predicted", "probabilities", "states"} <= set(model):
+    return next((kind for kind, fits in MARKS.items() if fits(model)), OTHER)
+
+
+def whole_kind(result: Mapping[str, Any]) -> str:
+    """Return the kind of a result: that of its model, or of what it tells beside one."""
+    kind = kind_of(result.get("model"))
+    if kind != OTHER:
+        return kind
+    if isinstance(result.get("predictions"), Mapping):
         return PREDICTIONS
-    return OTHER
+    if isinstance(result.get("metrics"), Mapping) or {"accuracy", "auc"} <= set(result):
+        return SCORES
+    return GAIN if isinstance(result.get("information_gain"), Mapping) else OTHER
 
 
 def read_result(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..federation.answers import Result
 from ..federation.platform import FINISHED
 from .exits import TaskFailed, UsageProblem
 from .interrupts import asks_to_stop, shield
@@ -287,7 +288,8 @@ def _result(client: Any, task: int) -> Any:
         text = entry.get("result")
         if text:
             try:
-                return json.loads(text)
+                found = json.loads(text)
+                return Result(found) if isinstance(found, dict) else found
             except (TypeError, ValueError):
                 break
     raise TaskFailed("the result cannot be read; in an encrypted collaboration give your organization's --key")

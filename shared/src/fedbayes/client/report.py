@@ -15,6 +15,7 @@ from .views.cox_scores import survival_scores
 
 LONGEST_JSON = 200_000
 MOST_ROUNDS = 12
+SUBJECTS = ("label", "target", "event", "function")
 SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
 
 
@@ -51,6 +52,38 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
     versions = result.get("versions") or {}
     footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
     return html.page(heading, promise(privacy), pieces, footer)
+
+
+def heading_of(result: Mapping[str, Any]) -> str:
+    """Return what was done, for a title: function, what it was about, method and date, as far as the result tells."""
+    told = result.get("provenance") or {}
+    if not told:
+        return "A result of fedbayes"
+    arguments = told.get("arguments") or {}
+    model = arguments.get("model") if isinstance(arguments.get("model"), Mapping) else {}
+    about = next(
+        (str(source[name]) for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)),
+        "",
+    )
+    verb = str(told.get("function", "")).replace("_", " ")
+    day = str(told.get("date", ""))[:10]
+    return f"{title(verb)}{f' of {about}' if about else ''} with {told.get('algorithm')}{f', {day}' if day else ''}"
+
+
+def brief(result: Mapping[str, Any]) -> list[str]:
+    """Return the pieces of a report that matter at a glance: cost, promise, warnings, scores and model."""
+    return [
+        html.cards(_cards(result)),
+        html.statement(promise(result.get("privacy")), "good" if _is_private(result) else "bad"),
+        html.bullets([str(text) for text in result.get("warnings") or []]),
+        *_scores(result),
+        *survival_scores(result.get("metrics")),
+        *view(result.get("model")),
+    ]
+
+
+def _is_private(result: Mapping[str, Any]) -> bool:
+    return bool((result.get("privacy") or {}).get("differentially_private"))
 
 
 def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:

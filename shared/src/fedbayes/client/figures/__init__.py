@@ -9,16 +9,18 @@
 from .cox import forest, survival_calibration, survival_curves
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
-from .scores import calibration, score_bars
+from .scores import calibration, confusion_matrix, named_bars, score_bars
 from .tables import counts_heatmap, round_costs
 
 __all__ = [
     "bayesian_network",
     "calibration",
     "class_distributions",
+    "confusion_matrix",
     "counts_heatmap",
     "forest",
     "informative_features",
+    "named_bars",
     "round_costs",
     "score_bars",
     "survival_calibration",

@@ -17,7 +17,7 @@ GRID_POINTS = 64
 MOST_CATEGORIES = 12
 
 
-def _tables(model: NaiveBayes, name: str) -> tuple[Floats, Floats]:
+def tables_of(model: NaiveBayes, name: str) -> tuple[Floats, Floats]:
     """Return (positions or edges, P(bin | class)) of a feature; a Gaussian is read on a grid of equal bins."""
     feature: Any = model.features[name]
     if isinstance(feature, Gaussian):
@@ -38,7 +38,7 @@ def information(model: NaiveBayes) -> dict[str, float]:
     prior = np.exp(model.log_prior)
     values: dict[str, float] = {}
     for name in model.features:
-        _, probabilities = _tables(model, name)
+        _, probabilities = tables_of(model, name)
         mixture = prior @ probabilities
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.where(probabilities > 0, probabilities * np.log2(probabilities / mixture), 0.0)
@@ -78,7 +78,7 @@ def class_distributions(model: Mapping[str, Any], most: int = 12) -> Any:
 
 
 def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
-    places, probabilities = _tables(model, name)
+    places, probabilities = tables_of(model, name)
     classes = len(probabilities)
     categories = model.schema[name].categories
     if categories is None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .style import COLORS, INK, MUTED, clean, new_figure, shorten
+from .style import COLORS, INK, MUTED, clean, new_figure, shorten, wrapped
 
 
 def score_bars(scores: Mapping[str, Mapping[str, Sequence[float]]], highlight: str | None = None) -> Any:
@@ -56,4 +57,49 @@ def calibration(table: Mapping[str, Any]) -> Any:
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
     clean(axes, "y")
+    return figure
+
+
+def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
+    """Return true classes by predicted ones: counts, shaded by their share of the true class.
+
+    Parameters
+    ----------
+    table : array of shape (classes, classes)
+        Rows are the truth; NaN where a count is hidden.
+    classes : sequence
+        Their names.
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    known = np.maximum(np.nan_to_num(counts), 0.0)
+    shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1.0)
+    size = 1.6 + 0.55 * len(counts)
+    figure = new_figure(min(size + 1.2, 10.0), min(size, 9.0))
+    axes = figure.add_subplot()
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    names = [wrapped(name, 16) for name in classes]
+    turned = max(len(str(name)) for name in classes) > 6 and len(names) > 3
+    axes.set_xticks(range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center")
+    axes.set_yticks(range(len(names)), names)
+    for (row, column), count in np.ndenumerate(counts):
+        text = "–" if np.isnan(count) else f"{count:,.0f}"
+        color = "white" if shares[row, column] > 0.55 else INK
+        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=color)
+    axes.set_xlabel("predicted", fontsize=8, color=INK)
+    axes.set_ylabel("truth", fontsize=8, color=INK)
+    axes.tick_params(labelsize=8, length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return figure
+
+
+def named_bars(values: Mapping[str, float], label: str, most: int = 30) -> Any:
+    """Return bars of named values, the largest first."""
+    ranked = sorted(values.items(), key=lambda item: -item[1])[:most]
+    figure = new_figure(6.4, 0.9 + 0.28 * max(len(ranked), 1))
+    axes = figure.add_subplot()
+    axes.barh([wrapped(name, 34) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7)
+    axes.invert_yaxis()
+    axes.set_xlabel(label, fontsize=8, color=INK)
+    clean(axes, "x")
     return figure

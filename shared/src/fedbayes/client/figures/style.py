@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 from typing import Any
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
+FURTHER = ("#7B3F00", "#7A7A7A", "#5B2A86", "#A3C644", "#B00020", "#00A7A7", "#F4A6C0", "#2F4F2F")
+"""Where classes are more than the palette of Okabe and Ito has; lines get other dashes too."""
+DASHES = ("solid", (0, (4, 1.5)), (0, (1, 1)))
 INK = "#222222"
 MUTED = "#6b7280"
 GRID = "#e5e7eb"
@@ -32,6 +36,22 @@ def clean(axes: Any, grid: str | None = None) -> None:
     axes.set_axisbelow(True)
     if grid is not None:
         axes.grid(axis=grid, color=GRID, linewidth=0.8)
+
+
+def color_of(position: int) -> str:
+    """Return the colour of the class at a position: 16 distinct ones, then from the start."""
+    palette = COLORS + FURTHER
+    return palette[position % len(palette)]
+
+
+def dash_of(position: int) -> Any:
+    """Return the dash of the class at a position, another one for each round of the first palette."""
+    return DASHES[position // len(COLORS) % len(DASHES)]
+
+
+def wrapped(text: Any, width: int = 22) -> str:
+    """Return a text in lines of at most `width` characters, whole: words are broken only where one is longer."""
+    return "\n".join(textwrap.wrap(str(text), width)) or str(text)
 
 
 def shorten(text: Any, longest: int = 22) -> str:

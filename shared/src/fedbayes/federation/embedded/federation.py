@@ -15,6 +15,7 @@ from typing import Any
 
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
+from ..answers import Result
 from ..errors import ArgumentError, from_log
 from ..policy import PREFIX, Policy
 from .processes import processes
@@ -38,7 +39,8 @@ class EmbeddedFederation:
     Parameters
     ----------
     parties : mapping of str to mapping
-        Organization -> {database label: file (csv, parquet, excel) or folder}. A bare path means ``{"default": path}``.
+        Organization -> {database label: file (csv, parquet, excel), folder or `pandas.DataFrame`}. A bare path or frame means ``{"default": path}``.
+        A frame is written as CSV into a temporary file, its index too if that has a name.
     helpers : sequence of str
         Organizations without data.
     policies : mapping, optional
@@ -76,6 +78,7 @@ class EmbeddedFederation:
         if not parties or len(set(names)) != len(names):
             raise ArgumentError("parties and helpers must be distinct names, with at least one party")
         self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-embedded-")
+        self._written: list[Path] = []
         self._databases = {name: self._files(name, files) for name, files in parties.items()}
         self._ids = {name: position + 1 for position, name in enumerate(names)}
         self.names = {number: name for name, number in self._ids.items()}
@@ -108,16 +111,26 @@ class EmbeddedFederation:
 
     # -- setting up ------------------------------------------------------------------------------------------------------
 
-    @staticmethod
-    def _files(name: str, files: Any) -> dict[str, Path]:
+    def _files(self, name: str, files: Any) -> dict[str, Path]:
         mapping = files if isinstance(files, Mapping) else {"default": files}
-        found = {str(label): Path(path).absolute() for label, path in mapping.items()}
+        found = {str(label): self._file(name, str(label), path) for label, path in mapping.items()}
         for label, path in found.items():
             if not path.exists():
                 raise ArgumentError(f"the file of party '{name}' with label '{label}' does not exist; check its path")
             if path.is_file() and path.suffix not in TYPES:
                 raise ArgumentError(f"the file of party '{name}' must be one of: {', '.join(TYPES)}")
         return found
+
+    def _file(self, name: str, label: str, source: Any) -> Path:
+        """Return a file's path; a data frame is written into a file of this federation, which `close` removes."""
+        if not hasattr(source, "to_csv"):
+            return Path(source).absolute()
+        if any(not isinstance(column, str) for column in source.columns):
+            raise ArgumentError(f"the frame of party '{name}' has a column whose name is no text; rename it")
+        path = Path(self._folder.name) / f"table-{len(self._written)}.csv"
+        self._written.append(path)
+        source.to_csv(path, index=any(level is not None for level in source.index.names))
+        return path
 
     def _read_policies(self, policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
         unknown = set(policies) - set(self._ids) - {"*"}
@@ -139,6 +152,10 @@ class EmbeddedFederation:
 
     # -- running ---------------------------------------------------------------------------------------------------------
 
+    def fit(self, algorithm: str, **arguments: Any) -> Any:
+        """Run an algorithm's ``fit`` with named arguments and return its `Result`; `run` without the detour over a mapping."""
+        return self.run(algorithm, "fit", arguments)
+
     def run(
         self,
         algorithm: str,
@@ -148,7 +165,7 @@ class EmbeddedFederation:
         on_progress: Callable[[dict[str, Any]], None] | None = None,
         timeout: float = 3600.0,
     ) -> Any:
-        """Run a remote function as one task and return its result.
+        """Run a remote function as one task and return its result, a `federation.answers.Result`: the dict, with ``summary()``, ``plot()`` and so on.
 
         Parameters
         ----------
@@ -193,7 +210,8 @@ class EmbeddedFederation:
         self._server.settle(task.job, SETTLE_SECONDS)
         run = task.runs[0]
         if run.status == "completed" and run.result is not None:
-            return from_text(run.result)
+            found = from_text(run.result)
+            return Result(found) if isinstance(found, dict) else found
         raise from_log(run.log) or RunFailed(_last_error(run.log))
 
     def kill(self, organization: str | None = None) -> int:

@@ -1,0 +1,5 @@
+"""``python -m fedbayes``: the command."""
+
+from .client.cli import main
+
+main()

@@ -1,0 +1,129 @@
+"""Results as data frames, by their kind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .count_text import axes_of
+from .formats import is_plain
+from .kinds import extras_of, networks_of
+from .scores import scores_of
+from .survival import summary_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def _frame(data: Any, **options: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    table: pd.DataFrame = pd.DataFrame(data, **options)
+    return table
+
+
+def cox(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the coefficients as lifelines' summary has them; as they are told where errors are missing."""
+    try:
+        return summary_frame(dict(result["model"]))
+    except ValueError:
+        return _frame(result["model"]["coefficients"]).set_index("feature")
+
+
+def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return feature, value and P(value | class) for every class; a numeric feature has a row for every bin."""
+    from ..bayes.naive_bayes import NaiveBayes
+    from .figures.naive_bayes import tables_of
+
+    model = NaiveBayes.from_dict(result["model"])
+    rows = []
+    for name in model.features:
+        places, probabilities = tables_of(model, name)
+        categories = model.schema[name].categories
+        for position, shares in enumerate(probabilities.T):
+            value = (
+                categories[position] if categories is not None else f"[{places[position]:g}, {places[position + 1]:g})"
+            )
+            rows.append([name, value, *shares])
+    return _frame(rows, columns=["feature", "value", *(f"P(value | {name})" for name in model.classes)])
+
+
+def network(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return node, state, parents' states (as a text) and probability, a row for every cell."""
+    return _frame(_cells(result["model"]), columns=["node", "state", "given", "probability"])
+
+
+def ensemble(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the cells of every member's network that is told."""
+    rows = [[name, *row] for name, member in networks_of(result["model"]).items() for row in _cells(member)]
+    return _frame(rows, columns=["member", "node", "state", "given", "probability"])
+
+
+def _cells(model: Mapping[str, Any]) -> list[list[Any]]:
+    rows: list[list[Any]] = []
+    for node, table in model["tables"].items():
+        parents, states = list(table.get("parents", [])), model["nodes"][node]["states"]
+        settings = itertools.product(*(model["nodes"][parent]["states"] for parent in parents))
+        probabilities = np.asarray(table["probabilities"], dtype=np.float64).reshape(-1, len(states))
+        for setting, row in zip(settings, probabilities, strict=True):
+            given = ", ".join(f"{parent}={state}" for parent, state in zip(parents, setting, strict=True))
+            rows += [[node, state, given, share] for state, share in zip(states, row, strict=True)]
+    return rows
+
+
+def counts(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for every cell: its values and its count, NaN where it is hidden."""
+    axes = axes_of(result["model"])
+    cells = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1)
+    rows = [[*values, count] for values, count in zip(itertools.product(*(v for _, v in axes)), cells, strict=True)]
+    return _frame(rows, columns=[*(name for name, _ in axes), "count"])
+
+
+def predictions(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for every record: its identifier where it is told, what is predicted, with which probability or when."""
+    model = result.get("model")
+    told = model if isinstance(model, Mapping) and "predicted" in model else result.get("predictions")
+    found = dict(told) if isinstance(told, Mapping) else {}
+    columns: dict[str, Any] = {}
+    if found.get("identifiers") is not None:
+        columns["record"] = [str(name) for name in found["identifiers"]]
+    if "predicted" in found:
+        columns["prediction"] = found["predicted"]
+        shares = np.asarray(found["probabilities"], dtype=np.float64).reshape(len(found["predicted"]), -1)
+        columns.update({f"P({state})": shares[:, place] for place, state in enumerate(found["states"])})
+        return _frame(columns)
+    columns.update(
+        {name: found[name] for name in ("linear_predictor", "partial_hazard") if found.get(name) is not None}
+    )
+    if found.get("survival") is not None:
+        shares = np.asarray(found["survival"], dtype=np.float64).reshape(-1, len(found["times"]))
+        columns.update({f"S({float(time):g})": shares[:, place] for place, time in enumerate(found["times"])})
+    return _frame(columns)
+
+
+def sample(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the synthetic records."""
+    return _frame(result["model"]["records"])
+
+
+def scores(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return score and value."""
+    plain = {name: value for name, value in (scores_of(result) or {}).items() if is_plain(value)}
+    return named(plain, "score", "value")
+
+
+def named(values: Mapping[str, Any], index: str, column: str) -> pd.DataFrame:
+    """Return one column of values by name."""
+    table = _frame({column: list(values.values())}, index=list(values))
+    table.index.name = index
+    return table
+
+
+def plain(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the plain fields of a result of no known kind, and of its model."""
+    model = result.get("model")
+    content = {**extras_of(result), **(model if isinstance(model, Mapping) else {})}
+    return named({name: value for name, value in content.items() if is_plain(value)}, "name", "value")

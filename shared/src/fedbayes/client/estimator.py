@@ -1,0 +1,58 @@
+"""A scikit-learn classifier around any model that predicts; imports scikit-learn when it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .coverage import domain_of
+from .predictions import predict_table
+
+if TYPE_CHECKING:
+    BaseEstimator: Any = object
+    ClassifierMixin: Any = object
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+
+class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted model of a result (network, ensemble, weighted naive Bayes) as a scikit-learn classifier.
+
+    Parameters
+    ----------
+    model : dict
+        The `model` of a result.
+    target : str, optional
+        What a network predicts; its label by default.
+
+    Attributes
+    ----------
+    classes_ : ndarray of str
+    """
+
+    def __init__(self, model: Mapping[str, Any], target: str | None = None) -> None:
+        self.model = model
+        self.target = target
+
+    def fit(self, X: Any = None, y: Any = None) -> ModelClassifier:
+        """Read the classes; the model is fitted already, and what is given is not used. Return self."""
+        label = self.target or self.model.get("label") or self.model.get("target")
+        if not isinstance(label, str):
+            raise ValueError("target is needed: name the node to predict, to_sklearn(target=...)")
+        known = domain_of(self.model)
+        states = self.model["nodes"][label]["states"] if label in self.model.get("nodes", {}) else None
+        self.classes_ = np.array([str(name) for name in states or known[label]["categories"]], dtype=object)
+        self.feature_names_in_ = np.array([name for name in known if name != label], dtype=object)
+        return self
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (n, classes)."""
+        table = predict_table(self.model, X, self.target)
+        return np.asarray(table[[f"P({name})" for name in self.classes_]], dtype=np.float64)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of each row, shape (n,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])

@@ -1,0 +1,71 @@
+"""How well a classifier predicts, as a result tells it: scores, and what follows from the confusion table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+NAMES = ("accuracy", "auc", "log_loss", "concordance", "n", "calibration")
+HEADERS = (
+    "Class",
+    "Records",
+    "Sensitivity",
+    "Specificity",
+    "Positive predictive value",
+    "Negative predictive value",
+    "F1",
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+def scores_of(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the scores of a result by their common names, wherever its function puts them; empty if there are none."""
+    model = result.get("model")
+    inside = model if isinstance(model, Mapping) and "accuracy" in model else {}
+    found = {name: source[name] for source in (inside, result) for name in NAMES if name in source}
+    if "n" not in found and "rows" in inside:
+        found["n"] = inside["rows"]
+    return found
+
+
+def confusion_of(result: Mapping[str, Any]) -> tuple[Floats, list[str]] | None:
+    """Return the confusion table, shape (classes, classes), rows are the truth, NaN where hidden; and the classes."""
+    model = result.get("model")
+    diagnostics = result.get("diagnostics") or {}
+    for source in (diagnostics, model if isinstance(model, Mapping) else {}, result):
+        table, classes = source.get("confusion"), source.get("classes") or source.get("states")
+        if isinstance(table, list) and isinstance(classes, list) and table:
+            counts = np.array(table, dtype=np.float64)
+            if counts.shape == (len(classes), len(classes)):
+                return counts, [str(name) for name in classes]
+    return None
+
+
+def per_class(counts: Floats, classes: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return a row for every class: name, records, sensitivity, specificity, predictive values, F1; None where a count is hidden or nothing is divided.
+
+    Each class is told from all the others. Noise can make counts negative: they count as 0.
+    """
+    table = np.maximum(counts, 0.0)
+    total = float(table.sum())
+    rows: list[tuple[Any, ...]] = []
+    for place, name in enumerate(classes):
+        hit = float(table[place, place])
+        missed, false = float(table[place].sum()) - hit, float(table[:, place].sum()) - hit
+        rest = total - hit - missed - false
+        values = [(hit, hit + missed), (rest, rest + false), (hit, hit + false), (rest, rest + missed)]
+        f1 = _share(2 * hit, 2 * hit + missed + false)
+        rows.append((name, _whole(hit + missed), *(_share(part, whole) for part, whole in values), f1))
+    return rows
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 and np.isfinite(part) and np.isfinite(whole) else None
+
+
+def _whole(value: float) -> int | None:
+    return round(value) if np.isfinite(value) else None

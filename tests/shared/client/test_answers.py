@@ -1,0 +1,259 @@
+"""A result as an object: the dict it was, and what people do with it; conversions against the libraries that they are for."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fedbayes
+from fedbayes.bayes.bif import from_bif
+from fedbayes.federation.answers import ConversionError, Result
+from fedbayes.federation.embedded import EmbeddedFederation
+
+PRIVACY = {"differentially_private": True, "epsilon": 1.0, "delta": 0.0, "unit": "row", "neighbors": "add_remove"}
+NETWORK = {
+    "nodes": {"a": {"states": ["0", "1"], "cuts": None}, "b": {"states": ["x", "y"], "cuts": None}},
+    "edges": [["a", "b"]],
+    "tables": {
+        "a": {"parents": [], "probabilities": [0.3, 0.7]},
+        "b": {"parents": ["a"], "probabilities": [[0.9, 0.1], [0.2, 0.8]]},
+    },
+    "label": "b",
+}
+COUNTS = {
+    "axes": [{"column": "c", "labels": ["u", "v"]}, {"column": "d", "labels": ["1", "2"]}],
+    "counts": [[5, None], [7, 9]],
+}
+
+
+def answer(model=None, **fields):
+    """Return a result as a task returns it."""
+    return Result(
+        {
+            "model": model,
+            "privacy": PRIVACY,
+            "federation": {"rounds": 2, "bytes": 9, "seconds": 1.0},
+            "diagnostics": {},
+            "warnings": ["mind"],
+            "versions": {},
+            **fields,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def rossi():
+    """Records of lifelines, its fit, and our model of the same numbers."""
+    from lifelines import CoxPHFitter
+    from lifelines.datasets import load_rossi
+
+    frame = load_rossi()
+    fitted = CoxPHFitter().fit(frame, "week", "arrest")
+    names = list(fitted.params_.index)
+    summary = fitted.summary
+    entries = [
+        {
+            "feature": name,
+            "coefficient": summary["coef"][name],
+            "hazard_ratio": summary["exp(coef)"][name],
+            "standard_error": summary["se(coef)"][name],
+            "lower_95": summary["coef lower 95%"][name],
+            "upper_95": summary["coef upper 95%"][name],
+            "z": summary["z"][name],
+            "p": summary["p"][name],
+        }
+        for name in names
+    ]
+    hazard = fitted.baseline_cumulative_hazard_.iloc[:, 0]
+    model = {
+        "kind": "cox",
+        "coefficients": entries,
+        "covariance": fitted.variance_matrix_.to_numpy().tolist(),
+        "offset": float(fitted.params_ @ frame[names].mean()),
+        "baseline": {"time": list(hazard.index), "cumulative_hazard": list(hazard)},
+        "log_likelihood": fitted.log_likelihood_,
+        "null_log_likelihood": fitted._ll_null_ if hasattr(fitted, "_ll_null_") else fitted._trivial_log_likelihood(),
+    }
+    return frame, fitted, model
+
+
+def test_a_result_stays_the_dict_it_was():
+    found = answer(NETWORK, count=3)
+    assert isinstance(found, dict)
+    assert found["count"] == 3
+    assert json.loads(json.dumps(found)) == dict(found)
+    assert found["privacy"]["epsilon"] == 1.0
+
+
+def test_parts_are_read_by_name_and_the_promise_is_a_sentence():
+    found = answer(NETWORK, accuracy=0.5, auc=0.6)
+    assert (found.privacy.epsilon, found.privacy["epsilon"], found.privacy.mechanism) == (1.0, 1.0, None)
+    assert "epsilon = 1" in str(found.privacy)
+    assert (found.cost.rounds, found.scores.auc, found.scores.log_loss, found.kind) == (
+        2,
+        0.6,
+        None,
+        "Bayesian network",
+    )
+    assert found.warnings == ["mind"]
+    with pytest.raises(AttributeError, match="it has: "):
+        _ = found.privacy.epsilom
+
+
+def test_save_and_load_give_the_same_and_nothing_is_overwritten(tmp_path):
+    found = answer(NETWORK)
+    path = found.save(tmp_path / "r.json")
+    again = fedbayes.load(str(path))
+    assert isinstance(again, Result)
+    assert again == found
+    with pytest.raises(FileExistsError, match="force"):
+        found.save(path)
+    assert found.save(path, force=True) == path
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"a": 1}', "{"])
+def test_load_says_what_holds_no_result(tmp_path, text):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ValueError, match="no result"):
+        fedbayes.load(tmp_path / "x.json")
+
+
+def test_load_of_nothing_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fedbayes.load(tmp_path / "none.json")
+
+
+def test_summary_plot_and_notebook(bayes_model):
+    found = answer(bayes_model)
+    assert "Differentially private with epsilon = 1" in found.summary()
+    assert found.plot().axes
+    page = found._repr_html_()
+    assert page.startswith("<style>")
+    assert all(
+        rule.strip().startswith(".fedbayes") for rule in page[7 : page.index("</style>")].split("}") if rule.strip()
+    )
+
+
+def test_to_sklearn_of_naive_bayes_predicts_as_the_model(bayes_model):
+    from sklearn.utils.validation import check_is_fitted
+
+    frame = pd.DataFrame({"x": [1, 9], "c": ["red", "blue"]})
+    classifier = answer(bayes_model).to_sklearn()
+    check_is_fitted(classifier)
+    assert list(classifier.predict(frame)) == ["a", "b"]
+
+
+def test_to_sklearn_of_a_network_is_bayes_rule():
+    classifier = answer(NETWORK).to_sklearn()
+    assert list(classifier.classes_) == ["x", "y"]
+    frame = pd.DataFrame({"a": ["0", "1", None]})
+    expected = [[0.9, 0.1], [0.2, 0.8], [0.3 * 0.9 + 0.7 * 0.2, 0.3 * 0.1 + 0.7 * 0.8]]
+    assert np.allclose(classifier.predict_proba(frame), expected, atol=1e-6)
+    other = answer(NETWORK).to_sklearn(target="a")
+    assert np.allclose(other.predict_proba(pd.DataFrame({"b": ["x"]})), [[0.27 / 0.41, 0.14 / 0.41]], atol=1e-6)
+    from sklearn.base import clone
+
+    assert list(clone(classifier).fit().predict(frame[:1])) == ["x"]
+
+
+def test_to_lifelines_is_the_fit_of_lifelines(rossi):
+    frame, fitted, model = rossi
+    made = answer(model).to_lifelines()
+    pd.testing.assert_frame_equal(made.summary, fitted.summary, check_names=False, atol=1e-9)
+    rows = frame.head(7)
+    assert np.allclose(made.predict_partial_hazard(rows), fitted.predict_partial_hazard(rows))
+    times = [5, 20, 45]
+    assert np.allclose(
+        made.predict_survival_function(rows, times), fitted.predict_survival_function(rows, times), atol=1e-6
+    )
+    ours, theirs = made.log_likelihood_ratio_test(), fitted.log_likelihood_ratio_test()
+    assert np.isclose(ours.test_statistic, theirs.test_statistic)
+
+
+def test_to_lifelines_refuses_strata(rossi):
+    model = {**rossi[2], "baseline": {"strata": [{"stratum": "a", "time": [1.0], "cumulative_hazard": [0.1]}]}}
+    with pytest.raises(ConversionError, match="without strata"):
+        answer(model).to_lifelines()
+
+
+def test_to_bif_reads_back(tmp_path):
+    text = answer(NETWORK).to_bif(tmp_path / "n.bif")
+    assert (tmp_path / "n.bif").read_text() == text
+    network = from_bif(text)
+    assert np.allclose(network.tables["b"], [[0.9, 0.1], [0.2, 0.8]])
+
+
+@pytest.mark.parametrize("method", ["to_sklearn", "to_pgmpy", "to_bif", "to_lifelines"])
+def test_a_conversion_that_a_model_lacks_says_what_it_has(method):
+    with pytest.raises(
+        ConversionError, match=r"this result holds: counts\. It has summary\(\), to_frame\(\), save\(\)"
+    ):
+        getattr(answer(COUNTS), method)()
+
+
+def test_to_pgmpy_names_the_package_that_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pgmpy", None)
+    with pytest.raises(ImportError, match="pip install pgmpy"):
+        answer(NETWORK).to_pgmpy()
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "shape", "first"),
+    [
+        (COUNTS, {}, (4, 3), ["u", "1", 5]),
+        (NETWORK, {}, (6, 4), ["a", "0", "", 0.3]),
+        (
+            {"predicted": ["x"], "probabilities": [[0.8, 0.2]], "states": ["x", "y"], "identifiers": ["00257"]},
+            {},
+            (1, 4),
+            ["00257", "x", 0.8, 0.2],
+        ),
+        ({"records": {"a": ["1", "2"]}}, {}, (2, 1), ["1"]),
+        (None, {"accuracy": 0.5, "auc": None, "n": 3}, (3, 1), [0.5]),
+        (None, {"count": 7}, (1, 1), [7]),
+        ({"target": "t", "information_gain": {"u": 0.25, "v": None}}, {}, (2, 1), [0.25]),
+        (
+            None,
+            {"predictions": {"identifiers": ["a"], "linear_predictor": [0.5], "survival": [[0.9]], "times": [3]}},
+            (1, 3),
+            ["a", 0.5, 0.9],
+        ),
+    ],
+)
+def test_every_kind_is_a_frame(model, fields, shape, first):
+    frame = answer(model, **fields).to_frame()
+    assert frame.shape == shape
+    assert list(frame.iloc[0]) == first
+
+
+def test_naive_bayes_and_cox_are_frames(bayes_model, rossi):
+    frame = answer(bayes_model).to_frame()
+    assert np.allclose(frame.groupby("feature")[["P(value | a)", "P(value | b)"]].sum(), 1.0)
+    assert list(answer(rossi[2]).to_frame()["coef"]) == [entry["coefficient"] for entry in rossi[2]["coefficients"]]
+
+
+def test_frames_are_parties_and_the_answer_is_a_result(algorithm_folder):
+    frames = {name: pd.DataFrame({"x": range(20), "id": [f"{k:05d}" for k in range(20)]}) for name in ("a", "b", "c")}
+    frames["c"] = frames["c"].set_index("id")
+    with EmbeddedFederation({**frames, "b": {"default": frames["b"]}}) as federation:
+        found = federation.fit("client_toy", column="x")
+    assert isinstance(found, Result)
+    assert found["model"] == {"rows": 60, "sum": 570}
+    assert found.provenance.arguments == {"column": "x"}
+    assert found.provenance.parties == ["a", "b", "c"]
+
+
+def test_a_frame_with_columns_without_names_is_refused():
+    from fedbayes.federation.errors import ArgumentError
+
+    with pytest.raises(ArgumentError, match="party 'a'"):
+        EmbeddedFederation({"a": pd.DataFrame([[1, 2]])})
+
+
+def test_the_object_imports_no_client_before_it_is_asked():
+    code = "import sys, fedbayes.federation.answers as a; a.Result(model=None); print([m for m in sys.modules if 'client' in m and 'fedbayes' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
