@@ -18,7 +18,8 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp import mechanisms
 from v6_smooth_naive_bayes.messages import Settings
-from v6_smooth_naive_bayes.model import combine, numeric_names, perturb, summarise
+from v6_smooth_naive_bayes.model import combine, perturb, summarise
+from v6_smooth_naive_bayes.queries import numeric_names
 
 pytestmark = pytest.mark.benchmark
 COLUMNS = 13

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from harness.__main__ import Search
-from harness.registry import FUNCTIONS, PENDING
+from harness.registry import FUNCTIONS
 
 SEED = 20261122
 CASES, LEAST, SECONDS = 8, 2, 0.5
@@ -13,6 +13,4 @@ CASES, LEAST, SECONDS = 8, 2, 0.5
 @pytest.mark.parametrize(("method", "function"), list(FUNCTIONS), ids=lambda entry: entry)
 def test_answers_equal_the_pooled_ones(method: str, function: str, tmp_path: Path) -> None:
     found = Search(method, function, SEED, tmp_path).run(CASES, SECONDS, LEAST)
-    if found and (method, function) in PENDING:
-        pytest.xfail(PENDING[method, function])
     assert found is None, found

@@ -247,11 +247,12 @@ def smooth_samples(frame, settings, times):
     summary = smooth.summarise(schema, "y", schema.encode(frame[["x", "y"]]), settings)
     copies = smooth.Summary(
         np.tile(summary.counts, times),
+        np.tile(summary.missing, (times, 1)),
         *(np.tile(part, (times, 1)) for part in (summary.first, summary.second)),
         *(np.tile(part, (times, 1)) for part in (summary.first_scale, summary.second_scale)),
     )
     told = smooth.perturb(copies, schema, "y", settings)
-    parts = (told.counts, told.first, told.second)
+    parts = (told.counts, *[told.missing] * bool(told.missing.size), told.first, told.second)
     return np.concatenate([np.asarray(part, dtype=np.float64).reshape(times, -1) for part in parts], axis=1)
 
 
@@ -270,16 +271,15 @@ def best_of_columns(one, other):
     return max(found)
 
 
-SMOOTH_NEIGHBOURS = (
-    pd.DataFrame({"x": [0.0] * 3, "y": ["n"] * 3}),
-    pd.DataFrame({"x": [0.0] * 3 + [10.0], "y": ["n"] * 4}),
-)
+SMOOTH_TABLE = pd.DataFrame({"x": [0.0] * 3, "y": ["n"] * 3})
 
 
 @pytest.mark.audit
+@pytest.mark.parametrize("value", [10.0, None], ids=["a value", "missing"])
 @pytest.mark.parametrize("settings", [Settings(2.0), Settings(2.0, noise="student_t"), Settings(2.0, "global")])
-def test_a_smooth_release(settings):
-    one, other = (smooth_samples(frame, settings, SAMPLES) for frame in SMOOTH_NEIGHBOURS)
+def test_a_smooth_release(settings, value):
+    neighbours = (SMOOTH_TABLE, pd.concat([SMOOTH_TABLE, pd.DataFrame({"x": [value], "y": ["n"]}, dtype=object)]))
+    one, other = (smooth_samples(frame, settings, SAMPLES) for frame in neighbours)
     assert best_of_columns(other, one) <= 2.0 * ROOM
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.codec import decode, encode
-from v6_smooth_naive_bayes import combination, model, published
+from v6_smooth_naive_bayes import combination, model, published, queries
 from v6_smooth_naive_bayes.messages import Settings, Statistics
 
 SENSITIVITIES = ("smooth", "global", "as_published")
@@ -64,16 +64,36 @@ def test_global_sums_are_exact_whatever_the_order(tables, domain):
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 def test_queries_spend_exactly_the_budget(domain, sensitivity, neighbors):
     schema, settings = Schema.from_domain(domain), Settings(0.7, sensitivity, neighbors=neighbors)
-    queries = {"smooth": 1 + 4, "global": 3 + 4, "as_published": 1 + 4 + 1}[sensitivity]
+    asked = {"smooth": 1 + 4, "global": 3 + 4, "as_published": 1 + 4 + 1}[sensitivity]
     rows = 2 if neighbors == "replace_one" and sensitivity != "as_published" else 1
-    assert model.query_epsilon(schema, "class", settings) * queries * rows == pytest.approx(0.7)
+    assert queries.query_epsilon(schema, "class", settings) * asked * rows == pytest.approx(0.7)
 
 
 def test_class_counts_are_a_query_only_without_categorical_features(domain):
     numeric = Schema.from_domain({name: domain[name] for name in ("age", "pressure", "class")})
-    assert model.asks_class_counts(numeric, "class", Settings(1.0))
-    assert not model.asks_class_counts(Schema.from_domain(domain), "class", Settings(1.0))
-    assert model.query_epsilon(numeric, "class", Settings(1.0)) == pytest.approx(1 / 5)
+    assert queries.asks_class_counts(numeric, "class", Settings(1.0))
+    assert not queries.asks_class_counts(Schema.from_domain(domain), "class", Settings(1.0))
+    assert queries.query_epsilon(numeric, "class", Settings(1.0)) == pytest.approx(1 / 5)
+
+
+@pytest.mark.parametrize("sensitivity", ["smooth", "global"])
+def test_a_station_weighs_as_many_rows_as_it_has_values(tables, domain, sensitivity):
+    """Nine in ten values are missing at one station: the pooled moments are those of the values that are there."""
+    schema, settings = Schema.from_domain(domain), Settings(1e9, sensitivity)
+    tables = {name: table.copy() for name, table in tables.items()}
+    tables["east"].loc[tables["east"].index % 10 > 0, "age"] = None
+    coded = [schema.encode(table) for table in tables.values()]
+    replies = [
+        model.perturb(model.summarise(schema, "class", part, settings), schema, "class", settings) for part in coded
+    ]
+    fitted = model.combine(schema, "class", settings, replies)
+    ages, labels = (np.concatenate([part[name] for part in coded]) for name in ("age", "class"))
+    means, variances = fitted.features["age"].moments()
+    for code in range(schema["class"].cardinality):
+        own = ages[(labels == code) & ~np.isnan(ages)]
+        assert fitted.features["age"].count[code] == pytest.approx(len(own))
+        assert means[code] == pytest.approx(own.mean(), abs=1e-3)
+        assert variances[code] == pytest.approx(own.var(), rel=1e-3)
 
 
 @pytest.mark.parametrize("sensitivity", SENSITIVITIES)
@@ -150,20 +170,23 @@ def test_printed_bound_of_the_variance_is_near_the_largest_total_change():
 
 
 def test_a_reply_survives_the_codec_and_is_checked():
-    reply = Statistics(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    reply = Statistics(np.arange(4), np.ones((2, 3), dtype=np.int64), np.ones((2, 3)), np.zeros((2, 3)))
     again = decode(Statistics, encode(reply))
-    assert all(np.array_equal(getattr(again, name), getattr(reply, name)) for name in ("counts", "first", "second"))
+    names = ("counts", "missing", "first", "second")
+    assert all(np.array_equal(getattr(again, name), getattr(reply, name)) for name in names)
+    missing = reply.missing
     for wrong in (
-        (np.ones(4), np.ones((2, 3)), np.ones((2, 3))),
-        (np.arange(4), np.ones((2, 3)), np.ones((3, 2))),
-        (np.arange(4), np.full((2, 3), np.nan), np.ones((2, 3))),
+        (np.ones(4), missing, np.ones((2, 3)), np.ones((2, 3))),
+        (np.arange(4), np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3))),
+        (np.arange(4), missing, np.ones((2, 3)), np.ones((3, 2))),
+        (np.arange(4), missing, np.full((2, 3), np.nan), np.ones((2, 3))),
     ):
-        with pytest.raises(ValueError, match=r"counts|first"):
+        with pytest.raises(ValueError, match=r"counts|missing|first"):
             Statistics(*wrong)
 
 
 def test_a_reply_of_another_shape_is_refused(domain):
-    reply = Statistics(np.arange(4), np.ones((2, 3)), np.zeros((2, 3)))
+    reply = Statistics(np.arange(4), np.ones((2, 3), dtype=np.int64), np.ones((2, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="shape"):
         model.combine(Schema.from_domain(domain), "class", Settings(1.0), [reply])
 

@@ -13,7 +13,7 @@ from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.policy import LEDGER_FILE
-from v6_smooth_naive_bayes import model, published
+from v6_smooth_naive_bayes import model, published, queries
 from v6_smooth_naive_bayes.messages import Settings
 
 NAME = "smooth_naive_bayes"
@@ -22,7 +22,7 @@ SCHEMA = Schema.from_domain(
 )
 
 
-def table(rows: list[tuple[float, str, str]]) -> dict:
+def table(rows: list[tuple[float | None, str, str]]) -> dict:
     return SCHEMA.encode(pd.DataFrame(rows, columns=["x", "g", "class"]))
 
 
@@ -39,8 +39,9 @@ def student_loss(one: tuple[float, float], two: tuple[float, float], nu: float) 
 
 def whole_loss(one: model.Summary, two: model.Summary, settings: Settings) -> float:
     """Sum of the largest losses of every released number."""
-    share = model.query_epsilon(SCHEMA, "class", settings)
+    share = queries.query_epsilon(SCHEMA, "class", settings)
     loss = share * float(np.abs(one.counts - two.counts).sum())
+    loss += queries.MISSING_QUERIES * share * float(np.abs(one.missing - two.missing).sum())
     for value, scale in (("first", "first_scale"), ("second", "second_scale")):
         cells = zip(
             getattr(one, value).ravel(), getattr(one, scale).ravel(), getattr(two, value).ravel(),
@@ -56,7 +57,7 @@ def whole_loss(one: model.Summary, two: model.Summary, settings: Settings) -> fl
     return loss
 
 
-ROWS = [(x, g, c) for x in (0.0, 0.3, 1.0) for g in "a" for c in "np"]
+ROWS = [(x, g, c) for x in (0.0, 0.3, 1.0, None) for g in "a" for c in "np"]
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 6.0])

@@ -46,7 +46,7 @@ def test_a_reply_holds_noisy_statistics_and_no_scales(tables, domain):
     schema, settings = Schema.from_domain(domain), Settings(1.0)
     summary = summarise(schema, "class", schema.encode(tables["east"]), settings)
     reply = perturb(summary, schema, "class", settings)
-    assert set(encode(reply)) == {"counts", "first", "second"}
+    assert set(encode(reply)) == {"counts", "missing", "first", "second"}
     assert not np.array_equal(reply.counts, summary.counts)
     assert not np.isin(reply.first, summary.first).any()
     for scale in (summary.first_scale, summary.second_scale):

@@ -31,10 +31,6 @@ FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
     for function, pair in importlib.import_module(f"{__package__}.{method}").FUNCTIONS.items()
 }
 
-SMOOTH = "means of stations weigh by rows of the class, also where values are missing"
-PENDING = {("smooth_naive_bayes", "fit"): SMOOTH, ("smooth_naive_bayes", "evaluate"): SMOOTH}
-"""Functions with a difference that is known and stands in docs/status.md."""
-
 RIGHT = dict(FUNCTIONS)
 """Functions that are asked right questions; below come wrong ones, `function!`, and the preflight of each method."""
 for _method in METHODS:

@@ -80,6 +80,7 @@ def _moments(name: str, feature: Any, values: Any, labels: Any, classes: int, lo
     width = high - low
     for place in range(classes):
         own = values[(labels == place) & ~np.isnan(values)]
+        close(f"rows of {name!r}, class {place}", feature["count"][place], len(own), 0.0, 1e-3)
         if len(own) < 2 or own.std() < width / 150:
             continue
         count = feature["count"][place]

@@ -18,8 +18,9 @@ from fedbayes.federation.horizontal import (
 )
 
 from .messages import ReleaseReply, ReleaseRequest, Statistics
-from .model import combine, noise_of_means, query_epsilon, table_names
+from .model import combine, noise_of_means
 from .options import check_release, check_settings
+from .queries import missing_names, query_epsilon, table_names
 from .statement import privacy_statement
 from .warnings import lost_in_noise, without_effect
 
@@ -93,7 +94,10 @@ def fit(
     for text in (*without_effect(columns, settings), *lost_in_noise(model, settings, noise_left)):
         federation.warn(text)
     share = query_epsilon(columns.schema, columns.label, settings)
-    shares = {name: missing_shares(model)[name] for name in table_names(columns.schema, columns.label, settings)}
+    told_of = {
+        name for names in (table_names, missing_names) for name in names(columns.schema, columns.label, settings)
+    }
+    shares = {name: part for name, part in missing_shares(model).items() if name in told_of}
     diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left, "missing_share": shares}
     result = federation.result(
         model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics

@@ -85,19 +85,24 @@ class Statistics(Message):
     Parameters
     ----------
     counts : ndarray
-        int64, shape (cells,): the tables of `model.table_names` by class, then the class counts where they are a query.
+        int64, shape (cells,): the tables of `queries.table_names` by class, then the class counts where they are a query.
+    missing : ndarray
+        int64, shape (features of `queries.missing_names`, classes): rows without a value.
     first, second : ndarray
         float64, shape (numeric features, classes): mean and variance of every numeric feature in every class (``smooth``), mean and standard deviation
         (``as_published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
     """
 
     counts: NDArray[np.int64]
+    missing: NDArray[np.int64]
     first: NDArray[np.float64]
     second: NDArray[np.float64]
 
     def __post_init__(self) -> None:
         if self.counts.dtype != np.int64 or self.counts.ndim != 1:
             raise ValueError("counts must be one-dimensional int64")
+        if self.missing.dtype != np.int64 or self.missing.ndim != 2:
+            raise ValueError("missing must be an int64 matrix")
         for name in ("first", "second"):
             array = getattr(self, name)
             if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():

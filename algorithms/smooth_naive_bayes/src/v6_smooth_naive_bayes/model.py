@@ -1,9 +1,5 @@
 """Statistics, their noise, and the model made of many stations' noisy statistics; works without a federation.
 
-A station releases, each with an equal part of its budget: one table by class for every categorical feature, the class counts
-if there is no such feature (else they are margins of the tables), and per class the mean and the variance of every numeric
-feature. One row is in one class, so the classes of one query cost its epsilon once. Stations hold different rows, so each may spend the whole budget.
-
 Numeric values are measured from their lower bound in units of their range, at the stations and until the model is made: so neither the size of the numbers
 nor their distance from 0 costs bits of the statistics or of the noise.
 """
@@ -19,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.counting import class_counts, feature_table, table_feature, table_width
+from fedbayes.bayes.counting import class_counts, feature_table, table_feature
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
@@ -28,10 +24,22 @@ from fedbayes.dp import heavy_tails, mechanisms, smooth
 from . import published
 from .combination import combine_moments
 from .messages import Settings, Statistics
+from .queries import (
+    MISSING_QUERIES,
+    ONE_BIN,
+    asks_class_counts,
+    class_rows,
+    counted,
+    laplace_deviation,
+    missing_names,
+    numeric_names,
+    query_epsilon,
+    table_names,
+    table_weights,
+)
 
 Floats = NDArray[np.float64]
 
-ONE_BIN = 1  # a numeric feature's table under global sensitivity: rows with and without a value
 UNIT = (0.0, 1.0)
 LARGEST_VARIANCE, LARGEST_DEVIATION = 0.25, 0.5
 _STEP = 2.0**-24  # of the terms of a sum: sums of multiples of it are exact up to 2^29 rows, in any order
@@ -45,37 +53,11 @@ class Summary:
     """
 
     counts: NDArray[np.int64]
+    missing: NDArray[np.int64]
     first: Floats
     second: Floats
     first_scale: Floats
     second_scale: Floats
-
-
-def table_names(schema: Schema, label: str, settings: Settings) -> list[str]:
-    """Return the features that have a table: the categorical ones, and all under global sensitivity (there it counts the values)."""
-    names = [name for name in schema.names if name != label]
-    return [name for name in names if schema[name].is_categorical or settings.sensitivity == "global"]
-
-
-def numeric_names(schema: Schema, label: str) -> list[str]:
-    """Return the numeric features, in order."""
-    return [name for name in schema.names if name != label and not schema[name].is_categorical]
-
-
-def asks_class_counts(schema: Schema, label: str, settings: Settings) -> bool:
-    """Return whether the class counts are a query of their own; else they are margins of the tables."""
-    return settings.sensitivity == "as_published" or not table_names(schema, label, settings)
-
-
-def query_epsilon(schema: Schema, label: str, settings: Settings) -> float:
-    """Return the epsilon of one query and one row: an even split; under replace_one a row leaves and another comes, so half of it.
-
-    A unit of several rows is so many neighbouring steps: each may cost that part (group privacy of pure differential privacy).
-    """
-    queries = len(table_names(schema, label, settings)) + 2 * len(numeric_names(schema, label))
-    queries += asks_class_counts(schema, label, settings)
-    steps = settings.rows * (2.0 if settings.neighbors == "replace_one" else 1.0) if settings.noisy else 1.0
-    return settings.epsilon / queries / steps
 
 
 def summarise(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], settings: Settings) -> Summary:
@@ -100,7 +82,22 @@ def summarise(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], sett
     moments = [_moments(schema, label, name, encoded, settings) for name in bins]
     classes = schema[label].cardinality
     first, second, first_scale, second_scale = np.reshape(moments, (len(bins), 4, classes)).transpose(1, 0, 2).copy()
-    return Summary(np.concatenate(tables).astype(np.int64), first, second, first_scale, second_scale)
+    return Summary(
+        np.concatenate(tables).astype(np.int64),
+        _missing(schema, label, encoded, settings),
+        first,
+        second,
+        first_scale,
+        second_scale,
+    )
+
+
+def _missing(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], settings: Settings) -> NDArray[np.int64]:
+    """Return the rows of each class in which a numeric feature has no value, shape (features, classes); of no feature where they are not asked for."""
+    labels, classes = encoded[label], schema[label].cardinality
+    names = missing_names(schema, label, settings)
+    rows = [class_counts(labels[np.isnan(encoded[name])], classes) for name in names]
+    return np.reshape(np.array(rows, dtype=np.int64), (len(names), classes))
 
 
 def _moments(
@@ -164,19 +161,19 @@ def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) ->
     """
     epsilon = query_epsilon(schema, label, settings)
     counts = mechanisms.discrete_laplace(summary.counts, 1.0 / epsilon)
+    missing = mechanisms.discrete_laplace(summary.missing, 1.0 / (MISSING_QUERIES * epsilon))
     if settings.sensitivity == "as_published":
         classes = schema[label].cardinality
         counts[-classes:] = published.perturb_class_counts(summary.counts[-classes:], epsilon)
     if settings.sensitivity == "global":
         first = mechanisms.laplace(summary.first, 1.0 / epsilon)
-        return Statistics(counts, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
+        return Statistics(counts, missing, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
     printed = settings.sensitivity == "as_published"
     noise, freedom = "cauchy" if printed else settings.noise, settings.degrees_of_freedom
     limits = (0.0, LARGEST_DEVIATION if printed else LARGEST_VARIANCE)
     first = heavy_tails.perturb(summary.first, summary.first_scale, 1.0, noise, freedom, UNIT)
-    return Statistics(
-        counts, first, heavy_tails.perturb(summary.second, summary.second_scale, 1.0, noise, freedom, limits)
-    )
+    second = heavy_tails.perturb(summary.second, summary.second_scale, 1.0, noise, freedom, limits)
+    return Statistics(counts, missing, first, second)
 
 
 def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> NaiveBayes:
@@ -187,32 +184,23 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[St
     ValueError
         If a reply does not have the shape that was asked for.
     """
-    names, classes = table_names(schema, label, settings), schema[label].cardinality
-    deviation = _laplace_deviation(query_epsilon(schema, label, settings))
-    tables = [_split(reply, schema, label, settings) for reply in replies]
-    noise = deviation * math.sqrt(len(replies))
-    total = [np.sum([station[i] for station in tables], axis=0) for i in range(len(tables[0]))]
+    names = table_names(schema, label, settings)
+    noise = laplace_deviation(query_epsilon(schema, label, settings)) * math.sqrt(len(replies))
+    stations = [counted(reply, schema, label, settings) for reply in replies]
+    total = [np.sum(parts, axis=0) for parts in zip(*(station.tables for station in stations), strict=True)]
     features: dict[str, Feature] = {
         name: table_feature(schema, name, table, ONE_BIN, noise, 1.0)
         for name, table in zip(names, total, strict=False)
         if schema[name].is_categorical
     }
-    rows = np.stack([_class_counts(station, classes) for station in tables])
+    present = np.stack([station.present for station in stations])
     for position, name in enumerate(numeric_names(schema, label)):
         first = np.stack([reply.first[position] for reply in replies])
         second = np.stack([reply.second[position] for reply in replies])
-        if settings.sensitivity == "global":
-            present = total[names.index(name)][:, 0].astype(np.float64)
-            limits, spread = (
-                np.array(schema[name].bounds),
-                math.sqrt(2.0 * len(replies)) / query_epsilon(schema, label, settings),
-            )
-            features[name] = Gaussian(present, first.sum(axis=0), second.sum(axis=0), limits, spread)
-        else:
-            features[name] = _gaussian(schema, label, name, settings, first, second, rows)
+        make = _summed if settings.sensitivity == "global" else _weighed
+        features[name] = make(schema, label, name, settings, first, second, present[:, position])
     ordered = {name: features[name] for name in schema.names if name != label}
-    counts, spread = _class_counts(total, classes), noise / math.sqrt(_weights(total).sum())
-    return NaiveBayes(schema, label, counts, ordered, spread)
+    return NaiveBayes(schema, label, class_rows(total), ordered, noise / math.sqrt(table_weights(total).sum()))
 
 
 def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> dict[str, float]:
@@ -223,10 +211,10 @@ def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequ
     """
     if not numeric_names(schema, label) or settings.sensitivity == "as_published":
         return {}
-    epsilon, classes = query_epsilon(schema, label, settings), schema[label].cardinality
-    tables = [_split(reply, schema, label, settings) for reply in replies]
-    rows = np.stack([_class_counts(station, classes) for station in tables])
-    doubt = 2.0 * _laplace_deviation(epsilon) / math.sqrt(_weights(tables[0]).sum())
+    epsilon = query_epsilon(schema, label, settings)
+    stations = [counted(reply, schema, label, settings) for reply in replies]
+    rows = np.stack([np.minimum(station.classes, station.present.min(axis=0)) for station in stations])
+    doubt = 2.0 * laplace_deviation(epsilon) / math.sqrt(table_weights(stations[0].tables).sum())
     if settings.sensitivity == "global":
         sure = rows.sum(axis=0) - doubt * math.sqrt(len(replies))
         noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(sure, 1.0)
@@ -243,43 +231,23 @@ def noise_factor(epsilon: float, settings: Settings) -> float:
     return heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
 
 
-def _gaussian(
-    schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, rows: Floats
+def _summed(
+    schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, present: Floats
 ) -> Gaussian:
-    epsilon = query_epsilon(schema, label, settings)
+    """Return the feature of noisy sums: they are added."""
+    spread = math.sqrt(2.0 * len(first)) / query_epsilon(schema, label, settings)
+    limits = np.array(schema[name].bounds)
+    return Gaussian(present.sum(axis=0), first.sum(axis=0), second.sum(axis=0), limits, spread)
+
+
+def _weighed(
+    schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, present: Floats
+) -> Gaussian:
+    """Return the feature of noisy means and variances: they are weighed by what they were taken of, and by their noise."""
     if settings.sensitivity == "as_published":
         second, factor = second**2, 0.0  # as printed: no weight for the noise
     else:
-        factor = noise_factor(epsilon, settings)
-    count, mean, variance = combine_moments(first, second, rows, UNIT, factor)
+        factor = noise_factor(query_epsilon(schema, label, settings), settings)
+    count, mean, variance = combine_moments(first, second, present, UNIT, factor)
     fitted = Gaussian.from_parameters(count, mean, variance, UNIT)
     return replace(fitted, bounds=np.array(schema[name].bounds), noise=2.0 * factor * math.sqrt(len(first)))
-
-
-def _split(reply: Statistics, schema: Schema, label: str, settings: Settings) -> list[NDArray[np.int64]]:
-    """Cut the counts into tables of shape (classes, values + 1), and the class counts as (classes, 1) where they are a query."""
-    classes = schema[label].cardinality
-    widths = [table_width(schema, name, ONE_BIN) for name in table_names(schema, label, settings)]
-    widths += [1] * asks_class_counts(schema, label, settings)
-    shape = (len(numeric_names(schema, label)), classes)
-    if reply.counts.size != classes * sum(widths) or reply.first.shape != shape:
-        raise ValueError("a station's statistics do not have the shape that was asked for; use one version everywhere")
-    cuts = np.cumsum([classes * width for width in widths])[:-1]
-    parts = np.split(reply.counts, cuts)
-    return [part.reshape(classes, width) for part, width in zip(parts, widths, strict=True)]
-
-
-def _weights(tables: Sequence[NDArray[Any]]) -> Floats:
-    return np.array([1.0 / table.shape[1] for table in tables])
-
-
-def _class_counts(tables: Sequence[NDArray[Any]], classes: int) -> Floats:
-    """Return the margins of the tables, averaged with weights inverse to their variances; shape (classes,)."""
-    margins = np.stack([table.sum(axis=1) for table in tables]).astype(np.float64)
-    weights = _weights(tables)
-    return np.asarray(weights @ margins / weights.sum()).reshape(classes)
-
-
-def _laplace_deviation(epsilon: float) -> float:
-    """Return the standard deviation of discrete Laplace noise of scale 1 / epsilon."""
-    return math.sqrt(2.0 * math.exp(-epsilon)) / -math.expm1(-epsilon)

@@ -12,7 +12,8 @@ from fedbayes.federation.horizontal import Columns, cells
 from fedbayes.federation.horizontal.counts import MOST_CELLS
 
 from .messages import SENSITIVITIES, Settings
-from .model import ONE_BIN, noise_factor, numeric_names, query_epsilon
+from .model import noise_factor
+from .queries import ONE_BIN, numeric_names, query_epsilon
 
 SMALLEST_EPSILON = 1e-6  # of one query
 LARGEST_DEGREES = 1000.0

@@ -8,7 +8,7 @@ from fedbayes.federation import results
 from fedbayes.federation.horizontal import Columns
 
 from .messages import Settings
-from .model import asks_class_counts, numeric_names, query_epsilon, table_names
+from .queries import MISSING_QUERIES, asks_class_counts, missing_names, numeric_names, query_epsilon, table_names
 
 NOT_PRIVATE = (
     'sensitivity="as_published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
@@ -50,12 +50,15 @@ def _composition(columns: Columns, settings: Settings) -> str:
     tables, numeric = len(table_names(schema, label, settings)), len(numeric_names(schema, label))
     own = ", the class counts" if asks_class_counts(schema, label, settings) else ""
     share = query_epsilon(schema, label, settings)
+    lacking = ""
+    if missing_names(schema, label, settings):
+        lacking = f", and over rows with a value, whose moments cost {MISSING_QUERIES:g} queries, and those without, whose count costs as much"
     twice = "; a replaced row is one that leaves and one that comes" if settings.neighbors == "replace_one" else ""
     if settings.rows > 1:
         twice += f"; {settings.rows} rows of an identifier are as many steps"
     return (
         f"sequential over {tables} tables{own} and {numeric} x 2 moments, epsilon {share:.6g} each under add_remove; "
-        f"parallel over classes and stations (disjoint rows){twice}"
+        f"parallel over classes and stations (disjoint rows){lacking}{twice}"
     )
 
 

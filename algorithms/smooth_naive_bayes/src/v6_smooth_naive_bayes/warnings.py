@@ -8,7 +8,7 @@ from fedbayes.federation.horizontal import Columns
 
 from .combination import DEVIATION_FLOOR
 from .messages import Settings
-from .model import numeric_names
+from .queries import numeric_names
 
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
