@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.client.survival import summary_frame
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.columns import design
@@ -34,6 +35,7 @@ def federation(records, tmp_path_factory):
             "endless": np.where(one, np.inf, age),
             "huge": age * 1e300,
             "large": age * 1e12,
+            "tiny": age * 1e-9,
             "empty": np.nan,
             "words": [f"word{i}" for i in range(ROWS)],
             "rare": np.where(one, "r", "s"),
@@ -83,6 +85,12 @@ CASES = [
     ({"event": "few"}, ThresholdError, "c: event column 'few' has fewer events"),
     ({"event": "yes"}, DataProblem, "c: outcome column 'yes' holds text; give 1 for"),
     ({"time": "twice", "event": "happened"}, ArgumentError, r"at two stations \(b and c\); leave one"),
+    (
+        {"time": "tiem"},
+        DataProblem,
+        "c: column 'event' is here without the other outcome column 'tiem'; check its name",
+    ),
+    ({"event": "evnet"}, DataProblem, "c: column 'time' is here without the other outcome column 'evnet'; check"),
     ({"event": "happened"}, DataProblem, "b: column 'happened' is here without"),
     ({"features": ["age", "nowhere"]}, ArgumentError, "features: no station has the column 'nowhere'"),
     ({"features": ["age", "twice"]}, ArgumentError, "features: 'twice' is at two stations"),
@@ -159,6 +167,28 @@ def test_a_model_is_taken_as_it_was_returned():
 def test_separation_is_named_after_steps_that_were_given_up(federation):
     with pytest.raises(ConvergenceError, match="separates"):
         federation.run("verticox", "fit", {**TASK, "features": ["separates", "dose"], "max_rounds": 45})
+
+
+def test_tiny_units_leave_the_hazard_ratio_out_and_say_so(federation, recwarn):
+    """exp(coefficient) is no number then; everything else is that of the same column in other units."""
+    plain, tiny = (federation.run("verticox", "fit", {**TASK, "features": [name, "dose"]}) for name in ("age", "tiny"))
+    one, other = (next(row for row in r["model"]["coefficients"] if row["feature"] != "dose") for r in (plain, tiny))
+    assert other["coefficient"] == pytest.approx(1e9 * one["coefficient"], rel=1e-5)
+    assert other["standard_error"] == pytest.approx(1e9 * one["standard_error"], rel=1e-5)
+    assert other["hazard_ratio"] is None
+    assert one["hazard_ratio"] == pytest.approx(np.exp(one["coefficient"]))
+    assert any("hazard ratio of one unit of tiny" in text for text in tiny["warnings"])
+    assert plain["warnings"] == []
+    frame = summary_frame(tiny)
+    assert frame.loc["tiny", "exp(coef)"] in (0.0, np.inf)
+    assert "tiny" in report_of(tiny)
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+
+
+def report_of(result):
+    from fedbayes.client.views.cox import pieces
+
+    return " ".join(str(piece) for piece in pieces(result["model"]))
 
 
 def test_large_units_are_no_problem(records):

@@ -132,6 +132,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
             "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
             "transform features with outliers"
         )
+    report.warn_of_units(federation, prepared, solution.coefficients / scales)
     offset = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
         model=report.model_json(
@@ -171,6 +172,7 @@ def _seen_result(
 ) -> dict[str, Any]:
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
+    report.warn_of_units(federation, prepared, solution.coefficients / scales)
     offset = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
         model=report.model_json(

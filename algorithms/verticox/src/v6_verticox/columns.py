@@ -30,12 +30,15 @@ class Design:
         Of the raw design columns; they stay at the station.
     scales : ndarray, (columns,)
         Powers of two near the standard deviations.
+    references : dict of str to str
+        Text feature -> the category that is left out.
     """
 
     columns: dict[str, list[str]]
     values: Matrix
     means: Matrix
     scales: Matrix
+    references: dict[str, str]
 
 
 def design(frame: Any, features: list[str], minimum_count: int) -> Design:
@@ -47,11 +50,14 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
         Naming the column: missing or infinite values, a constant column, a rare category, too many categories.
     """
     names: dict[str, list[str]] = {}
+    references: dict[str, str] = {}
     blocks: list[Matrix] = []
     for feature in features:
-        block, labels = _encoded(frame[feature], feature, minimum_count)
+        block, labels, reference = _encoded(frame[feature], feature, minimum_count)
         names[feature] = labels
         blocks.append(block)
+        if reference is not None:
+            references[feature] = reference
     raw = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(frame), 0))
     with np.errstate(over="ignore", invalid="ignore"):
         means, spread = raw.mean(axis=0), np.nan_to_num(raw.std(axis=0), nan=np.inf)
@@ -70,10 +76,10 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
         raise DataProblem(
             f"feature '{far}' has values thousands of standard deviations away; transform it, e.g. by its log"
         )
-    return Design(names, values, means, scales)
+    return Design(names, values, means, scales, references)
 
 
-def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str]]:
+def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str], str | None]:
     if column.isna().any():
         raise DataProblem(f"feature '{feature}' has missing values; fill them in or drop the rows at every station")
     if column.dtype.kind in "biuf":
@@ -85,7 +91,7 @@ def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, lis
             raise DataProblem(
                 f"feature '{feature}' has two values, one of them in fewer records than this node reveals; leave it out or merge it"
             )
-        return values, [feature]
+        return values, [feature], None
     texts = column.astype(str).str.strip()
     labels, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
     if len(labels) > MOST_CATEGORIES:
@@ -97,7 +103,7 @@ def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, lis
             f"feature '{feature}' has a category with fewer records than this node reveals; merge categories"
         )
     indicators = (codes[:, None] == np.arange(1, len(labels))[None, :]).astype(np.float64)
-    return indicators, [f"{feature}={label}" for label in labels[1:]]
+    return indicators, [f"{feature}={label}" for label in labels[1:]], str(labels[0])
 
 
 @dataclass(frozen=True)

@@ -94,13 +94,16 @@ class Outcome(Message):
 
 @dataclass(frozen=True, slots=True)
 class Described(Message):
-    """The station's design columns by feature, the power of two each is divided by, its rows, and how far tails reach (`tails.reach`)."""
+    """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
+    features the category that is left out.
+    """
 
     columns: dict[str, list[str]]
     scales: list[float]
     rows: int
     outcome: Outcome | None
     reach: list[list[float]]
+    references: dict[str, str]
 
     def __post_init__(self) -> None:
         """Check shapes."""

@@ -10,6 +10,7 @@ Cox, JRSS B 34, 1972; Breslow, JRSS B 34, 1972, p. 216; Efron, JASA 72, 1977, se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ Vector = npt.NDArray[np.float64]
 SINGULAR = 1e-7
 FAR = 12.0
 CONFIDENCE_95 = 1.959963984540054
+LARGEST_EXPONENT = 700.0
+"""Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
 
 
 @dataclass(frozen=True)
@@ -207,13 +210,12 @@ def check_collinear(information: Vector, names: Sequence[str]) -> None:
 
 
 def coefficient_table(names: Sequence[str], coefficients: Vector, information: Vector) -> list[dict[str, Any]]:
-    """Return one record a feature: coefficient, hazard ratio, standard error, z, p and the 95 % interval."""
+    """Return one record a feature: coefficient, hazard ratio (None where it is no number), standard error, z, p and the 95 % interval."""
     from scipy.special import erfc
 
-    errors = np.sqrt(np.maximum(np.diag(np.linalg.inv(information)), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(inverse(information)), 0.0))
     z = coefficients / errors
-    with np.errstate(over="ignore"):  # of a feature in tiny units; the result shows no number then
-        ratios = np.exp(coefficients)
+    ratios = [math.exp(value) if abs(value) <= LARGEST_EXPONENT else None for value in coefficients.tolist()]
     columns = {
         "feature": list(names),
         "coefficient": coefficients,
@@ -225,6 +227,13 @@ def coefficient_table(names: Sequence[str], coefficients: Vector, information: V
         "upper_95": coefficients + CONFIDENCE_95 * errors,
     }
     return [{key: values[row] for key, values in columns.items()} for row in range(len(names))]
+
+
+def inverse(information: Vector) -> Vector:
+    """Return the inverse of a positive definite matrix whose columns may be in very different units."""
+    units = np.sqrt(np.diag(information))
+    found: Vector = np.linalg.inv(information / units[:, None] / units[None, :])
+    return found / units[:, None] / units[None, :]
 
 
 def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:

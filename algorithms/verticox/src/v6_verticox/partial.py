@@ -69,11 +69,12 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     if len(outcome) == 2:
         described = _outcome(station, question, frame, bool(strata), limit)
     elif outcome:
+        other = question.event if outcome[0] == question.time else question.time
         raise DataProblem(
-            f"column '{outcome[0]}' is here without the other outcome column; both must be at one station"
+            f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
         )
     scales = [float(scale) for scale in own.scales]
-    told = Described(own.columns, scales, len(frame), described, reach(own.values))
+    told = Described(own.columns, scales, len(frame), described, reach(own.values), own.references)
     return PrepareReply(station.exact(told, ANSWER))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
-from .model import coefficient_table, likelihood_ratio
+from .model import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
 from .options import FitOptions
 from .proportional import check, unavailable
 from .setup import Prepared
@@ -38,7 +38,7 @@ def model_json(
     outcome = prepared.outcome
     null = outcome.log_likelihood
     information = information + options.penalty * np.eye(len(coefficients))
-    covariance = np.asarray(np.linalg.inv(information), dtype=np.float64)
+    covariance = inverse(information)
     transform, scales = options.time_transform, np.array(prepared.scales)
     checked = (
         unavailable(transform)
@@ -53,6 +53,7 @@ def model_json(
         "event": options.event,
         "strata": options.strata,
         "features": list(options.features),
+        "references": dict(prepared.references),
         "coefficients": coefficient_table(prepared.names, coefficients, information),
         "covariance": covariance.tolist(),
         "log_likelihood": null + gain,
@@ -64,6 +65,16 @@ def model_json(
         "records": prepared.plan.records,
         "events": outcome.events,
     }
+
+
+def warn_of_units(federation: Federation, prepared: Prepared, coefficients: Vector) -> None:
+    """Warn of features in units so small that a hazard ratio of one unit is no number; `coefficients` in the units of the data."""
+    far = [n for n, value in zip(prepared.names, coefficients, strict=True) if abs(value) > LARGEST_EXPONENT]
+    if far:
+        federation.warn(
+            f"the hazard ratio of one unit of {', '.join(far)} is too far from one to be a number and is left out; "
+            "give the feature in larger units"
+        )
 
 
 def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Prepared:
     question : Question
     tails : Tails
         How far each design column's tails reach.
+    references : dict of str to str
+        Text feature -> the category that is left out.
     """
 
     plan: Plan
@@ -41,6 +43,7 @@ class Prepared:
     outcome: Outcome
     question: Question
     tails: Tails
+    references: dict[str, str]
 
 
 PARTIALS = ("partial_submit", "partial_match")
@@ -186,7 +189,9 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
     tails = Tails.of([ends for member in holders for ends in replies[member].reach])
-    return Prepared(plan, labels_in_order, scales, outcome, question, tails)
+    told = {feature: name for member in holders for feature, name in replies[member].references.items()}
+    references = {feature: told[feature] for feature in question.features if feature in told}
+    return Prepared(plan, labels_in_order, scales, outcome, question, tails, references)
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:

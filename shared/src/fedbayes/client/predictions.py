@@ -215,10 +215,14 @@ def _cox(model: Mapping[str, Any], frame: pd.DataFrame, times: Sequence[float] |
 
     from .survival import linear_predictor
 
+    design = _design(model, frame)
+    for name in design.columns:
+        if pd.to_numeric(design[name], errors="coerce").isna().sum() > design[name].isna().sum():
+            raise UsageProblem(f"the column '{name}' of a Cox model must hold numbers; correct the table")
     try:
-        predictor = linear_predictor(model, _design(model, frame))
-    except (TypeError, ValueError):
-        raise UsageProblem("the columns of a Cox model must be numbers; correct the table") from None
+        predictor = linear_predictor(model, design)
+    except (TypeError, ValueError) as problem:
+        raise UsageProblem(f"the table does not fit the Cox model: {problem}") from None
     columns: dict[str, Any] = {"linear_predictor": predictor, "partial_hazard": np.exp(predictor)}
     if times is not None:
         cumulative = _cumulative_hazards(model, frame, np.asarray(times, dtype=np.float64))

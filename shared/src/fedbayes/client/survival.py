@@ -58,8 +58,9 @@ def summary_frame(result: Mapping[str, Any]) -> pd.DataFrame:
     columns = {"coef": "coefficient", "se(coef)": "standard_error", "z": "z", "p": "p"}
     frame = pd.DataFrame({name: told[field].astype(float) for name, field in columns.items()})
     frame["coef lower 95%"], frame["coef upper 95%"] = told["lower_95"].astype(float), told["upper_95"].astype(float)
-    for name in ("coef", "coef lower 95%", "coef upper 95%"):
-        frame[name.replace("coef", "exp(coef)")] = np.exp(frame[name])
+    with np.errstate(over="ignore"):  # infinite, as lifelines has it, for a feature in tiny units
+        for name in ("coef", "coef lower 95%", "coef upper 95%"):
+            frame[name.replace("coef", "exp(coef)")] = np.exp(frame[name])
     frame["cmp to"] = 0.0
     frame["-log2(p)"] = -np.log2(np.maximum(frame["p"], np.finfo(float).tiny))
     frame.index = pd.Index(told["feature"].astype(str), name="covariate")

@@ -10,6 +10,8 @@ import numpy as np
 from ..survival import Baseline, baselines_of
 from .style import COLORS, INK, MUTED, clean, new_figure, shorten
 
+LARGEST_DRAWN = 200.0
+
 
 def forest(model: Mapping[str, Any]) -> Any:
     """Return hazard ratios with their 95 % intervals, on a logarithmic axis."""
@@ -52,15 +54,20 @@ def _plain_ticks(axes: Any) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
+def _exponential(value: Any) -> float:
+    """Return exp(value), at the edge of what can be drawn where it is farther."""
+    return float(np.exp(np.clip(float(value), -LARGEST_DRAWN, LARGEST_DRAWN)))
+
+
 def _ratio(entry: Mapping[str, Any]) -> float:
-    return float(np.exp(float(entry["coefficient"])))
+    return _exponential(entry["coefficient"])
 
 
 def _interval(entry: Mapping[str, Any]) -> tuple[float, float]:
     """Return the 95 % interval of the hazard ratio; `lower_95` and `upper_95` belong to the coefficient."""
     if entry.get("lower_95") is None or entry.get("upper_95") is None:
         return _ratio(entry), _ratio(entry)
-    return float(np.exp(float(entry["lower_95"]))), float(np.exp(float(entry["upper_95"])))
+    return _exponential(entry["lower_95"]), _exponential(entry["upper_95"])
 
 
 def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | None = None) -> Any:

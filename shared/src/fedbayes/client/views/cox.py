@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..cox_text import coefficient_cells, hypothesis_tests
+from ..cox_text import coefficient_cells, hypothesis_tests, ratio
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..formats import is_plain, number, p_value, title
@@ -20,7 +20,7 @@ SMALLEST_SHIFT, LARGEST_SHIFT = 0.15, 5.0
 def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the summary a survival analyst expects, forest plot, survival curves and tests."""
     entries = model["coefficients"]
-    ratios = ", ".join(f"{entry['feature']} {float(entry['hazard_ratio']):.2f}" for entry in entries)
+    ratios = ", ".join(f"{entry['feature']} {ratio(entry.get('hazard_ratio'))}" for entry in entries)
     rows = [coefficient_cells(entry) for entry in entries]
     return [
         html.table("Coefficients; the interval is that of the hazard ratio", HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
