@@ -9,6 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import settings
+
+settings.register_profile("fedbayes", deadline=None)
+settings.load_profile("fedbayes")  # a slow machine fails no test
 
 DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import re
 import sys
 import time
 import unittest
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -93,37 +96,67 @@ def again(path: Path) -> None:
     check(case, run(case))
 
 
-def main() -> int:
+@dataclass
+class Plan:
+    """What every worker knows; `waiting` counts the functions that nobody has begun yet."""
+
+    options: Any
+    began: float
+    workers: int
+    waiting: Any
+
+    def seconds(self) -> float:
+        """Return how long the next function may take: its part of what is left of the whole time, on all workers."""
+        with self.waiting.get_lock():
+            rest = max(1, self.waiting.value)
+            self.waiting.value -= 1
+        if self.options.within is None:
+            return float("inf")
+        return (self.began + self.options.within - time.monotonic()) * min(self.workers, rest) / rest
+
+
+def search(entry: tuple[str, str]) -> bool:
+    """Judge the cases of one function and tell; return whether one differs."""
+    (method, function), options, started = entry, PLAN.options, time.monotonic()
+    one = Search(method, function, options.seed, options.folder, options.ignore)
+    found = one.run(options.cases, PLAN.seconds())
+    told = f"{one.ran} cases, {one.short} of them refused early" + f", {one.known} known" * bool(one.known)
+    print(f"{method}.{function}: {told}, {time.monotonic() - started:.0f} s: {found or 'ok'}", flush=True)
+    return found is not None
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="harness", description=__doc__)
-    parser.add_argument("--cases", type=int, default=25, help="a function")
-    parser.add_argument("--within", type=float, help="seconds for all functions together: as many cases as fit")
+    parser.add_argument("--cases", type=int, default=25, help="a function; at most, if there is a time")
+    parser.add_argument("--within", type=float, help="seconds for all functions together, never fewer than 25 cases")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
     parser.add_argument("--case", type=Path, help="a file of one case, to run it again")
     parser.add_argument("--only", default="", help="a part of method.function")
     parser.add_argument("--folder", type=Path, default=CASES, help="where a case that differs is kept")
     parser.add_argument("--ignore", default="", help="a pattern of differences that are known and counted only")
-    options = parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="functions at a time")
+    return parser.parse_args()
+
+
+def main() -> int:
+    global PLAN  # forked workers have it, too
+    options = arguments()
     if options.case:
         again(options.case)
         print("no difference")
         return 0
     options.folder.mkdir(parents=True, exist_ok=True)
     chosen = [entry for entry in FUNCTIONS if options.only in ".".join(entry)]
-    cases = options.cases if options.within is None else 10**6
     print(f"seed {options.seed}", flush=True)
-    wrong, began = 0, time.monotonic()
-    for place, (method, function) in enumerate(chosen):
-        started = time.monotonic()
-        left = float("inf") if options.within is None else (began + options.within - started) / (len(chosen) - place)
-        search = Search(method, function, options.seed, options.folder, options.ignore)
-        found = search.run(cases, left)
-        wrong += found is not None
-        told = f"{search.ran} cases, {search.short} of them refused early" + f", {search.known} known" * bool(
-            search.known
-        )
-        print(f"{method}.{function}: {told}, {time.monotonic() - started:.0f} s: {found or 'ok'}", flush=True)
-    return 1 if wrong else 0
+    fork = multiprocessing.get_context("fork")
+    PLAN = Plan(options, time.monotonic(), options.jobs, fork.Value("i", len(chosen)))
+    if options.jobs == 1:
+        return 1 if sum(map(search, chosen)) else 0
+    with fork.Pool(options.jobs) as pool:
+        return 1 if sum(pool.imap_unordered(search, chosen)) else 0
 
+
+PLAN: Plan
 
 if __name__ == "__main__":
     sys.exit(main())
