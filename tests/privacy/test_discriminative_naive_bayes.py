@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import lower_bound
+from audit_kit import again, lower_bound
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 import v6_discriminative_naive_bayes as package
@@ -127,8 +127,12 @@ def likelihoods(counts, step, parties, samples, scale=1.0):
 @pytest.mark.parametrize("parties", [2, 4])
 def test_tables_and_steps_together_keep_their_promise(neighbors, parties):
     counts, step = requests(neighbors=neighbors)
-    score, gap = likelihoods(counts, step, parties, 60_000)
-    assert 0.0 < lower_bound(score + gap, score[::-1], 1e-6) <= 1.0
+
+    def bound():
+        score, gap = likelihoods(counts, step, parties, 60_000)
+        return lower_bound(score + gap, score[::-1], 1e-6)
+
+    assert 0.0 < again(bound, 1.0) <= 1.0
 
 
 def test_the_audit_notices_noise_of_a_third():

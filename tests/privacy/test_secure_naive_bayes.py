@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import lower_bound
+from audit_kit import again, lower_bound
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 import v6_secure_naive_bayes as package
@@ -121,8 +121,12 @@ def shares(noise, parties, uses, cells, counted):
 @pytest.mark.parametrize("parties", [2, 3])
 def test_without_centrals_own_share_the_noise_keeps_its_promise(kind, delta, fraction, parties):
     noise = Noise(kind, 1.0, delta, fraction, "record", 0)
-    found = shares(noise, parties, parties, 60_000, parties - 1)
-    assert lower_bound(found + 1, found[::-1], delta) <= 1.0
+
+    def bound():
+        found = shares(noise, parties, parties, 60_000, parties - 1)
+        return lower_bound(found + 1, found[::-1], delta)
+
+    assert again(bound, 1.0) <= 1.0
 
 
 def test_the_audit_notices_shares_that_count_on_centrals_own():
@@ -136,8 +140,11 @@ def test_the_audit_notices_shares_that_count_on_centrals_own():
 def test_the_audit_notices_the_published_composition():
     """One record changes a cell in each of F + 1 families, each with the whole budget: more is lost than was asked for."""
     noise = Noise("as_published", 0.5, 1e-5, 1.0, "record", 0)
-    full = mechanisms.discrete_laplace(np.zeros((FEATURES + 1, 40_000), dtype=np.int64), model.scale(noise, FEATURES))
-    sign = np.clip(full, -2, 3).sum(axis=0)
-    other = np.clip(full[:, ::-1] + 1, -2, 3).sum(axis=0)
-    bound = lower_bound(other, sign)
-    assert 0.5 < bound <= model.charge(noise, FEATURES)[0]
+    stated, scale = model.charge(noise, FEATURES)[0], model.scale(noise, FEATURES)
+
+    def bound():
+        full = mechanisms.discrete_laplace(np.zeros((FEATURES + 1, 40_000), dtype=np.int64), scale)
+        sign = np.clip(full, -2, 3).sum(axis=0)
+        return lower_bound(np.clip(full[:, ::-1] + 1, -2, 3).sum(axis=0), sign)
+
+    assert 0.5 < again(bound, stated) <= stated
