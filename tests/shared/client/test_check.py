@@ -99,7 +99,7 @@ def test_peers_need_a_folder_and_a_file_that_can_be_read(command, tmp_path):
 
 
 def test_a_changed_key_stops_a_run_until_it_is_accepted(command, folders, tmp_path):
-    run = ("run", "client_toy", "fit", *folders, "--arg", "column=x", "--out", "r.json", "--quiet")
+    run = ("run", "client_toy", "fit", *folders, "--arg", "column=x", "--out", "r.json", "--quiet", "--force")
     assert command(*run)[0] == 0
     known = {peer.name: peer.fingerprint for peer in KnownPeers(tmp_path / "alpha").list()}
     assert {"beta", "gamma"} <= set(known)

@@ -115,7 +115,7 @@ def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outsid
     array = _as_float(name, values, refuses=outside != "absorb")
     if outside == "refuse" and bool(np.any((array < bounds[0]) | (array > bounds[1]))):
         raise SchemaError(
-            f'column {name!r} holds a value outside its bounds: correct it, widen the bounds, or give outside="clip"'
+            f'column {name!r} holds a value outside its bounds: correct it, widen the bounds, or give outside="clip" where the function takes it'
         )
     return np.clip(array, *bounds)
 
@@ -167,7 +167,7 @@ def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outsid
     if outside == "refuse" and bool(np.any((found < 0) & ~missing)):
         raise SchemaError(
             f"column {name!r} holds a value outside its categories: correct it, extend the domain, "
-            'or give outside="clip"'
+            'or give outside="clip" where the function takes it'
         )
     return found
 

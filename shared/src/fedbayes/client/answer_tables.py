@@ -30,7 +30,8 @@ def cox(result: Mapping[str, Any]) -> pd.DataFrame:
     try:
         return summary_frame(dict(result["model"]))
     except ValueError:
-        return _frame(result["model"]["coefficients"]).set_index("feature")
+        entries = result["model"]["coefficients"]
+        return _frame(entries, index=[entry["feature"] for entry in entries]).rename_axis("feature")
 
 
 def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:

@@ -64,7 +64,7 @@ def plot(result: Mapping[str, Any], **options: Any) -> Any:
     from .cox_text import is_survival_score
     from .scores import confusion_of, scores_of
 
-    model = result.get("model")
+    model: Any = result.get("model")
     drawers: dict[str, Callable[..., Any]] = {
         NAIVE_BAYES: lambda **kw: figures.class_distributions(model, **kw),
         NETWORK: lambda **kw: figures.bayesian_network(model, **kw),
@@ -94,9 +94,7 @@ def _counts_figure(model: Any) -> Any:
     axes = axes_of(model)
     if len(axes) == 1:
         axes = [("", [""]), *axes]
-    table = np.array(model["counts"], dtype=np.float64).reshape([len(values) for _, values in axes])
-    while table.ndim > 2:
-        table = table.reshape(-1, *table.shape[2:])
+    table = np.array(model["counts"], dtype=np.float64).reshape(-1, len(axes[-1][1]))
     rows = (" / ".join(name for name, _ in axes[:-1]), _joined([values for _, values in axes[:-1]]))
     return counts_heatmap(table, rows, axes[-1])
 
@@ -108,7 +106,7 @@ def _joined(values: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def _gain(result: Mapping[str, Any]) -> dict[str, float]:
-    gain = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
+    gain: Any = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
     return {str(name): float(value or 0.0) for name, value in dict(gain).items()}
 
 
@@ -116,7 +114,7 @@ def to_frame(result: Mapping[str, Any]) -> Any:
     """Return the answer as one table; what each kind of result gives is told in ``docs/results.md``."""
     from . import answer_tables as tables
 
-    makers: dict[str, Callable[[Mapping[str, Any]], Any]] = {
+    makers: dict[str, Any] = {
         COX: tables.cox,
         NAIVE_BAYES: tables.naive_bayes,
         NETWORK: tables.network,

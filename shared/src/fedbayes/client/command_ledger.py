@@ -63,7 +63,10 @@ def _print(entries: list[Any], total: dict[str, float], days: float | None) -> N
 
     table = Table(title="Privacy ledger")
     for name in ("time (UTC)", "job", "round", "epsilon", "delta", "queries", "note"):
-        table.add_column(name, justify="right" if name in ("epsilon", "delta", "queries") else "left")
+        right = name in ("epsilon", "delta", "queries")
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=name not in ("note", "round"), overflow="fold"
+        )
     for entry in entries:
         debit = _debit(entry)
         numbers = (f"{debit['epsilon']:.6g}", f"{debit['delta']:.3g}", str(debit["queries"]))

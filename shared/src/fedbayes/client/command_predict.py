@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from ..bayes.encoding import identifier_text
 from .coverage import domain_of, gaps
 from .exits import UsageProblem
 from .files import check_output, write_text
@@ -14,8 +17,10 @@ from .predictions import predict_table
 from .tables import read_table
 
 
-def execute(result: Path, data: Path, out: Path | None, target: str | None, times: str | None) -> None:
-    """Write one line of CSV for every record; what the model does not understand in the table is told on stderr.
+def execute(
+    result: Path, data: Path, out: Path | None, target: str | None, times: str | None, id_column: str | None = None
+) -> None:
+    """Write one line of CSV for every record, its identifier first as it is in the table; what the model does not understand in the table is told on stderr.
 
     Raises
     ------
@@ -24,10 +29,18 @@ def execute(result: Path, data: Path, out: Path | None, target: str | None, time
     """
     if out is not None:
         check_output("--out", out)
-    model = read_result(result).get("model")
+    content = read_result(result)
+    model = content.get("model")
     moments = _times(times)
-    frame = read_table(data, domain_of(model))
+    names = id_column if id_column is not None else _asked(content)
+    frame = read_table(data, domain_of(model), (names,) if names is not None else ())
     predictions = predict_table(model, frame, target, moments)
+    if id_column is not None and id_column not in frame.columns:
+        raise UsageProblem(
+            f"--id-column: the table has no column '{id_column[:60]}'; it has: {', '.join(frame.columns)}"[:400]
+        )
+    if names in frame.columns:
+        predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
     found = gaps(model, frame, target)
     for gap in found:
         if gap.is_fatal:
@@ -43,6 +56,13 @@ def execute(result: Path, data: Path, out: Path | None, target: str | None, time
         return
     write_text(out, text)
     print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _asked(result: Mapping[str, Any]) -> str | None:
+    """Return the column of identifiers that the fit was given."""
+    arguments = (result.get("provenance") or {}).get("arguments")
+    name = arguments.get("id_column") if isinstance(arguments, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _times(text: str | None) -> list[float] | None:

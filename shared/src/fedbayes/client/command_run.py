@@ -11,64 +11,13 @@ from typing import Any
 from . import files, options
 from .catalogue import check_function
 from .exits import UsageProblem
-from .kinds import read_result
+from .expected import rounds_of
 from .local import Job, LocalPlace
 from .progress import Progress
+from .run_options import Options
 from .tables import read_table
 
-REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")
-LOCAL_ONLY = ("party", "helper", "policy", "aggregator", "latency")
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of the command, as they were given."""
-
-    algorithm: str
-    function: str
-    out: Path | None
-    arg: list[str] | None
-    args: Path | None
-    model: Path | None
-    report: Path | None
-    party: list[str] | None
-    helper: list[str] | None
-    policy: list[str] | None
-    aggregator: str | None
-    latency: float
-    server: str | None
-    collaboration: int | None
-    organization: str | None
-    image: str | None
-    database: str
-    username: str | None
-    mfa_code: str | None
-    key: Path | None
-    timeout: float
-    quiet: bool
-
-    def check(self) -> None:
-        """Raise `UsageProblem` where options do not fit one another."""
-        if self.server is None and not self.party:
-            raise UsageProblem("give either --party NAME=FILE (embedded) or --server URL --collaboration ID")
-        wrong = LOCAL_ONLY if self.server is not None else REMOTE_ONLY
-        given = [
-            name for name in wrong if getattr(self, name) and not (name == "username" and self._from_environment())
-        ]
-        if given:
-            where = "an embedded run (--party)" if self.server is not None else "a run on a server (--server)"
-            raise UsageProblem(f"--{given[0].replace('_', '-')} belongs to {where}; leave it out")
-        if self.server is not None and self.collaboration is None:
-            raise UsageProblem("--server needs --collaboration ID")
-        if self.server is not None and self.image is None:
-            raise UsageProblem("--server needs --image, the algorithm's image as the nodes know it")
-        if self.key is not None and not self.key.is_file():
-            raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
-        if self.report is not None and self.out is not None and self.report.absolute() == self.out.absolute():
-            raise UsageProblem("--out and --report must be different files")
-
-    def _from_environment(self) -> bool:
-        return self.username == os.environ.get("VANTAGE6_USERNAME")
+STDOUT = "-"
 
 
 def execute(given: Options) -> None:
@@ -84,25 +33,57 @@ def execute(given: Options) -> None:
     from rich.console import Console
 
     given.check()
-    job = Job(given.algorithm, given.function, _arguments(given))
-    if given.out is None:
-        raise UsageProblem("--out is needed: name the file of the result")
-    files.check_output("--out", given.out)
-    if given.report is not None:
-        files.check_output("--report", given.report)
-    progress = Progress(Console(stderr=True), given.quiet)
+    job = Job(given.algorithm, given.function, given.arguments())
+    target = Target.checked(given.out, given.report, given.force)
+    progress = Progress(Console(stderr=True), given.quiet, rounds_of(job))
     result = _run(given, job, progress)
-    texts = {given.out: files.json_text(result)}
-    if given.report is not None:
-        from .report import render
+    if isinstance(result.get("provenance"), dict):
+        result["provenance"]["place"] = given.place()
+    target.write(result, progress)
 
-        texts[given.report] = render(result, f"{job.algorithm}: {job.function}")
-    files.write_texts(texts)
-    for warning in result.get("warnings") or []:
-        progress.note(f"warning: {warning}")
-    progress.note(f"result: {given.out}")
-    if given.report is not None:
-        progress.note(f"report: {given.report}")
+
+@dataclass(frozen=True)
+class Target:
+    """Where a result goes: `out` is a file or ``-``, and perhaps a report."""
+
+    out: Path
+    report: Path | None
+
+    @classmethod
+    def checked(cls, out: Path | None, report: Path | None, force: bool) -> Target:
+        """Return the target after seeing, before anything runs, that it can be written.
+
+        Raises
+        ------
+        UsageProblem
+            If no file is named, it is there already, or cannot be written.
+        """
+        if out is None:
+            raise UsageProblem("--out is needed: name the file of the result, or - for stdout")
+        if str(out) != STDOUT:
+            files.check_output("--out", out)
+            if out.exists() and not force:
+                raise UsageProblem(f"--out: {out} is there already; give another name, or --force to replace it")
+        if report is not None:
+            files.check_output("--report", report)
+        return cls(out, report)
+
+    def write(self, result: Any, progress: Progress) -> None:
+        """Write the result and its report, all or nothing; tell the warnings and the files on stderr."""
+        text = files.json_text(result)
+        texts = {} if str(self.out) == STDOUT else {self.out: text}
+        if self.report is not None:
+            from .report import heading_of, render
+
+            texts[self.report] = render(result, heading_of(result))
+        files.write_texts(texts)
+        if str(self.out) == STDOUT:
+            sys.stdout.write(text)
+        for warning in result.get("warnings") or []:
+            progress.note(f"warning: {warning}")
+        for name, path in (("result", self.out), ("report", self.report)):
+            if path is not None and str(path) != STDOUT:
+                progress.note(f"{name}: {path}")
 
 
 def check(given: Options) -> None:
@@ -120,7 +101,7 @@ def check(given: Options) -> None:
     from .preflight import print_stations, raise_refusals
 
     given.check()
-    arguments = {"function": given.function, "arguments": _arguments(given)}
+    arguments = {"function": given.function, "arguments": given.arguments()}
     check_function(given.algorithm, given.function)
     result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
     print_stations(result["stations"])
@@ -132,18 +113,6 @@ def _run(given: Options, job: Job, progress: Progress) -> Any:
         return _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
     finally:
         progress.finish()
-
-
-def _arguments(given: Options) -> dict[str, Any]:
-    arguments = options.read_arguments(given.arg or [], given.args)
-    if given.model is None:
-        return arguments
-    if "model" in arguments:
-        raise UsageProblem("--model: the argument 'model' is given twice; give it once")
-    model = read_result(given.model).get("model")
-    if model is None:
-        raise UsageProblem(f"--model: {given.model} holds no model")
-    return {**arguments, "model": model}
 
 
 def _embedded(given: Options, job: Job, progress: Progress) -> Any:
@@ -187,14 +156,27 @@ def _on_server(given: Options, job: Job, progress: Progress) -> Any:
         databases=(given.database,),
         timeout=given.timeout,
     )
-    client = remote.connect(_access(given))
-    return remote.run(client, job, place, progress)
+    client = remote.connect(access(str(given.server), given.username, given.mfa_code, given.key))
+    return remote.run(
+        client,
+        job,
+        place,
+        progress,
+        lambda task: progress.note(f"task {task}; `fedbayes attach {task}` reconnects to it"),
+    )
 
 
-def _access(given: Options) -> Any:
+def access(server: str, username: str | None, mfa_code: str | None, key: Path | None) -> Any:
+    """Return how to enter a server; the password comes from VANTAGE6_PASSWORD or a prompt.
+
+    Raises
+    ------
+    UsageProblem
+        If the user is missing, or the password and a terminal to ask for it.
+    """
     from .remote import Access
 
-    username, password = given.username, os.environ.get("VANTAGE6_PASSWORD")
+    password = os.environ.get("VANTAGE6_PASSWORD")
     if not username:
         raise UsageProblem("--server needs --username (or the variable VANTAGE6_USERNAME)")
     if password is None:
@@ -203,4 +185,4 @@ def _access(given: Options) -> Any:
         import typer
 
         password = str(typer.prompt(f"password of {username}", hide_input=True, err=True))
-    return Access(str(given.server), username, password, given.mfa_code, given.key)
+    return Access(server, username, password, mfa_code, key)

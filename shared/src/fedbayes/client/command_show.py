@@ -58,23 +58,29 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
     result = read_result(path)
     print_result(Console(), result)
     if report is not None:
-        from .report import render
+        from .report import heading_of, render
 
-        write_text(report, render(result, path.stem))
+        write_text(report, render(result, heading_of(result)))
         print(f"report: {report}")
     if export is not None:
-        write_text(export, _exported(result.get("model"), export))
-        print(f"network: {export}")
+        write_text(export, _exported(result, export))
+        print(f"{'table' if export.suffix == '.csv' else 'network'}: {export}")
 
 
-def _exported(model: Any, path: Path) -> str:
+def _exported(result: dict[str, Any], path: Path) -> str:
+    if path.suffix == ".csv":
+        from .answers import to_frame
+
+        frame = to_frame(result)
+        return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
+    model = result.get("model")
     if kind_of(model) != NETWORK:
-        raise UsageProblem("--export: the result holds no Bayesian network")
+        raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")
     from ..bayes.bif import to_bif
     from ..bayes.network import BayesianNetwork
     from ..bayes.xdsl import to_xdsl
 
     writers = {".bif": to_bif, ".xdsl": to_xdsl}
     if path.suffix not in writers:
-        raise UsageProblem(f"--export: the file must end in one of: {', '.join(writers)}")
+        raise UsageProblem(f"--export: the file must end in one of: .csv, {', '.join(writers)}")
     return writers[path.suffix](BayesianNetwork.from_dict(model))

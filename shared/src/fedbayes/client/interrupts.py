@@ -21,7 +21,7 @@ INTERRUPTED = 130
 LINE = "error: interrupted; the task was stopped"
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = 20.0
-COMMITTED, ASKS, DRAFTS = "committed", "asks", "drafts"
+COMMITTED, ASKS, DRAFTS, LEFT = "committed", "asks", "drafts", "left"
 SUBREAPER = 36
 """Linux' PR_SET_CHILD_SUBREAPER: who loses its parent becomes this process's child."""
 
@@ -58,7 +58,7 @@ def supervised(work: Callable[[], int]) -> int:
         code = _wait(child, folder)
         if code is None:
             _restore(terminal)
-            print(LINE, file=sys.stderr, flush=True)
+            print(_line(folder), file=sys.stderr, flush=True)
         return INTERRUPTED if code is None else code
     finally:
         _remove(folder)
@@ -123,6 +123,11 @@ def _stopped(child: int, folder: Path | None) -> int | None:
     for draft in _drafts(folder):
         _remove_draft(draft)
     return None
+
+
+def _line(folder: Path | None) -> str:
+    left = folder / LEFT if folder is not None else None
+    return f"error: interrupted; {left.read_text()}" if left is not None and left.exists() else LINE
 
 
 def _told(folder: Path | None, name: str) -> bool:
@@ -282,6 +287,18 @@ def asks_to_stop() -> Iterator[None]:
         yield
     finally:
         (_Child.folder / ASKS).unlink(missing_ok=True)
+
+
+@contextmanager
+def leaves_running(told: str) -> Iterator[None]:
+    """Inside, an interruption stops this command alone; the line that the terminal shows then says what goes on elsewhere."""
+    if _Child.folder is not None:
+        (_Child.folder / LEFT).write_text(told)
+    try:
+        yield
+    finally:
+        if _Child.folder is not None:
+            (_Child.folder / LEFT).unlink(missing_ok=True)
 
 
 def draft(path: Path) -> Path:

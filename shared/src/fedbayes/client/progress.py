@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+RECENT = 5  # rounds: the first ones open keys and read files, and tell little of the others
 ROUND = re.compile(r"^round (\d+):(\w+)$")
 
 
@@ -29,10 +30,14 @@ class Progress:
         Where to draw; stderr, so that results on stdout stay clean.
     quiet : bool
         Draw nothing.
+    expected : int
+        Rounds that such a task usually takes, for the time that is left; 0 where nobody knows.
     """
 
-    def __init__(self, console: Any, quiet: bool = False) -> None:
+    def __init__(self, console: Any, quiet: bool = False, expected: int = 0) -> None:
         self._console = console
+        self._expected = expected
+        self._spent: list[float] = []
         self._quiet = quiet
         self._round: _Round | None = None
         self._status = None if quiet or not console.is_terminal else console.status("starting")
@@ -56,7 +61,8 @@ class Progress:
                 self._round.failed.add(str(event["organization"]))
         if self._status is not None:
             done, asked = len(self._round.ended), len(self._round.started)
-            self._status.update(f"round {number}  {function}  {done} of {asked} answered")
+            of = f" of about {self._expected}" if number <= self._expected else ""
+            self._status.update(f"round {number}{of}  {function}  {done} of {asked} answered{self._left(number - 1)}")
 
     def note(self, text: str) -> None:
         """Show a line."""
@@ -69,10 +75,20 @@ class Progress:
             return
         seconds = time.monotonic() - finished.began
         failed = f"  failed at {', '.join(sorted(finished.failed))}" if finished.failed else ""
+        self._spent.append(seconds)
         stations = len(finished.started)
-        self.note(
-            f"round {finished.number:>2}  {finished.function:<24} {stations:>3} organization{'s' if stations != 1 else ' '} {seconds:7.2f} s{failed}"
-        )
+        many = f"{stations:>3} organization{'s' if stations != 1 else ' '}"
+        line = f"round {finished.number:>2}  {finished.function:<24} {many} {seconds:7.2f} s"
+        self.note(line + failed + self._left(finished.number))
+
+    def _left(self, done: int) -> str:
+        """Return how long the rounds that are expected still take, as long as the last ones took; nothing where nobody knows."""
+        left = self._expected - done
+        if left <= 0 or not self._spent:
+            return ""
+        recent = self._spent[-RECENT:]
+        seconds = left * sum(recent) / len(recent)
+        return f"  about {seconds:.0f} s left" if seconds < 120 else f"  about {seconds / 60:.0f} min left"
 
     def finish(self) -> None:
         """Close the last round and remove the spinner."""

@@ -137,8 +137,14 @@ def _set_up_key(client: Any, key: Path | None) -> None:
     client.setup_encryption(str(key))
 
 
-def run(client: Any, job: Job, place: RemotePlace, on_progress: Callable[[dict[str, Any]], None] | None = None) -> Any:
-    """Submit a job, wait for it and return its result.
+def run(
+    client: Any,
+    job: Job,
+    place: RemotePlace,
+    on_progress: Callable[[dict[str, Any]], None] | None = None,
+    on_submitted: Callable[[int], None] | None = None,
+) -> Any:
+    """Submit a job, wait for it and return its result; `on_submitted` gets the task's id.
 
     Raises
     ------
@@ -158,15 +164,66 @@ def run(client: Any, job: Job, place: RemotePlace, on_progress: Callable[[dict[s
         try:
             with shield():
                 task = _create(client, job, place, organization)
+            if on_submitted is not None:
+                on_submitted(task)
             watch = _Watch(task, names, on_progress)
             status = _wait(client, task, watch, time.monotonic() + place.timeout)
         except BaseException:
             if task is not None:
                 client.task.kill(task)
             raise
-    runs = _listed(client, "run", {"task_id": task})
+    return _ended(client, task, status)
+
+
+def attach(client: Any, task: int, timeout: float, on_progress: Callable[[dict[str, Any]], None] | None = None) -> Any:
+    """Wait for a task that runs already, and return its result; however this ends, the task is left alone.
+
+    Raises
+    ------
+    UsageProblem
+        If the server shows no such task, or it is a sub-task.
+    AlgorithmError, TaskFailed
+        As `run`; TaskFailed too when it does not end in time.
+    """
+    told = client.request(f"task/{task}", attempts_on_timeout=RETRIES)
+    if not isinstance(told, dict) or told.get("id") != task:
+        raise UsageProblem(f"the server shows no task {task} to this user; `fedbayes jobs` lists yours")
+    if told.get("parent"):
+        parent = told["parent"].get("id") if isinstance(told["parent"], dict) else told["parent"]
+        raise UsageProblem(f"task {task} is a round of task {parent}; attach to {parent}")
+    collaboration = int((told.get("collaboration") or {}).get("id") or 0)
+    watch = _Watch(task, _organizations(client, collaboration), on_progress)
+    return _ended(client, task, _wait(client, task, watch, time.monotonic() + timeout, "goes on without this command"))
+
+
+def tasks(client: Any, collaboration: int | None, everyone: bool = False) -> list[dict[str, Any]]:
+    """Return the tasks at a server, the newest first: id, name, status, created, user; no rounds.
+
+    Parameters
+    ----------
+    client : UserClient
+        Authenticated.
+    collaboration : int, optional
+        Of this one only.
+    everyone : bool
+        Other users' tasks and finished ones too, as far as the server shows them.
+    """
+    asked: dict[str, Any] = {"is_user_created": 1, "per_page": 100, "sort": "-id"}
+    if collaboration is not None:
+        asked["collaboration_id"] = collaboration
+    own = getattr(client.whoami, "id_", None)
+    found = []
+    for entry in _listed(client, "task", asked):
+        user = (entry.get("init_user") or {}).get("id") if isinstance(entry.get("init_user"), dict) else None
+        if everyone or (entry.get("status") not in FINISHED and user in (own, None)):
+            fields = {name: entry.get(name) for name in ("id", "name", "status")}
+            found.append({**fields, "created": entry.get("created_at"), "user": user})
+    return found
+
+
+def _ended(client: Any, task: int, status: str) -> Any:
     if status != "completed":
-        raise _failure(status, runs)
+        raise _failure(status, _listed(client, "run", {"task_id": task}))
     return _result(client, task)
 
 
@@ -209,7 +266,7 @@ def _create(client: Any, job: Job, place: RemotePlace, organization: int) -> int
     return int(task["id"])
 
 
-def _wait(client: Any, task: int, watch: _Watch, deadline: float) -> str:
+def _wait(client: Any, task: int, watch: _Watch, deadline: float, late: str = "was killed") -> str:
     while True:
         answer = client.request(f"task/{task}/status", attempts_on_timeout=RETRIES)
         status = answer.get("status")
@@ -219,7 +276,7 @@ def _wait(client: Any, task: int, watch: _Watch, deadline: float) -> str:
         if status in FINISHED:
             return str(status)
         if time.monotonic() > deadline:
-            raise TaskFailed(f"task {task} did not end in time and was killed; are all nodes online?")
+            raise TaskFailed(f"task {task} did not end in time and {late}; are all nodes online?")
         time.sleep(POLL_SECONDS)
 
 

@@ -56,11 +56,12 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
 
 def heading_of(result: Mapping[str, Any]) -> str:
     """Return what was done, for a title: function, what it was about, method and date, as far as the result tells."""
-    told = result.get("provenance") or {}
+    told: Any = result.get("provenance") or {}
     if not told:
         return "A result of fedbayes"
     arguments = told.get("arguments") or {}
-    model = arguments.get("model") if isinstance(arguments.get("model"), Mapping) else {}
+    given = arguments.get("model")
+    model = given if isinstance(given, Mapping) else {}
     about = next(
         (str(source[name]) for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)),
         "",

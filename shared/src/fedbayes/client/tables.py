@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ def _check_header(what: str, header: list[str]) -> None:
         raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")
 
 
-def read_table(path: Path, domain: Mapping[str, Any] | None = None) -> Any:
+def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:
     """Return a CSV, parquet or Excel file as a pandas frame; what is missing follows the rule of the stations (`fedbayes.bayes.missing`).
 
     Parameters
@@ -77,6 +77,8 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None) -> Any:
         The file.
     domain : mapping, optional
         Categories and bounds by column, as far as they are known.
+    identifiers : sequence of str
+        Columns that keep their text: ``00257`` is not 257.
 
     Raises
     ------
@@ -90,7 +92,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None) -> Any:
     if path.suffix not in KINDS:
         raise UsageProblem(f"the table {path} must be one of: {', '.join(KINDS)}")
     try:
-        return read_file(path, KINDS[path.suffix], Reading(domain or {}))
+        return read_file(path, KINDS[path.suffix], Reading(domain or {}, identifiers=tuple(identifiers)))
     except (OSError, ValueError, ImportError) as problem:
         line = _LINE.search(str(problem))
         place = f", {line.group()}" if line else ""

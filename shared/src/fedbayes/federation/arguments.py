@@ -125,7 +125,7 @@ def check_names(name: str, value: Any, optional: bool = False, least: int = 1) -
     if optional and value is None:
         return None
     if not isinstance(value, list | tuple) or not least <= len(value) <= MOST_NAMES:
-        raise ArgumentError(f"{name} must be a list of at least {least} name(s)")
+        raise ArgumentError(f'{name} must be a list of at least {least} name(s), such as ["age", "sex"]')
     names = [check_name(f"{name}[{position}]", entry) for position, entry in enumerate(value)]
     if len(set(names)) != len(names):
         raise ArgumentError(f"{name} must not name anything twice")

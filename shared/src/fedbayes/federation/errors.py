@@ -87,6 +87,11 @@ KINDS: dict[str, type[AlgorithmError]] = {
 }
 
 
+def too_few(who: str, least: int) -> str:
+    """Return what is told where too few organizations take part: whose limit it is, and the limit, which `disclosure_settings` tells anyway."""
+    return f"fewer organizations take part than {who} demands (minimum_organizations={least}); include more of them"
+
+
 def describe(error: BaseException) -> tuple[str, str]:
     """Return (kind, message) of an error for a party elsewhere, without anything that could be data.
 

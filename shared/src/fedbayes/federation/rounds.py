@@ -23,6 +23,7 @@ from .errors import (
     StationError,
     ThresholdError,
     rebuild,
+    too_few,
 )
 from .manifest import Manifest, ModelClaim
 from .memory import Memory
@@ -186,8 +187,9 @@ class Federation:
         if not parties.stations:
             raise StationError("no organization holds the database that the task asks for; check its label")
         demands = [reply.minimum_organizations.value for reply in replies.values()]
-        if len(members) < max(self.policy.minimum_organizations, *demands):
-            raise ThresholdError("fewer organizations take part than a node demands; include more of them")
+        least = max(self.policy.minimum_organizations, *demands)
+        if len(members) < least:
+            raise ThresholdError(too_few("a node", least))
         self._transport.start(self._make_manifest(parties, {m: reply.card.value for m, reply in replies.items()}))
         return parties
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import __version__
 from .decorators import partial
-from .errors import ThresholdError
+from .errors import ThresholdError, too_few
 from .manifest import Card
 from .opening import CloseReply, CloseRequest, OpenReply, OpenRequest, Preflight
 from .policy import PREFIX, Policy
@@ -32,7 +32,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     """
     policy = station.policy
     if 0 < request.members < policy.minimum_organizations:
-        raise ThresholdError("fewer organizations take part than this node demands; include more of them")
+        raise ThresholdError(too_few("this node", policy.minimum_organizations))
     if request.preflight is not None:
         _check(station, request.preflight)
     limits = policy.to_dict()

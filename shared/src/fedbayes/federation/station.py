@@ -16,7 +16,7 @@ from ..mpc.relay import SigningPair, fingerprint
 from . import arrival, platform
 from .channel import Channel
 from .envelope import Request
-from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError
+from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
 from .gate import Broadcast, Exact, Gate, Masked, Public, Receipt, Released, Sealed, Share, is_public
 from .manifest import Manifest
 from .memory import Memory
@@ -369,7 +369,7 @@ class Station:
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
         if len(self.manifest.members) < self.policy.minimum_organizations:
-            raise ThresholdError("fewer organizations take part than this node demands; include more of them")
+            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
 
     def _inside(self, content: Exact[Any] | Released[Any]) -> Any:
         if not (isinstance(content, Exact | Released) and self.gate.knows(content)):
