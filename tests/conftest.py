@@ -11,10 +11,14 @@ import pandas as pd
 import pytest
 from hypothesis import settings
 
+from fedbayes.federation.results import not_private
+
 settings.register_profile("fedbayes", deadline=None)
 settings.load_profile("fedbayes")  # a slow machine fails no test
 
 DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+METHODS = {folder.name for folder in (Path(__file__).resolve().parents[1] / "algorithms").iterdir()}
+NO_PROMISE = not_private("a toy of the tests makes no statement")
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +55,8 @@ def _schema() -> Any:
 def _checked(result: Any) -> Any:
     """Return a result that `docs/result.schema.json` describes; a test that makes another one fails."""
     if isinstance(result, dict) and "federation" in result:
-        problem = next(_schema().iter_errors(result), None)
+        toy = result["provenance"]["algorithm"] not in METHODS and result["privacy"] is None
+        problem = next(_schema().iter_errors({**result, "privacy": NO_PROMISE} if toy else result), None)
         assert problem is None, f"{problem.json_path}: {problem.message}"[:400]
     return result
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -230,3 +231,47 @@ def test_an_answer_is_exported_as_a_table(command, tmp_path):
     assert command("show", "p.json", "--export", "p.csv")[0] == 0
     assert (tmp_path / "p.csv").read_text() == "record,prediction,P(x),P(y)\n00257,x,0.75,0.25\n"
     assert list(pd.read_csv(tmp_path / "p.csv", dtype=str)["record"]) == ["00257"]
+
+
+def test_a_model_that_is_judged_by_its_own_records_is_told(tmp_path):
+    from fedbayes.client.run_options import Options
+
+    (tmp_path / "m.json").write_text(
+        json.dumps({"model": {}, "provenance": {"place": {"party": ["a=x.csv", "b=y.csv"]}}})
+    )
+    seen = [("evaluate", ["n=y.csv"]), ("evaluate", ["n=z.csv"]), ("update", ["n=y.csv"]), ("evaluate", None)]
+    told = [
+        Options("dp", function, model=tmp_path / "m.json", party=party).judges_its_own_records()
+        for function, party in seen
+    ]
+    assert told == [True, False, False, False]
+
+
+def test_times_beyond_the_last_event_are_told(command, tmp_path):
+    model = {
+        "coefficients": [{"feature": "x", "coefficient": 0.1}],
+        "baseline": {"time": [1, 2], "cumulative_hazard": [0.1, 0.2]},
+    }
+    (tmp_path / "m.json").write_text(json.dumps({"model": model}))
+    (tmp_path / "d.csv").write_text("x\n1\n")
+    code, out, err = command("predict", "m.json", "d.csv", "--times", "2,30")
+    assert code == 0
+    assert out.startswith("linear_predictor")
+    assert err.count("beyond the last event") == 1
+    assert "30" in err
+
+
+def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
+    from fedbayes.dp.ledger import Ledger
+
+    Ledger(tmp_path / "l.sqlite").charge(
+        ("s" * 32, "1:partial_collect_a_long_name", "d"), 0.5, 0.0, "a note that is quite long"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "fedbayes", "ledger", str(tmp_path / "l.sqlite")],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "COLUMNS": "80"},
+    )
+    assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", done.stdout)

@@ -105,8 +105,8 @@ WRONG = [
     (["jobs"], "--server is needed"),
     (["jobs", "--server", "http://s"], "--username"),
     (["attach", "7", *OUT], "--server is needed"),
-    (["attach", "seven", "--server", "http://s", *OUT], "seven"),
-    (["attach", "0", "--server", "http://s", *OUT], "not in the range"),
+    (["attach", "seven", "--server", "http://s", *OUT], "'task'"),
+    (["attach", "0", "--server", "http://s", *OUT], "'task'"),
     (["attach", "7", "--server", "http://s"], "--out is needed"),
     (["attach", "7", "--server", "http://s", "--out", "m.json"], "--force"),
     # algorithms, show, predict, ledger, node, demo

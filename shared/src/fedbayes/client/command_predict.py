@@ -14,6 +14,7 @@ from .exits import UsageProblem
 from .files import check_output, write_text
 from .kinds import read_result
 from .predictions import predict_table
+from .survival import beyond_follow_up
 from .tables import read_table
 
 
@@ -47,6 +48,11 @@ def execute(
             raise gap.refusal()
     for gap in found:
         print(f"warning: {gap.told}", file=sys.stderr)
+    for moment in beyond_follow_up(model, moments or ()):
+        print(
+            f"warning: {moment:g} is beyond the last event of the fit; survival there is that at the last event",
+            file=sys.stderr,
+        )
     summary = f"{len(frame)} records, {sum(gap.cells for gap in found)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")
     if out is None:

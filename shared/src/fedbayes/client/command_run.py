@@ -18,6 +18,7 @@ from .run_options import Options
 from .tables import read_table
 
 STDOUT = "-"
+OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
 
 
 def execute(given: Options) -> None:
@@ -37,6 +38,8 @@ def execute(given: Options) -> None:
     target = Target.checked(given.out, given.report, given.force)
     progress = Progress(Console(stderr=True), given.quiet, rounds_of(job))
     result = _run(given, job, progress)
+    if given.judges_its_own_records():
+        result.setdefault("warnings", []).append(OWN_RECORDS)
     if isinstance(result.get("provenance"), dict):
         result["provenance"]["place"] = given.place()
     target.write(result, progress)

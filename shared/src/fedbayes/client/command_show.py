@@ -56,6 +56,7 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
         if target is not None:
             check_output(option, target)
     result = read_result(path)
+    exported = _exported(result, export) if export is not None else ""
     print_result(Console(), result)
     if report is not None:
         from .report import heading_of, render
@@ -63,7 +64,7 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
         write_text(report, render(result, heading_of(result)))
         print(f"report: {report}")
     if export is not None:
-        write_text(export, _exported(result, export))
+        write_text(export, exported)
         print(f"{'table' if export.suffix == '.csv' else 'network'}: {export}")
 
 

@@ -106,6 +106,13 @@ class Options:
             )
         return found
 
+    def judges_its_own_records(self) -> bool:
+        """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
+        if self.function != "evaluate" or self.model is None or not self.party:
+            return False
+        place = (read_result(self.model).get("provenance") or {}).get("place") or {}
+        return bool(_files(place.get("party") or []) & _files(self.party))
+
     def place(self) -> dict[str, Any]:
         """Return where the task runs, for the file of its result."""
         return {name: value for name in KEPT if (value := getattr(self, name)) not in (None, [], 0.0, "default")}
@@ -138,6 +145,10 @@ class Options:
 
     def _from_environment(self) -> bool:
         return self.username == os.environ.get("VANTAGE6_USERNAME")
+
+
+def _files(parties: list[str]) -> set[Path]:
+    return {Path(entry.partition("=")[2]).expanduser().absolute() for entry in parties}
 
 
 def _repeated(given: Options, algorithm: str | None, function: str | None) -> Options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,13 @@ def _read(part: Mapping[str, Any]) -> Baseline | None:
     if not times or not isinstance(cumulative, list) or len(times) != len(cumulative):
         return None
     return Baseline(np.asarray(times, dtype=np.float64), np.asarray(cumulative, dtype=np.float64))
+
+
+def beyond_follow_up(model: Any, moments: Sequence[float]) -> list[float]:
+    """Return those times that lie beyond the last event time of every baseline: the model knows nothing there."""
+    baselines = baselines_of(model) if isinstance(model, Mapping) else {}
+    last = max((float(baseline.times[-1]) for baseline in baselines.values()), default=None)
+    return [moment for moment in moments if last is not None and moment > last]
 
 
 def linear_predictor(model: Mapping[str, Any], frame: pd.DataFrame) -> Floats:
