@@ -4,7 +4,7 @@ PACKAGES := shared/src $(wildcard algorithms/*/src)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test differential lint types images network-up network-test network-down network-logs benchmark audit lock clean
+.PHONY: help setup demo test differential lint types store images network-up network-test network-down network-logs benchmark audit lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -28,6 +28,9 @@ types: setup ## Check types (mypy, strict) of the library and the algorithms
 
 differential: setup ## Random federations and questions against pooled answers (N cases a function, SEED, ONLY=method.function, CASE=file again)
 	@PYTHONPATH=tests/differential OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m harness --cases $(or $(N),25) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(CASE),--case $(CASE)) $(ARGS)
+
+store: setup ## Write every store file and the tables of arguments on the methods' pages from the declarations
+	@$(PYTHON_BIN) scripts/store $(ARGS)
 
 images: ## Build the base image and the image of every algorithm (needs Docker)
 	@scripts/images

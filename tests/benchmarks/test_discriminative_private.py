@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.dp.accounting import epsilon_to_rho, rho_to_epsilon
+from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.messages import StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import honest_deviation, move, prepare, table_deviation
-from v6_discriminative_naive_bayes.settings import check_settings
-from v6_discriminative_naive_bayes.simulation import DEFAULTS
 from v6_discriminative_naive_bayes.training import Training
 
 pytestmark = pytest.mark.benchmark
@@ -21,7 +20,7 @@ pytestmark = pytest.mark.benchmark
 SETS = ("votes", "tictactoe", "car", "flare", "krvskp", "mushroom", "nursery")
 EPSILONS = (0.5, 2.0, 8.0)
 STATIONS = 10
-DELTA = DEFAULTS["delta"]
+DELTA = Fit.delta
 SEEDS = range(5)
 
 
@@ -54,7 +53,7 @@ class NoisySums:
 
 def trained(shape, rows, epsilon, seed):
     """Return (tables, weights) of a fit."""
-    chosen = check_settings({**DEFAULTS, "prior": "log", "tables": "dp", "epsilon": epsilon})
+    chosen = Fit.read("fit", {"label": "class", "tables": "dp", "epsilon": epsilon}).settings
     training = Training(NoisySums(rows, seed), range(STATIONS), shape, chosen)
     training.count_tables()
     return training.tables(), training.learn().weights

@@ -103,7 +103,7 @@ def test_vertical_statements_are_the_sum_of_the_stations_debits(monkeypatch, fun
         pytest.skip("cannot be asked for")
     frame = people(200)
     tables = [frame[[name, "y"]] for name in ("f", "g", "h")]
-    given = {"partitioning": "vertical"} if function == "fit" else {"records": [{"f": "a"}]}
+    given = {"split": "vertical"} if function == "fit" else {"records": [{"f": "a"}]}
     budget = {"epsilon": epsilon} if epsilon else {"noise": "none"}
     told, spent = run(tables, function, {**TASK, **given, **budget}, monkeypatch)
     assert np.sum(list(spent.values()), axis=0) == pytest.approx([epsilon or 0.0, 0.0])

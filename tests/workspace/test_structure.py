@@ -6,6 +6,7 @@ import ast
 import importlib
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from fedbayes.federation import describe
 
 ROOT = Path(__file__).resolve().parents[2]
 ALGORITHMS = sorted(path.parent.name for path in ROOT.glob("algorithms/*/pyproject.toml"))
@@ -64,6 +67,26 @@ def test_arguments_are_those_of_the_store_file(name: str) -> None:
             required = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
             told = {entry["name"] for entry in function["arguments"] if not entry.get("has_default_value", False)}
             assert required == told, function["name"]
+
+
+def test_store_files_and_tables_of_arguments_are_those_of_the_declarations() -> None:
+    script = runpy.run_path(str(ROOT / "scripts/store"))
+    for name in script["methods"]():
+        for path, text in script["written"](name).items():
+            assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: run make store"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_conditions_rest_on_arguments_that_there_are(name: str) -> None:
+    module = importlib.import_module(f"v6_{name}")
+    for _, function in describe.central_functions(module):
+        told = {one["name"]: one for one in describe.describe(function)["arguments"]}
+        assert json.loads(json.dumps(told)) == told
+        for one in told.values():
+            assert one["description"].endswith("."), one["name"]
+            for condition in one["used_when"]:
+                choices = told[condition["argument"]]["choices"]
+                assert not choices or set(condition.get("values", [])) <= set(choices), one["name"]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -5,12 +5,11 @@ import pytest
 from weighted_tables import DOMAIN, table
 
 from fedbayes.federation.horizontal import Columns
+from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare
-from v6_discriminative_naive_bayes.settings import check_settings
-from v6_discriminative_naive_bayes.simulation import DEFAULTS
 from v6_discriminative_naive_bayes.training import Training, trust
 
 SHAPE = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables="dp")
@@ -41,8 +40,12 @@ class NoisySums:
         return np.rint(signal + noise).astype(np.int64).astype(np.uint64)
 
 
+def settings(**given):
+    return Fit.read("fit", {"label": "class", "tables": "dp", **given}).settings
+
+
 def fitted(epsilon, silent=False, **change):
-    chosen = check_settings({**DEFAULTS, "prior": "log", "tables": "dp", "epsilon": epsilon, "rounds": 40, **change})
+    chosen = settings(epsilon=epsilon, rounds=40, **change)
     training = Training(NoisySums(silent), range(PARTIES), SHAPE, chosen)
     training.count_tables()
     return training.learn().weights, training.federation.warnings
@@ -75,7 +78,7 @@ def test_a_strong_pull_keeps_plain_naive_bayes(strength):
 
 
 def test_the_variance_of_the_noise_is_that_of_all_shares():
-    chosen = check_settings({**DEFAULTS, "prior": "log", "tables": "dp", "epsilon": 1.0, "rounds": 300})
+    chosen = settings(epsilon=1.0, rounds=300)
     training = Training(NoisySums(), range(PARTIES), SHAPE, chosen)
     training.count_tables()
     found = training._noise_variance(np.ones(SHAPE.layout.parameters), 3000)

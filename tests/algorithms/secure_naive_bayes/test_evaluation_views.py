@@ -57,7 +57,7 @@ def run(frame, model, helper=True):
     )
     client.organization_id = 1
     evaluate = importlib.import_module("v6_secure_naive_bayes").evaluate
-    return evaluate(mock_client=client, model=model.to_dict(), partitioning="vertical")
+    return evaluate(mock_client=client, model=model.to_dict(), split="vertical")
 
 
 @pytest.fixture(autouse=True)

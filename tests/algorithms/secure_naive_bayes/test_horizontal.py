@@ -8,6 +8,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.errors import ArgumentError, BudgetError
 from fedbayes.mpc.moduli import CSAIL_2019
+from v6_secure_naive_bayes.arguments import Fit
 
 from .conftest import DOMAIN
 
@@ -123,7 +124,8 @@ BAD = [
     ({"modulus_bits": 1024}, "modulus_bits"),
     ({"modulus_bits": 4096}, "modulus_bits"),
     ({"keys": "paper"}, "keys"),
-    ({"partitioning": "diagonal"}, "partitioning"),
+    ({"split": "diagonal"}, "split"),
+    ({"partitioning": "vertical"}, "now called 'split'"),
     ({"label": 5}, "label"),
     ({"bins": 0}, "bins"),
     ({"membership": {"uses": 3}}, "membership"),
@@ -132,29 +134,13 @@ BAD = [
 ]
 
 
-@pytest.fixture(scope="module")
-def called():
-    """Call central's checks without a federation's processes."""
-    from v6_secure_naive_bayes import options
-    from v6_secure_naive_bayes.keying import check_keys
-
-    def call(changes):
-        task = {"noise": "polya", "epsilon": 1.0, "delta": 0.0, "honest_fraction": None, "unit": "record"}
-        task = {**task, "maximum_records": None, **changes}
-        names = ("noise", "epsilon", "delta", "honest_fraction", "unit", "maximum_records")
-        options.check_noise(*(task[name] for name in names))
-        check_keys(task.get("keys", "dealerless"), task.get("modulus_bits", 3072))
-
-    return call
-
-
-@pytest.mark.parametrize(("changes", "named"), BAD[:14])
-def test_bad_arguments_are_refused_by_name(called, changes, named):
+@pytest.mark.parametrize(("changes", "named"), BAD[:16])
+def test_bad_arguments_are_refused_by_name(changes, named):
     with pytest.raises(ArgumentError, match=named):
-        called(changes)
+        Fit.read("fit", {"label": "kind", "epsilon": 1.0, **changes})
 
 
-@pytest.mark.parametrize(("changes", "named"), BAD[14:])
+@pytest.mark.parametrize(("changes", "named"), BAD[16:])
 def test_bad_arguments_are_refused_by_name_in_a_run(horizontal, changes, named):
     with pytest.raises(ArgumentError, match=named):
         horizontal.run("secure_naive_bayes", "fit", {**TASK, "epsilon": 1.0, **changes})
@@ -171,7 +157,5 @@ def test_the_ledger_counts_what_is_released(horizontal):
 
 
 def test_published_modulus_of_the_default_length_is_used():
-    from v6_secure_naive_bayes.keying import check_keys
-
-    assert check_keys("dealerless", 3072) == ("dealerless", 3072)
+    assert Fit.modulus_bits == 3072
     assert CSAIL_2019.bit_length() == 3072

@@ -27,14 +27,14 @@ def pooled(table):
 
 
 def test_fit_releases_tables_of_every_station(vertical, table):
-    result = vertical.run("secure_naive_bayes", "fit", {**TASK, "partitioning": "vertical", "epsilon": 1e6})
+    result = vertical.run("secure_naive_bayes", "fit", {**TASK, "split": "vertical", "epsilon": 1e6})
     fitted, reference = NaiveBayes.from_dict(result["model"]), pooled(table)
     for name, feature in reference.features.items():
         assert np.array_equal(fitted.features[name].counts, feature.counts)
     assert fitted.predict(table).tolist() == reference.predict(table).tolist()
     assert "epsilon is above 20" in result["privacy"]["reason"]
     assert result["federation"]["rounds"] == 3
-    task = {"model": result["model"], "partitioning": "vertical", "organizations": STATIONS}
+    task = {"model": result["model"], "split": "vertical", "organizations": STATIONS}
     scores = vertical.run("secure_naive_bayes", "evaluate", task)
     assert scores["accuracy"] == pytest.approx(np.mean(reference.predict(table) == table["kind"]))
     assert scores["n"] == 900
@@ -92,12 +92,12 @@ def test_bad_arguments_are_refused_by_name(vertical, changes, named):
 
 
 def test_shares_have_no_meaning_for_released_tables(vertical):
-    task = {**TASK, "partitioning": "vertical", "epsilon": 1.0, "noise": "diluted_geometric", "delta": 1e-6}
+    task = {**TASK, "split": "vertical", "epsilon": 1.0, "noise": "diluted_geometric", "delta": 1e-6}
     with pytest.raises(ArgumentError, match="polya"):
         vertical.run("secure_naive_bayes", "fit", task)
 
 
 def test_a_feature_at_two_stations_is_refused(horizontal):
-    task = {**TASK, "organizations": ["p", "q", "r"], "partitioning": "vertical", "epsilon": 1.0}
+    task = {**TASK, "organizations": ["p", "q", "r"], "split": "vertical", "epsilon": 1.0}
     with pytest.raises(ArgumentError, match="more than one station"):
         horizontal.run("secure_naive_bayes", "fit", task)

@@ -11,7 +11,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.policy import Policy
-from v6_secure_naive_bayes import keying, model, options, partial, vertical
+from v6_secure_naive_bayes import arguments, keying, model, partial, vertical
 from v6_secure_naive_bayes.messages import TablesRequest
 from v6_secure_naive_bayes.records import check_records
 
@@ -20,7 +20,7 @@ from .conftest import DOMAIN
 COLUMNS = Columns("kind", ["color", "size", "shape"], DOMAIN)
 SECRET = "SECRET-VALUE"
 TASK = {"label": "kind", "domain": DOMAIN, "bins": 5}
-FIT = {**TASK, "partitioning": "vertical", "epsilon": 1.0}
+FIT = {**TASK, "split": "vertical", "epsilon": 1.0}
 CLASSIFY = {**TASK, "records": [{"color": "red"}], "epsilon": 1.0, "modulus_bits": 2048}
 THREE = ["C", "Z", "S"]
 
@@ -89,9 +89,9 @@ def test_more_ciphertexts_than_a_round_has_time_for_are_refused():
 def test_only_arguments_that_were_given_are_refused(value):
     if value is False:
         with pytest.raises(ArgumentError, match="delta has no meaning here: exact"):
-            options.refuse_given("exact", delta=(value, 0.0))
+            arguments.refuse_given("exact", delta=(value, 0.0))
     else:
-        assert options.refuse_given("exact", delta=(value, 0.0)) is None
+        assert arguments.refuse_given("exact", delta=(value, 0.0)) is None
 
 
 def test_margins_of_other_rows_are_noticed():
@@ -290,13 +290,13 @@ def fitted(odd):
     ],
 )
 def test_a_vertical_evaluation_refuses_by_name(odd, fitted, changes, kind, named):
-    task = {"model": fitted, "partitioning": "vertical", "organizations": THREE}
+    task = {"model": fitted, "split": "vertical", "organizations": THREE}
     with pytest.raises(kind, match=named):
         odd.run("evaluate", {**task, **changes})
 
 
 def test_a_vertical_evaluation_answers_like_a_horizontal_one(odd, fitted, table):
-    result = odd.run("evaluate", {"model": fitted, "partitioning": "vertical", "organizations": THREE, "noise": "none"})
+    result = odd.run("evaluate", {"model": fitted, "split": "vertical", "organizations": THREE, "noise": "none"})
     assert type(result["n"]) is int
     assert result["n"] == len(table)
     assert result["diagnostics"]["classes"] == ["a", "b"]

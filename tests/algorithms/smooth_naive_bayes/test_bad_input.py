@@ -10,6 +10,7 @@ import pytest
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_smooth_naive_bayes import options, partial
+from v6_smooth_naive_bayes.arguments import Fit
 
 NAME = "smooth_naive_bayes"
 
@@ -43,10 +44,10 @@ def test_wrong_settings_are_named(argument, values):
         "degrees_of_freedom": 3,
         "neighbors": "add_remove",
     }
-    assert options.check_settings(**right).epsilon == 1.0
+    assert Fit.read("fit", {"label": "class", **right}).settings.epsilon == 1.0
     for value in values:
         with pytest.raises(errors.ArgumentError, match=argument):
-            options.check_settings(**{**right, argument: value})
+            Fit.read("fit", {"label": "class", **right, argument: value})
 
 
 def test_wrong_arguments_end_the_task_with_their_name(federation, domain):
@@ -152,7 +153,7 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     printed = fit(federation, domain, sensitivity="as_published", neighbors="replace_one")["warnings"]
     assert [text.split()[0] for text in printed] == ["neighbors"]
     tables = fit(federation, domain, features=["smoker"], sensitivity="global", noise="student_t")["warnings"]
-    assert [text.split()[0] for text in tables if "effect" in text] == ["sensitivity", "noise"]
+    assert [text.split()[0] for text in tables if "effect" in text] == ["noise", "sensitivity"]
     nobody = {**domain, "class": {"categories": ["healthy", "ill", "severe", "nobody"]}}
     for sensitivity in ("smooth", "global"):
         rare = fit(federation, nobody, epsilon=1000.0, sensitivity=sensitivity)["warnings"]

@@ -45,7 +45,7 @@ def fit_cases(draw: Any) -> Case:
     _, place, domain = draw(classified())
     arguments = fit_arguments(draw, domain) | who(draw, place)
     if draw(st.integers(0, 4)) == 4:
-        arguments["partitioning"] = "horizontal"
+        arguments["split"] = "horizontal"
     if draw(st.integers(0, 4)) == 4:
         arguments["keys"] = draw(st.sampled_from(["dealerless", "dealer"]))
     if draw(st.integers(0, 4)) == 4 and "epsilon" in arguments:
@@ -78,7 +78,7 @@ def _vertical_fit(draw: Any) -> Case:
     arguments: dict[str, Any] = {
         "label": LABEL,
         "domain": domain,
-        "partitioning": "vertical",
+        "split": "vertical",
         "bins": draw(st.sampled_from([2, 20])),
     }
     arguments |= {"epsilon": HUGE_EPSILON} if draw(st.booleans()) else {"noise": "none"}
@@ -213,7 +213,7 @@ def evaluate_cases(draw: Any) -> Case:
     fit.pop("epsilon", None), fit.pop("delta", None), fit.pop("honest_fraction", None)
     steps = [["fit", fit], evaluate_step(draw, place)]
     if draw(st.integers(0, 3)) == 3:
-        steps[1][1]["partitioning"] = "horizontal"
+        steps[1][1]["split"] = "horizontal"
     return Case(ALGORITHM, "evaluate", place["organizations"], place["central"], steps)
 
 

@@ -1,5 +1,7 @@
 """What horizontal methods share, without processes: checks, noise plans, tables and back."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +11,10 @@ from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.gate import Public, Receipt, Released
 from fedbayes.federation.horizontal import (
+    Budget,
     Columns,
     CountNoise,
+    Placed,
     SchemaReply,
     TablesRequest,
     cells,
@@ -19,7 +23,6 @@ from fedbayes.federation.horizontal import (
     class_counts_from_margins,
     load_model,
     model_from_tables,
-    noise_without_effect,
     release,
     resolve_columns,
     signed,
@@ -181,14 +184,19 @@ def test_a_malformed_model_is_an_argument_error():
 
 
 def test_noise_arguments_without_effect_are_named():
-    def names(placement, *given):
-        return [text.split()[0] for text in noise_without_effect(check_noise(placement, *given), *given)]
+    @dataclass(frozen=True, kw_only=True)
+    class Asked(Budget, Placed):
+        pass
+
+    def names(noise, *given):
+        values = dict(zip(("epsilon", "delta", "neighbors", "honest_fraction"), given, strict=False))
+        return [text.split()[0] for text in Asked.read("fit", {"noise": noise, **values}).unused()]
 
     everything = (1.0, 1e-6, "replace_one", 0.5)
     assert names("distributed", *everything) == []
     assert names("local", *everything) == ["honest_fraction"]
-    assert names("none", *everything) == ["epsilon", "delta", "neighbors", "honest_fraction"]
-    assert names("none", None, 1e-6, "add_remove", None) == ["delta"]
+    assert sorted(names("none", *everything)) == ["delta", "epsilon", "honest_fraction", "neighbors"]
+    assert names("none", None, 1e-6, "add_remove") == ["delta"]
     assert names("none", None, 0.0, "add_remove", 0.8) == []
 
 

@@ -12,35 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import arguments as asked
 from .learning import Fit
 from .likelihood import Evidence
 from .messages import Shape, StepRequest
 from .model import Codes, Floats, count
 from .partial import exact, move, prepare
-from .settings import check_settings
 from .training import Training
 
-DEFAULTS: dict[str, Any] = {
-    "rounds": 17,
-    "local_iterations": 5,
-    "optimizer": "secure_gradient",
-    "weights": "value",
-    "structure": "naive",
-    "continuous": "binned",
-    "regularization": 0.0,
-    "aggregation": "mean",
-    "epsilon": None,
-    "personalize": False,
-    "delta": 1e-6,
-    "neighbors": "add_remove",
-    "honest_fraction": 0.8,
-    "clip": 1.0,
-    "tolerance": 1e-6,
-    "outside": "clip",
-    "unit": "row",
-    "id_column": None,
-    "max_rows_per_identifier": 1,
-}
 Rows = tuple[Codes, NDArray[np.int64]]
 
 
@@ -111,8 +90,10 @@ class Clients:
 
 def simulated(shape: Shape, rows: Sequence[Rows], **arguments: Any) -> tuple[Clients, Fit]:
     """Return the clients and the fit of their rows, with the arguments of `fit` that say how weights are learned."""
-    chosen = check_settings({**DEFAULTS, **arguments, "prior": shape.prior, "tables": shape.tables})
+    chosen = asked.Fit.read(
+        "fit", {**arguments, "label": shape.columns.label, "prior": shape.prior, "tables": shape.tables}
+    )
     clients = Clients(shape, rows)
-    training = Training(clients, range(len(rows)), shape, chosen)
+    training = Training(clients, range(len(rows)), shape, chosen.settings)
     training.count_tables()
     return clients, training.learn()

@@ -1,53 +1,114 @@
-"""Checks of arguments that only this method has."""
+"""The arguments of the central functions, and what follows of several of them together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import Preflight, arguments
+from fedbayes.federation import Preflight
+from fedbayes.federation.declare import MODEL, TARGET, Arguments, argument, choice, number
+from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import CountNoise, Unit, preflight
+from fedbayes.federation.horizontal import (
+    Binned,
+    Budget,
+    CountNoise,
+    Members,
+    Placed,
+    PlacedScores,
+    Scoring,
+    Target,
+    Unit,
+    Units,
+    preflight,
+)
 
 from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
 
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
 AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
 
+STORE = Store(
+    "Differentially private naive Bayes",
+    "Naive Bayes over horizontally partitioned tables with one privacy budget: noise inside a secure sum, online updates, robust merging, "
+    "gossip, evaluation.",
+    "horizontal",
+)
 
-def check_combination(noise: CountNoise, statistics: Any, sensitivity: Any, aggregation: Any) -> None:
-    """Refuse choices that do not exist or do not go together; the message names the argument and the remedy."""
-    arguments.check_choice("statistics", statistics, STATISTICS)
-    arguments.check_choice("sensitivity", sensitivity, SENSITIVITIES)
-    arguments.check_choice("aggregation", aggregation, AGGREGATION_NAMES)
-    if aggregation != "sum" and noise.placement != "local":
-        raise ArgumentError(
-            f"aggregation='{aggregation}' looks at each station's own statistics, which a share of distributed noise "
-            "does not protect and no noise leaves bare; give noise='local', or aggregation='sum'"
-        )
-    as_paper = (noise.placement, statistics, aggregation, noise.delta) == ("local", "gaussian", "sum", 0)
-    if sensitivity == "local_as_published" and not as_paper:
-        raise ArgumentError(
-            "sensitivity='local_as_published' reproduces the paper: give noise='local', statistics='gaussian', "
-            "aggregation='sum' and delta=0 with it"
-        )
+
+@dataclass(frozen=True, kw_only=True)
+class Outside(Arguments):
+    """What becomes of values outside the domain."""
+
+    outside: str = argument(
+        choice(("clip", "refuse")),
+        "Values outside the domain are clipped (numbers) or count as missing (categories), or refused; then no result is called private.",
+        "clip",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Budget, Placed, Target, Binned, Outside, Units, Members):
+    """Of `fit`."""
+
+    statistics: str = argument(
+        choice(STATISTICS),
+        "Tables for every feature (numeric ones in public bins), or sums and sums of squares for the numeric ones (the paper's).",
+        "histogram",
+    )
+    sensitivity: str = argument(
+        choice(SENSITIVITIES),
+        "Public bounds, or the paper's data-dependent scale, for reproduction: not private, and says so.",
+        "bounds",
+    )
+    aggregation: str = argument(
+        choice(AGGREGATION_NAMES),
+        "How stations' answers become one model; all but sum need local noise, because they look at each station's own statistics.",
+        "sum",
+    )
+    pseudocount: float = argument(
+        number(low=1e-9, high=1e6), "Smoothing of tables, beside what the noise asks for.", 1.0, unit="rows"
+    )
+
+    def check_together(self) -> None:
+        """Refuse choices that do not go together."""
+        super().check_together()
+        placement = self.added.placement
+        if self.aggregation != "sum" and placement != "local":
+            raise ArgumentError(
+                f"aggregation='{self.aggregation}' looks at each station's own statistics, which a share of distributed noise "
+                "does not protect and no noise leaves bare; give noise='local', or aggregation='sum'"
+            )
+        as_paper = (placement, self.statistics, self.aggregation, self.delta) == ("local", "gaussian", "sum", 0)
+        if self.sensitivity == "local_as_published" and not as_paper:
+            raise ArgumentError(
+                "sensitivity='local_as_published' reproduces the paper: give noise='local', statistics='gaussian', "
+                "aggregation='sum' and delta=0 with it"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update(Budget, Placed, Outside, Units, Members):
+    """Of `update`: the budget is that of the rows that are added now."""
+
+    model: dict[str, Any] = argument(MODEL, "Made by aggregation sum or gossip.", rank=TARGET)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Scoring, PlacedScores, Units):
+    """Of `evaluate`."""
 
 
 def before_fit(
     asked: list[str], noise: CountNoise, unit: Unit, sensitivity: str, outside: Any, aggregation: str
 ) -> Preflight:
     """Return what every station checks before anything is spent; `asked` are the columns that are known by then."""
-    arguments.check_choice("outside", outside, ("clip", "refuse"))
     debited = noise if sensitivity == "bounds" else CountNoise(rows=noise.rows)
     private = debited.promises and outside == "clip"
     functions = ["partial_gossip" if aggregation == "gossip" else "partial_statistics"]
     return preflight(asked, functions, debited, private, unit)
-
-
-def check_pseudocount(pseudocount: Any) -> float:
-    """Return the smoothing, between 1e-9 and a million."""
-    return float(arguments.check_number("pseudocount", pseudocount, low=1e-9, high=1e6))
 
 
 def unused_arguments(plan: Plan, bins: Any) -> list[str]:
@@ -71,7 +132,6 @@ def outside_promise(plan: Plan) -> list[str]:
 
 def updating_plan(model: NaiveBayes, noise: CountNoise, outside: Any, unit: Unit) -> Plan:
     """Return the plan by which stations join a model; ArgumentError if it cannot be added to."""
-    arguments.check_choice("outside", outside, ("clip", "refuse"))
     try:
         return plan_of(model, noise, outside, unit)
     except ValueError as problem:

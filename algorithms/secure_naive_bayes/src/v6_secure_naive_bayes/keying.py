@@ -12,7 +12,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedbayes.federation import Federation, Parties, Station, arguments
+from fedbayes.federation import Federation, Parties, Station
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import ArgumentError, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.secrets import own_keys
@@ -31,21 +31,18 @@ MOST_SECONDS = 1800.0
 DEALT = "exponent"
 
 
-def check_keys(keys: Any, modulus_bits: Any) -> tuple[str, int]:
-    """Return the checked arguments `keys` and `modulus_bits`.
+def check_keys(keys: str, modulus_bits: int) -> None:
+    """Check the arguments `keys` and `modulus_bits` together.
 
     Raises
     ------
     ArgumentError
         Naming the argument and the remedy.
     """
-    chosen = arguments.check_choice("keys", keys, KEYS)
-    bits: int = arguments.check_number("modulus_bits", modulus_bits, low=2048, high=8192, integer=True)
-    if chosen == "dealerless" and bits not in (2048, 3072):
+    if keys == "dealerless" and modulus_bits not in (2048, 3072):
         raise ArgumentError('modulus_bits must be 2048 or 3072, or give keys="dealer" and a helper organization')
-    if bits % 8:
+    if modulus_bits % 8:
         raise ArgumentError("modulus_bits must be a multiple of 8")
-    return chosen, bits
 
 
 def check_work(argument: str, ciphertexts: int, most: int, bits: int) -> float:

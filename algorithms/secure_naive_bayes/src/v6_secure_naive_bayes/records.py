@@ -24,10 +24,7 @@ def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.N
     ArgumentError
         When they are no list of objects, too many, or hold an unknown key or a value outside its domain.
     """
-    if not isinstance(records, list) or not 1 <= len(records) <= MOST_QUERIES:
-        raise ArgumentError(f"records must be a list of 1 to {MOST_QUERIES} objects")
-    if not all(isinstance(record, dict) for record in records):
-        raise ArgumentError("records must hold objects {feature: value}, nothing else")
+    check_list("records", records)
     known = set(columns.features)
     unknown = next((key for record in records for key in record if key not in known), None)
     if unknown is not None:
@@ -35,6 +32,21 @@ def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.N
         raise ArgumentError(f"records hold the key '{str(unknown)[:100]}', which is {what}; leave it out")
     codes = [_column_codes(name, [record.get(name) for record in records], columns, bins) for name in columns.features]
     return np.stack(codes, axis=1).astype(np.int32)
+
+
+def check_list(name: str, records: Any) -> list[dict[str, Any]]:
+    """Return the records if they are a list of objects, not too many; what they hold is checked against the columns.
+
+    Raises
+    ------
+    ArgumentError
+        If they are not.
+    """
+    if not isinstance(records, list) or not 1 <= len(records) <= MOST_QUERIES:
+        raise ArgumentError(f"{name} must be a list of 1 to {MOST_QUERIES} objects")
+    if not all(isinstance(record, dict) for record in records):
+        raise ArgumentError(f"{name} must hold objects {{feature: value}}, nothing else")
+    return records
 
 
 def _column_codes(name: str, values: list[Any], columns: Columns, bins: dict[str, Any]) -> npt.NDArray[Any]:

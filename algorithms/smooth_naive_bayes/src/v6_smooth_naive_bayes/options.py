@@ -1,46 +1,18 @@
-"""The arguments of a fit, checked."""
+"""What central and every station check of a release before data are read."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from fedbayes.dp.heavy_tails import NOISES
-from fedbayes.dp.sensitivity import NEIGHBORS
-from fedbayes.federation import arguments
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, cells
 from fedbayes.federation.horizontal.counts import MOST_CELLS
 
-from .messages import SENSITIVITIES, Settings
+from .messages import Settings
 from .model import noise_factor
 from .queries import ONE_BIN, numeric_names, query_epsilon
 
 SMALLEST_EPSILON = 1e-6  # of one query
-LARGEST_DEGREES = 1000.0
 MOST_GROUPS = 20_000  # of rows of one class with a value of one feature: about 2 ms each
 SMALLEST_RANGE, LARGEST_RANGE = 1e-60, 1e60  # squares and their noise must be floats too
-
-
-def check_settings(
-    epsilon: Any, sensitivity: Any, noise: Any, degrees_of_freedom: Any, neighbors: Any, rows: int = 1
-) -> Settings:
-    """Return the settings of a release.
-
-    Raises
-    ------
-    ArgumentError
-        Naming the argument and the remedy.
-    """
-    return Settings(
-        epsilon=arguments.check_number("epsilon", epsilon, above=0),
-        sensitivity=arguments.check_choice("sensitivity", sensitivity, SENSITIVITIES),
-        noise=arguments.check_choice("noise", noise, NOISES),
-        degrees_of_freedom=arguments.check_number(
-            "degrees_of_freedom", degrees_of_freedom, low=1.0, high=LARGEST_DEGREES
-        ),
-        neighbors=arguments.check_choice("neighbors", neighbors, NEIGHBORS),
-        rows=rows,
-    )
 
 
 def check_release(columns: Columns, settings: Settings) -> None:

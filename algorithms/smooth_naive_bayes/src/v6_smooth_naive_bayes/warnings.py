@@ -17,24 +17,12 @@ RARE = 2.0  # deviations of the noise in a class count
 
 
 def without_effect(columns: Columns, settings: Settings) -> list[str]:
-    """Return a warning for every argument that was given but is not used."""
-    found = []
-    printed = settings.sensitivity == "as_published"
-    if settings.neighbors != DEFAULTS.neighbors and printed:
-        found.append("neighbors has no effect with sensitivity='as_published', which keeps no promise for either")
-    if not numeric_names(columns.schema, columns.label) and not printed:
-        given = [name for name in ("sensitivity", "noise", "degrees_of_freedom") if _given(settings, name)]
-        return [*found, *(f"{name} has no effect without a numeric feature" for name in given)]
-    smooth = settings.sensitivity == "smooth"
-    if _given(settings, "noise") and not smooth:
-        found.append(f"noise has no effect with sensitivity={settings.sensitivity!r}; only 'smooth' uses it")
-    if _given(settings, "degrees_of_freedom") and not (smooth and settings.noise == "student_t"):
-        found.append("degrees_of_freedom has no effect without sensitivity='smooth' and noise='student_t'")
-    return found
-
-
-def _given(settings: Settings, name: str) -> bool:
-    return bool(getattr(settings, name) != getattr(DEFAULTS, name))
+    """Return a warning for every argument of numeric features that was given though there is none."""
+    if numeric_names(columns.schema, columns.label) or settings.sensitivity == "as_published":
+        return []
+    names = ["sensitivity"] + ["noise", "degrees_of_freedom"] * (settings.sensitivity == "smooth")
+    given = [name for name in names if getattr(settings, name) != getattr(DEFAULTS, name)]
+    return [f"{name} has no effect without a numeric feature" for name in given]
 
 
 def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]) -> list[str]:

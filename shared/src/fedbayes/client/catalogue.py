@@ -8,6 +8,7 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
+from ..federation import describe
 from .exits import UsageProblem
 
 PREFIX = "v6_"
@@ -15,10 +16,11 @@ PREFIX = "v6_"
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One remote function: its name, its arguments as text, the first line of its documentation, and all of it."""
+    """One remote function: its name, its arguments as text and as `describe` tells them, the first line of its documentation, and all of it."""
 
     name: str
     arguments: tuple[str, ...]
+    declared: tuple[dict[str, Any], ...]
     summary: str
     documentation: str
 
@@ -35,7 +37,12 @@ class Algorithm:
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON."""
         functions = [
-            {"name": function.name, "arguments": list(function.arguments), "summary": function.summary}
+            {
+                "name": function.name,
+                "arguments": list(function.arguments),
+                "declared": list(function.declared),
+                "summary": function.summary,
+            }
             for function in self.functions
         ]
         return {"name": self.name, "summary": self.summary, "functions": functions, "problem": self.problem}
@@ -77,10 +84,16 @@ def _describe(module_name: str) -> Algorithm:
         if getattr(function, "fedbayes_remote", None) == "central" or entry == "disclosure_settings"
     ]
     functions = tuple(
-        Function(entry, _arguments(function), _first_line(function), inspect.getdoc(function) or "")
+        Function(
+            entry,
+            _arguments(function),
+            tuple(describe.describe(function)["arguments"]),
+            describe.first_line(function),
+            describe.help_of(function),
+        )
         for entry, function in callable_by_researcher
     )
-    return Algorithm(name, _first_line(module), functions)
+    return Algorithm(name, describe.first_line(module), functions)
 
 
 def _arguments(function: Any) -> tuple[str, ...]:
@@ -94,7 +107,3 @@ def _argument(parameter: inspect.Parameter) -> str:
     if parameter.default is inspect.Parameter.empty:
         return parameter.name
     return f"{parameter.name}={parameter.default!r}"
-
-
-def _first_line(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].strip()

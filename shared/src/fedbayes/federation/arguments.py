@@ -67,17 +67,7 @@ def check_number(
     if optional and value is None:
         return None
     kind = "a whole number" if integer else "a number"
-    limits = [
-        text
-        for limit, text in (
-            (low, f"at least {low}"),
-            (above, f"greater than {above}"),
-            (high, f"at most {high}"),
-            (below, f"less than {below}"),
-        )
-        if limit is not None
-    ]
-    refusal = ArgumentError(f"{name} must be {kind}" + (f", {' and '.join(limits)}" if limits else ""))
+    refusal = ArgumentError(f"{name} must be {kind}{limits_text(low, high, above, below)}")
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise refusal
     if isinstance(value, int) and abs(value) >= 2**63:
@@ -88,6 +78,23 @@ def check_number(
     if not _within(number, low, high, above, below):
         raise refusal
     return int(value) if integer else number
+
+
+def limits_text(
+    low: float | None = None, high: float | None = None, above: float | None = None, below: float | None = None
+) -> str:
+    """Return limits in words, such as ``, greater than 0 and at most 1``; empty without any."""
+    limits = [
+        text
+        for limit, text in (
+            (low, f"at least {low}"),
+            (above, f"greater than {above}"),
+            (high, f"at most {high}"),
+            (below, f"less than {below}"),
+        )
+        if limit is not None
+    ]
+    return f", {' and '.join(limits)}" if limits else ""
 
 
 def _within(number: float, low: float | None, high: float | None, above: float | None, below: float | None) -> bool:
@@ -147,3 +154,42 @@ def check_mapping(name: str, value: Any, optional: bool = False) -> Any:
     for key in value:
         check_name(f"a key of {name}", key)
     return value
+
+
+def check_model(name: str, value: Any) -> dict[str, Any]:
+    """Return `value` if it is an object, as the `model` of a result is; its content is checked where it is read.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not.
+    """
+    if isinstance(value, dict):
+        return value
+    raise ArgumentError(f"{name} must be the `model` object of a result")
+
+
+def check_organization(name: str, value: Any) -> int | str:
+    """Return `value` if it is an id or a name; whether there is such an organization is checked against the collaboration.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither.
+    """
+    if isinstance(value, int | str) and not isinstance(value, bool):
+        return value
+    raise ArgumentError(f"{name} must be an organization id or name")
+
+
+def check_organizations(name: str, value: Any) -> list[int | str]:
+    """Return `value` if it is a list; its entries are checked against the collaboration, which names those that it has.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no list, or empty.
+    """
+    if isinstance(value, list | tuple) and value:
+        return list(value)
+    raise ArgumentError(f"{name} must be a list of organization ids or names")

@@ -20,6 +20,7 @@ from vantage6.algorithm.tools.util import info as log_info
 
 from . import arrival, platform
 from .codec import decode, encode
+from .declare import Arguments, arguments_of, check_names
 from .envelope import Request, open_body, question, seal_reply
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
 from .gate import check_reply_class
@@ -135,28 +136,30 @@ def _message_types(function: Callable[..., Any]) -> list[type]:
 
 
 def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Make ``function(federation, **arguments) -> result`` remotely callable.
+    """Make ``function(federation, asked) -> result`` remotely callable, `asked` annotated with its class of arguments.
 
-    Unknown and missing arguments are refused by name; an error ends the task, and its one line in the log tells
-    the researcher why. However it ends, the stations are told that the job is over.
+    Callers give the arguments by name; see `declare`. (A function may instead name its arguments itself, ``function(federation, **arguments)``,
+    and then checks them itself.) Unknown and missing arguments are refused by name; an error ends the task, and its one line in the
+    log tells the researcher why. However it ends, the stations are told that the job is over.
     """
     name = function.__name__
-    signature = inspect.signature(function)
+    declared = arguments_of(function)
+    signature = inspect.signature(function) if declared is None else declared.signature()
     known = list(signature.parameters)[1:]
+    body = _body(function, known, signature, declared)
 
     @functools.wraps(function)
     def wrapper(*positional: Any, mock_client: Any = None, **arguments: Any) -> dict[str, Any]:
         try:
             if positional:
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
-            check_arguments(name, signature, known, arguments)
             bare, claims = _without_seals(arguments)
             given = _plain(arguments)
             asked = Question(function.__module__.split(".")[0], name, digest_of(given), claims, given)
             federation = _join(mock_client, asked)
             log_info(f"{name} starts")
             try:
-                return function(federation, **bare)
+                return body(federation, **bare)
             finally:
                 federation.close()
         except Exception as failure:
@@ -166,9 +169,32 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "central"  # type: ignore[attr-defined]
     wrapper.fedbayes_arguments = signature  # type: ignore[attr-defined]
-    wrapper.fedbayes_body = function  # type: ignore[attr-defined]
+    wrapper.fedbayes_declared = declared  # type: ignore[attr-defined]
+    wrapper.fedbayes_body = body  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
+
+
+def _body(
+    function: Callable[..., dict[str, Any]],
+    known: list[str],
+    signature: inspect.Signature,
+    declared: type[Arguments] | None,
+) -> Callable[..., dict[str, Any]]:
+    """Return ``body(federation, **arguments)``: arguments checked, warned of where they are not used, and handed on."""
+    name = function.__name__
+    required = [argument for argument in known if signature.parameters[argument].default is inspect.Parameter.empty]
+
+    def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
+        if declared is None:
+            check_names(name, known, required, arguments)
+            return function(federation, **arguments)
+        asked = declared.read(name, arguments)
+        for text in asked.unused():
+            federation.warn(text)
+        return function(federation, asked)
+
+    return body
 
 
 def _join(mock_client: Any, asked: Question) -> Federation:
@@ -215,13 +241,3 @@ def _claim(model: dict[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
 def _public(failure: Exception) -> Exception:
     kind, text = describe(failure)
     return failure if type(failure) is KINDS.get(kind) else rebuild(kind, text)
-
-
-def check_arguments(name: str, signature: inspect.Signature, known: list[str], arguments: dict[str, Any]) -> None:
-    """Raise `ArgumentError` naming an argument of a central function that is unknown or missing."""
-    unknown = [argument for argument in arguments if argument not in known]
-    if unknown:
-        raise ArgumentError(f"{name} has no argument '{unknown[0][:60]}'; it takes: {', '.join(known)}")
-    for argument in known:
-        if argument not in arguments and signature.parameters[argument].default is inspect.Parameter.empty:
-            raise ArgumentError(f"{name} needs the argument '{argument}'")

@@ -20,8 +20,8 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
         return tally_station(station, request, NaiveBayes.from_dict)
 
     @central
-    def evaluate(federation, model, label=None, epsilon=None, ...):
-        return evaluate_model(federation, model, NaiveBayes.from_dict, label, epsilon, ...)
+    def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:    # class Evaluate(Scoring, PlacedScores, Units)
+        return evaluate_model(federation, asked, NaiveBayes.from_dict)
 
 - :class:`Columns` (a message; put it into your requests): ``label``, ``features``, ``domain``, ``schema``,
   ``classes``, ``read(station) -> {column: codes or floats}`` with all guards.
@@ -33,6 +33,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
   :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
 - :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round; :func:`signed` lifts the sum.
+- :mod:`.declared` has the arguments that several methods take, as classes to inherit from.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
@@ -54,8 +55,9 @@ from .counts import (
     sum_tables,
     table_queries,
 )
+from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
-from .noise import PLACEMENTS, CountNoise, Query, check_noise, noise_without_effect, release
+from .noise import PLACEMENTS, CountNoise, Query, check_noise, release
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -63,16 +65,24 @@ __all__ = [
     "NEIGHBORS",
     "PLACEMENTS",
     "ROW",
+    "Binned",
+    "Budget",
     "Classifier",
     "Columns",
     "CountNoise",
     "EvaluateRequest",
+    "Members",
+    "Placed",
+    "PlacedScores",
     "Query",
     "SchemaReply",
     "SchemaRequest",
+    "Scoring",
     "SumReply",
     "TablesRequest",
+    "Target",
     "Unit",
+    "Units",
     "VectorReply",
     "answer",
     "asked_columns",
@@ -85,7 +95,6 @@ __all__ = [
     "evaluation_privacy",
     "load_model",
     "model_from_tables",
-    "noise_without_effect",
     "partial_schema",
     "partial_tables",
     "preflight",

@@ -60,6 +60,19 @@ class VectorReply(Message):
             raise ValueError("vector must be a one-dimensional array of uint64")
 
 
+def check_bin_rules(name: str, value: Any) -> Any:
+    """Return `value` if it is a number of bins, or an object; its entries are checked against the columns by `check_bins`.
+
+    Raises
+    ------
+    ArgumentError
+        If it is neither.
+    """
+    if isinstance(value, dict):
+        return arguments.check_mapping(name, value)
+    return arguments.check_number(name, value, low=1, high=MAXIMUM_BINS, integer=True)
+
+
 def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str, Any]:
     """Return the bins of every numeric feature: a number for all, or {column: number or list of edges}.
 
@@ -78,8 +91,7 @@ def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str,
             )
         chosen = {name: bins.get(name, DEFAULT_BINS) for name in numeric}
     else:
-        one = arguments.check_number(argument, bins, low=1, high=MAXIMUM_BINS, integer=True)
-        chosen = dict.fromkeys(numeric, one)
+        chosen = dict.fromkeys(numeric, check_bin_rules(argument, bins))
     with schema_errors(ArgumentError):
         if cells(columns, chosen) > MOST_CELLS:
             raise ArgumentError(f"{argument} and categories make more than {MOST_CELLS} cells; give fewer")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes import metrics
 from fedbayes.bayes.schema import Column, Schema, SchemaError
 
-from .. import arguments, results
+from .. import results
 from ..codec import Message
 from ..errors import ArgumentError, DataProblem, MessageError
 from ..rounds import Federation
@@ -20,8 +20,9 @@ from ..station import Station
 from .answers import SumReply, answer, preflight, sum_answers
 from .columns import schema_errors
 from .counts import signed
-from .noise import CountNoise, Query, check_noise, noise_without_effect, release
-from .units import ROW, Unit, check_unit
+from .declared import Scoring
+from .noise import CountNoise, Query, release
+from .units import ROW, Unit
 
 LOSS_UNITS = 2**16
 NOISY_SCORE_BINS = 64
@@ -158,20 +159,7 @@ def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest:
 
 
 def evaluate_model(
-    federation: Federation,
-    model: Any,
-    load: Loader[Classifier],
-    label: Any = None,
-    epsilon: Any = None,
-    delta: Any = 0.0,
-    noise: Any = None,
-    neighbors: Any = "add_remove",
-    honest_fraction: Any = None,
-    organizations: Any = None,
-    function: str = "partial_evaluate",
-    unit: Any = "row",
-    id_column: Any = None,
-    max_rows_per_identifier: Any = 1,
+    federation: Federation, asked: Scoring, load: Loader[Classifier], function: str = "partial_evaluate"
 ) -> dict[str, Any]:
     """Evaluate a model on the stations' tables; two rounds with the channel.
 
@@ -179,20 +167,12 @@ def evaluate_model(
     ----------
     federation : Federation
         Before its first round.
-    model : dict
-        A result's ``model``.
+    asked : Scoring
+        The task's arguments, checked.
     load : callable
-        Makes it a :class:`Classifier`; raises SchemaError.
-    label : str, optional
-        Column of the true classes; the model's by default.
-    epsilon, delta, noise, neighbors, honest_fraction
-        As for fitting; without ``epsilon`` the scores are exact and not differentially private.
-    organizations : list, optional
-        Whose tables; all of the collaboration by default.
+        Makes the model a :class:`Classifier`; raises SchemaError.
     function : str
         The algorithm's partial that calls :func:`tally_station`.
-    unit, id_column, max_rows_per_identifier
-        Whom the promise is for (:func:`~fedbayes.federation.horizontal.units.check_unit`).
 
     Returns
     -------
@@ -204,23 +184,19 @@ def evaluate_model(
     ArgumentError
         Naming the argument and the remedy.
     """
-    classifier = load_model(load, model)
-    column = classifier.label if label is None else arguments.check_name("label", label)
+    classifier = load_model(load, asked.model)
+    column = classifier.label if asked.label is None else asked.label
     if column in classifier.features:
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
-    placement = noise if noise is not None else ("none" if epsilon is None else "distributed")
-    whom = check_unit(unit, id_column, max_rows_per_identifier)
+    whom, added = asked.whom, asked.added
     if whom.id_column in (column, *classifier.features):
         raise ArgumentError("id_column must be neither a feature of the model nor the label")
-    added = check_noise(placement, epsilon, delta, neighbors, honest_fraction, whom)
     classes = classifier.schema[classifier.label].cardinality
-    for text in noise_without_effect(added, epsilon, delta, neighbors, honest_fraction):
-        federation.warn(text)
     bins, _ = _settings(added)
     _check_size(classes, bins, ArgumentError)
-    asked = [column, *classifier.features]
-    parties = federation.open_channel(organizations, preflight(asked, (function,), added, added.promises, whom))
-    request = EvaluateRequest(model, column, added, whom)
+    before = preflight([column, *classifier.features], (function,), added, added.promises, whom)
+    parties = federation.open_channel(asked.organizations, before)
+    request = EvaluateRequest(asked.model, column, added, whom)
     summed = sum_answers(federation, function, request, parties.stations, added, last=True)
     curves = metrics.scored_classes(classes)
     vector = signed(summed, curves * 2 * bins + classes**2 + 2 * metrics.CALIBRATION_BINS + 1)

@@ -189,26 +189,6 @@ def check_noise(
     return CountNoise(placement, budget, small, relation, fraction, unit.rows)
 
 
-def noise_without_effect(
-    noise: CountNoise, epsilon: Any = None, delta: Any = 0.0, neighbors: Any = "add_remove", honest_fraction: Any = None
-) -> list[str]:
-    """Return a warning for every noise argument that was given (differs from its default) but is not used; `noise` is what came of them."""
-    given = {
-        "epsilon": epsilon is not None,
-        "delta": delta != 0.0,
-        "neighbors": neighbors != NEIGHBORS[0],
-        "honest_fraction": honest_fraction not in (None, HONEST_FRACTION),
-    }
-    if noise.placement == "distributed":
-        return []
-    if noise.placement == "local":
-        return ["honest_fraction has no effect with local noise, which is whole at every station"] * given[
-            "honest_fraction"
-        ]
-    why = "without epsilon" if epsilon is None else "with noise='none': the answer is exact and not private"
-    return [f"{name} has no effect {why}" for name, is_set in given.items() if is_set]
-
-
 def release(
     station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: str | None = None
 ) -> Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]:

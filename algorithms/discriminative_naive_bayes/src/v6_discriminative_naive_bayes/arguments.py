@@ -1,0 +1,178 @@
+"""The arguments of the central functions, and what their combinations may promise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.shares import HONEST_FRACTION
+from fedbayes.federation.declare import FLAG, TARGET, argument, choice, number, unless, when, whole
+from fedbayes.federation.describe import Store
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import Budget, CountNoise, Members, Scoring, Target, Units
+from fedbayes.federation.horizontal.columns import REFUSALS
+from fedbayes.federation.horizontal.declared import BINS, HONEST_WORDS, NEIGHBORS_WORDS, OUTSIDE
+
+from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
+from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings
+
+DEFAULT_BINS = 10
+
+STORE = Store(
+    "Discriminative naive Bayes",
+    "Weighted naive Bayes whose weights maximise the conditional likelihood over all stations; gradients by secure sum, optional differential "
+    "privacy.",
+    "horizontal",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Target, Budget, Units, Members):
+    """Of `fit`."""
+
+    rounds: int = argument(whole(1, MOST_ROUNDS), "Most steps of the optimiser, one round each.", 17)
+    local_iterations: int = argument(
+        whole(1, MOST_ITERATIONS),
+        "Iterations of L-BFGS at a station in a step of fedavg.",
+        5,
+        used_when=when("optimizer", "fedavg"),
+    )
+    prior: str = argument(choice(PRIORS), "How the prior enters the score.", "log")
+    tables: str = argument(
+        choice(TABLES),
+        "One table over all stations; one at each, which stays there, as in the paper; or one with noise, which needs epsilon.",
+        "secure_sum",
+    )
+    optimizer: str = argument(
+        choice(OPTIMIZERS),
+        "Loss and gradient by secure sum with L-BFGS at central, or averaged improvements of the stations.",
+        "secure_gradient",
+    )
+    weights: str = argument(choice(WEIGHTS), "One weight for each value and class, or for each attribute.", "value")
+    regularization: float = argument(
+        number(low=0, high=1e6),
+        "Strength of the pull of the weights to 1, plain naive Bayes, as a multiple of the mean log-loss.",
+        0.0,
+    )
+    aggregation: str = argument(
+        choice(AGGREGATIONS),
+        "How fedavg averages.",
+        "mean",
+        used_when=(when("optimizer", "fedavg"), unless("epsilon")),
+        why="gradients are summed, and noisy improvements are averaged over the stations",
+    )
+    epsilon: float | None = argument(
+        number(above=0),
+        "Budget of the whole fit, with tables dp, or with tables local and fedavg; above 20 no result is called private.",
+        None,
+        rank=TARGET,
+    )
+    personalize: bool = argument(
+        FLAG, "Whether to report the accuracy after one more local improvement as well.", False
+    )
+    structure: str = argument(
+        choice(STRUCTURES),
+        "Naive Bayes, or averaged one-dependence estimators: every attribute is once the parent of all.",
+        "naive",
+    )
+    bins: int | dict[str, Any] = argument(BINS, "Bins of numeric features.", DEFAULT_BINS)
+    continuous: str = argument(
+        choice(CONTINUOUS),
+        "Numeric features are cut into bins, or normally distributed in each class (with structure naive and exact or local tables).",
+        "binned",
+    )
+    delta: float = argument(number(low=0, below=1), "Of the budget; must be above 0.", 1e-6, used_when=when("epsilon"))
+    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=when("epsilon"))
+    honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("epsilon"))
+    clip: float = argument(
+        number(above=0, high=LARGEST_CLIP),
+        "Largest L2 norm of the contribution of a row, or of a station, with noise.",
+        1.0,
+        used_when=when("epsilon"),
+    )
+    tolerance: float = argument(
+        number(low=0, below=1),
+        "Relative change of the objective at which the optimiser stops.",
+        1e-6,
+        used_when=unless("epsilon"),
+        why="all steps are made",
+    )
+    outside: str = argument(
+        OUTSIDE, "Values outside the domain are clipped (numbers) or count as missing (categories), or refused.", "clip"
+    )
+
+    def check_together(self) -> None:
+        """Refuse combinations that cannot keep their promise."""
+        super().check_together()
+        noisy, tables = self.epsilon is not None, self.tables
+        refusals = {
+            'continuous="gaussian" needs structure="naive" and no tables="dp"; give continuous="binned"': (
+                self.continuous == "gaussian" and (self.structure != "naive" or tables == "dp")
+            ),
+            'epsilon is needed for tables="dp"; give a number greater than 0': tables == "dp" and not noisy,
+            'epsilon does not protect exact tables; give tables="dp", or leave epsilon out': (
+                tables == "secure_sum" and noisy
+            ),
+            'epsilon with tables="local" protects whole stations, so it needs optimizer="fedavg"; or give tables="dp"': (
+                tables == "local" and noisy and self.optimizer != "fedavg"
+            ),
+            "personalize adds an exact evaluation; leave it out with epsilon, and call evaluate": (
+                self.personalize and noisy
+            ),
+            REFUSALS: noisy and self.outside == "refuse",
+            'unit must be "row" with tables="local", where whole stations are protected; leave it out': (
+                noisy and tables == "local" and self.unit != "row"
+            ),
+            "delta must be greater than 0 with epsilon: the noise is Gaussian": noisy and self.delta == 0,
+        }
+        for text, holds in refusals.items():
+            if holds:
+                raise ArgumentError(text)
+
+    @property
+    def settings(self) -> Settings:
+        """How the weights are learned."""
+        exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows)
+        return Settings(
+            rounds=self.rounds,
+            local_iterations=self.local_iterations,
+            optimizer=self.optimizer,
+            aggregation=self.aggregation,
+            tables=self.tables,
+            regularization=self.regularization,
+            clip=self.clip,
+            tolerance=self.tolerance,
+            table_noise=exact if self.tables == "local" else self.added,
+            step_noise=self.added,
+            unit=self.whom,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Scoring, Units):
+    """Of `evaluate`."""
+
+    personalize: bool = argument(
+        FLAG, "Whether to score after one more local improvement as well; such scores are exact.", False
+    )
+
+    def check_together(self) -> None:
+        """Refuse noise where it protects nothing."""
+        super().check_together()
+        if self.personalize and self.epsilon is not None:
+            raise ArgumentError(
+                "epsilon does not protect personalised scores, where one row changes the scores of others; "
+                "give personalize=false, or leave epsilon out"
+            )
+
+
+def without_effect(asked: Fit, shape: Shape) -> list[str]:
+    """Return a warning for every argument on features that was given though there is none of its kind."""
+    numeric = [name for name in shape.columns.features if not shape.columns.schema[name].is_categorical]
+    binned = [name for name in numeric if name not in shape.gaussians]
+    checks = [
+        ("bins", asked.bins != DEFAULT_BINS and not binned, "a binned feature"),
+        ("continuous", shape.continuous != "binned" and not numeric, "a numeric feature"),
+    ]
+    return [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]

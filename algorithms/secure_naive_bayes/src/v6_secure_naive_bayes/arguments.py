@@ -1,0 +1,201 @@
+"""The arguments of the central functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.dp.shares import HONEST_FRACTION
+from fedbayes.federation.arguments import check_mapping
+from fedbayes.federation.declare import (
+    ORGANIZATION,
+    TARGET,
+    Arguments,
+    argument,
+    choice,
+    json_value,
+    number,
+    when,
+    whole,
+)
+from fedbayes.federation.describe import Store
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import Binned, Members, PlacedScores, Scoring, Target
+from fedbayes.federation.horizontal.declared import DOMAIN, HONEST_WORDS
+
+from .keying import KEYS, check_keys
+from .messages import KINDS, TABLES, UNITS, Noise
+from .records import check_list
+
+LEAST_DELTA = 1e-100
+DILUTED = ("diluted_geometric", "as_published")
+SPLITS = ("horizontal", "vertical")
+EPSILON = number(above=0)
+MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
+WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
+
+STORE = Store(
+    "Secure naive Bayes",
+    "Naive Bayes from encrypted noisy counts (Huai et al. 2015, repaired): horizontally and vertically split records, joins and leaves.",
+    "horizontal",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Keys(Arguments):
+    """How counts are encrypted."""
+
+    keys: str = argument(
+        choice(KEYS),
+        "Whether exponents come from pairwise keys, or from one organization without data.",
+        KEYS[0],
+        used_when=when("split", "horizontal"),
+        why=WHOLE,
+    )
+    modulus_bits: int = argument(
+        whole(2048, 8192), "2048 or 3072; other multiples of 8 with a dealer.", 3072, unit="bits"
+    )
+
+    def check_together(self) -> None:
+        """Refuse a modulus of which nobody is known to lack the factors."""
+        super().check_together()
+        check_keys(self.keys, self.modulus_bits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Arguments):
+    """How the records are split."""
+
+    split: str = argument(
+        choice(SPLITS),
+        "Whether stations hold different records, or columns of the same ones.",
+        "horizontal",
+        formerly=("partitioning",),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Target, Binned, Split, Keys, Members):
+    """Of `fit`."""
+
+    epsilon: float | None = argument(
+        EPSILON,
+        "Budget of all tables together; needed unless noise is none. Above 20 no result is called private.",
+        None,
+        rank=TARGET,
+    )
+    delta: float = argument(
+        number(low=0, below=1),
+        f"At least {LEAST_DELTA:g} for the noises that need one.",
+        0.0,
+        used_when=when("noise", *DILUTED),
+        rank=TARGET,
+    )
+    noise: str = argument(
+        choice(KINDS), "How the shares of the noise are drawn; none is not private and says so.", "polya"
+    )
+    honest_fraction: float = argument(
+        number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("split", "horizontal"), why=WHOLE
+    )
+    unit: str = argument(
+        choice(UNITS), "What a neighbouring table has more or less: a record, or all that one party holds.", "record"
+    )
+    maximum_records: int | None = argument(
+        whole(1, 2**31),
+        "Public bound of one party's records; a party that has more uses a random subset.",
+        None,
+        used_when=when("unit", "party"),
+        unit="records",
+    )
+    membership: dict[str, Any] | None = argument(
+        MEMBERSHIP,
+        "Of an earlier result, after joins and leaves.",
+        None,
+        used_when=when("split", "horizontal"),
+        why=WHOLE,
+    )
+
+    def check_together(self) -> None:
+        """Refuse noise that lacks what it needs, or has what it cannot use."""
+        super().check_together()
+        if (self.unit == "party") != (self.maximum_records is not None):
+            raise ArgumentError('maximum_records is a public bound of one party\'s records; it belongs to unit="party"')
+        if self.noise in DILUTED and self.delta < LEAST_DELTA:
+            raise ArgumentError(
+                f'noise="{self.noise}" needs a delta of at least {LEAST_DELTA:g}; noise="polya" needs none'
+            )
+        if self.noise == "none" and self.epsilon is not None:
+            raise ArgumentError('epsilon has no meaning with noise="none"; leave one of them out')
+        if self.noise != "none" and self.epsilon is None:
+            raise ArgumentError("epsilon is needed: give a number greater than 0")
+
+    @property
+    def settings(self) -> Noise:
+        """The noise."""
+        delta = self.delta if self.noise in DILUTED else 0.0
+        bound = self.maximum_records or 0
+        return Noise(self.noise, self.epsilon or 0.0, delta, self.honest_fraction, self.unit, bound)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classify(Target, Binned, Keys, Members):
+    """Of `classify`."""
+
+    domain: dict[str, Any] = argument(DOMAIN, "Public domains, the label's included.", rank=TARGET)
+    records: list[dict[str, Any]] = argument(
+        json_value("a list of {feature: value}", check_list),
+        "What is classified; what is missing says nothing of the class.",
+        rank=TARGET,
+    )
+    epsilon: float = argument(EPSILON, "Budget of all tables together.", rank=TARGET)
+    tables: str = argument(
+        choice(TABLES),
+        "Noisy tables of this job alone, those that the stations keep from an earlier one (made where there are none), or new ones that they keep.",
+        "fresh",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Scoring, PlacedScores, Split):
+    """Of `evaluate`."""
+
+    def check_together(self) -> None:
+        """Refuse noise in scores that have none."""
+        super().check_together()
+        if self.split == "vertical":
+            refuse_given(
+                "scores of vertically split records are exact",
+                epsilon=(self.epsilon, None),
+                delta=(self.delta, 0.0),
+                noise=(self.noise, "none"),
+                neighbors=(self.neighbors, "add_remove"),
+                honest_fraction=(self.honest_fraction, HONEST_FRACTION),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(Keys):
+    """Of `join` and `leave`."""
+
+    membership: dict[str, Any] = argument(MEMBERSHIP, "Of an earlier result.", rank=TARGET)
+    organization: int | str = argument(ORGANIZATION, "Who joins or leaves.", rank=TARGET)
+
+
+def refuse_given(reason: str, **values: Any) -> None:
+    """Refuse arguments that would be ignored: those of which the value is neither None nor the default.
+
+    Parameters
+    ----------
+    reason : str
+        Why they have no meaning here.
+    **values : pair of object
+        Argument -> its value and its default.
+
+    Raises
+    ------
+    ArgumentError
+        Naming the first one.
+    """
+    for name, (value, default) in values.items():
+        if value is not None and (isinstance(value, bool) or value != default):
+            raise ArgumentError(f"{name} has no meaning here: {reason}; leave it out")

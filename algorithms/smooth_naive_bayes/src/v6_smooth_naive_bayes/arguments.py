@@ -1,0 +1,69 @@
+"""The arguments of the central functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fedbayes.dp.heavy_tails import NOISES
+from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.federation.declare import TARGET, argument, choice, number, unless, when
+from fedbayes.federation.describe import Store
+from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
+
+from .messages import SENSITIVITIES, Settings
+
+LARGEST_DEGREES = 1000.0
+
+STORE = Store(
+    "Smooth naive Bayes",
+    "Naive Bayes for horizontally partitioned tables from statistics that every station releases under pure differential privacy, with noise "
+    "scaled to smooth sensitivity (Zafarani and Clifton 2020, corrected).",
+    "horizontal",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Target, Units, Members):
+    """Of `fit`."""
+
+    epsilon: float = argument(
+        number(above=0),
+        "Budget of every row, all queries together; at least 1e-6 a query. Above 20 no result is called private.",
+        rank=TARGET,
+    )
+    sensitivity: str = argument(
+        choice(SENSITIVITIES),
+        "Smooth; global (sums under public bounds, Laplace); or as published, for reproducing the paper: not private, and says so.",
+        "smooth",
+    )
+    noise: str = argument(
+        choice(NOISES),
+        "Noise of means and variances; Student's t has lighter tails and is usually the better choice.",
+        "cauchy",
+        used_when=when("sensitivity", "smooth"),
+    )
+    degrees_of_freedom: float = argument(
+        number(low=1.0, high=LARGEST_DEGREES),
+        "Of Student's t.",
+        3.0,
+        used_when=(when("noise", "student_t"), when("sensitivity", "smooth")),
+    )
+    neighbors: str = argument(
+        choice(NEIGHBORS),
+        "The neighbouring relation: one row more or less, or the content of one row, charged as a row that leaves and one that comes.",
+        "add_remove",
+        used_when=unless("sensitivity", "as_published"),
+        why="it keeps no promise for either",
+    )
+
+    @property
+    def settings(self) -> Settings:
+        """How the statistics are released."""
+        return Settings(
+            self.epsilon, self.sensitivity, self.noise, self.degrees_of_freedom, self.neighbors, self.whom.rows
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Scoring, PlacedScores, Units):
+    """Of `evaluate`."""

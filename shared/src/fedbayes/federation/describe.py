@@ -1,0 +1,247 @@
+"""What follows of declared arguments: a description in JSON, the help of the command, the table of a page, the entry of the store file.
+
+``describe(fit)`` of a central function is::
+
+    {"function": "fit", "summary": "Fit ...", "arguments": [
+        {"name": "bins", "type": "integer", "allowed": "a whole number, at least 1 and at most 100", "description": "Bins of the column.",
+         "required": false, "default": 20, "choices": [], "limits": {"low": 1, "high": 100}, "unit": "",
+         "used_when": [{"argument": "noise", "is": "one of", "values": ["local"]}]}]}
+
+``is`` is "one of" or "none of" (with values), "given" or "left out"; all conditions must hold. A form, a planner or a test makes its questions of this.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from .declare import Argument, Arguments, When
+
+TABLE = [{"name": "Table", "description": "The stations' tables."}]
+WITHOUT_TABLE = ("partial_open_channel", "partial_close", "partial_schema", "disclosure_settings")
+CONDITIONAL = ("string", "column", "integer", "float", "boolean")
+"""Types of arguments that the store lets a condition rest on."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """What the algorithm store is told of a method, beside its functions.
+
+    Attributes
+    ----------
+    name, description : str
+        For its list of algorithms.
+    partitioning : str
+        horizontal or vertical.
+    visualizations : mapping of str to list of dict
+        Function -> `ui_visualizations`.
+    """
+
+    name: str
+    description: str
+    partitioning: str
+    visualizations: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+
+
+def describe(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the description of a central function, as JSON; see the module's documentation for its form."""
+    told = [_described(one) for one in _declared(function).declared()]
+    return {"function": function.__name__, "summary": first_line(function), "arguments": told}
+
+
+def _declared(function: Callable[..., Any]) -> type[Arguments]:
+    return getattr(function, "fedbayes_declared", None) or Arguments
+
+
+def _described(one: Argument) -> dict[str, Any]:
+    kind = one.declared.kind
+    return {
+        "name": one.name,
+        "type": kind.store,
+        "allowed": kind.allowed,
+        "description": one.declared.words,
+        "required": one.required,
+        "default": None if one.required else one.default,
+        "choices": list(kind.choices),
+        "limits": dict(kind.limits),
+        "unit": one.declared.unit,
+        "used_when": [_condition(condition) for condition in one.declared.used_when],
+    }
+
+
+def _condition(condition: When) -> dict[str, Any]:
+    if condition.values:
+        relation = "one of" if condition.holds_if else "none of"
+        return {"argument": condition.argument, "is": relation, "values": list(condition.values)}
+    return {"argument": condition.argument, "is": "given" if condition.holds_if else "left out"}
+
+
+def first_line(thing: Any) -> str:
+    """Return the first line of a thing's documentation."""
+    return (inspect.getdoc(thing) or "").strip().partition("\n")[0].strip()
+
+
+def call_of(one: Argument) -> str:
+    """Return an argument as a call shows it: its name, or ``name=default``."""
+    return one.name if one.required else f"{one.name}={one.default!r}"
+
+
+def allowed_of(one: Argument) -> str:
+    """Return what an argument may be, in words, with its unit."""
+    return one.declared.kind.allowed + (f" ({one.declared.unit})" if one.declared.unit else "")
+
+
+def meaning_of(one: Argument) -> str:
+    """Return what an argument means and when it is used."""
+    used = " and ".join(condition.words(True) for condition in one.declared.used_when)
+    return one.declared.words + (f" Used {used}." if used else "")
+
+
+def words_of(one: Argument) -> str:
+    """Return what an argument means, when it is used and what it may be."""
+    return f"{meaning_of(one)} May be {allowed_of(one)}."
+
+
+def help_of(function: Callable[..., Any]) -> str:
+    """Return the documentation of a central function with all its arguments, as text."""
+    lines = [inspect.getdoc(function) or ""]
+    told = [f"    {call_of(one)}\n        {words_of(one)}" for one in _declared(function).declared()]
+    return "\n".join([*lines, "", "Arguments", *told] if told else lines)
+
+
+def page_of(module: ModuleType) -> str:
+    """Return the tables of the arguments of a method's central functions, in Markdown.
+
+    An argument that an earlier function of the method has in the same words is named below the table only.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    parts = []
+    for name, function in central_functions(module):
+        declared = _declared(function).declared()
+        if name == "preflight" or not declared:
+            continue
+        known = {one.name: seen[key] for one in declared if (key := (call_of(one), words_of(one))) in seen}
+        rows = [_row(one) for one in declared if one.name not in known]
+        table = ["\n".join([f"| `{name}` | may be | |", "|---|---|---|", *rows])] if rows else []
+        parts += [*table, *_as_before(name, known)]
+        seen = {(call_of(one), words_of(one)): name for one in declared} | seen
+    return "\n\n".join(parts)
+
+
+def _row(one: Argument) -> str:
+    cells = (f"`{call_of(one)}`", allowed_of(one), meaning_of(one))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _as_before(name: str, known: Mapping[str, str]) -> list[str]:
+    """Return the sentences that name a function's arguments that are those of earlier functions."""
+    found = []
+    for earlier in dict.fromkeys(known.values()):
+        names = [f"`{argument}`" for argument, function in known.items() if function == earlier]
+        found.append(f"`{name}` takes {', '.join(names)} as `{earlier}` does.")
+    return found
+
+
+def central_functions(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
+    """Return the central functions of a method: fit first, preflight last."""
+    named = [(name, getattr(module, name)) for name in module.__all__]
+    found = [(name, one) for name, one in named if getattr(one, "fedbayes_remote", None) == "central"]
+    return sorted(found, key=lambda pair: (pair[0] == "preflight", pair[0] != "fit"))
+
+
+def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
+    """Return what stands in a method's algorithm_store.json.
+
+    Parameters
+    ----------
+    module : module
+        The method's package, ``v6_NAME``; its module `arguments` has ``STORE``.
+    image : str
+        The image with its tag.
+    version : str
+        Of vantage6, such as 4.15.
+    """
+    store: Store = module.arguments.STORE
+    central = central_functions(module)
+    partials = [(name, getattr(module, name)) for name in module.__all__ if name not in dict(central)]
+    functions = [_central(name, function, store) for name, function in central]
+    place = f"https://example.org/fedbayes/algorithms/{module.__name__.removeprefix('v6_')}"
+    return {
+        "name": store.name,
+        "description": store.description,
+        "image": image,
+        "partitioning": store.partitioning,
+        "vantage6_version": version,
+        "code_url": "https://example.org/fedbayes",
+        "documentation_url": place,
+        "functions": [*functions, *(_partial(name, function) for name, function in partials)],
+    }
+
+
+def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str, Any]:
+    declared = _declared(function)
+    told: dict[str, Any] = {
+        "name": name,
+        "display_name": _title(name),
+        "description": first_line(function),
+        "type": "central",
+    }
+    told |= {"databases": TABLE} if declared.reads_table else {"standalone": True}
+    told["arguments"] = [_stored(one, declared) for one in declared.declared()]
+    if name in store.visualizations:
+        told["ui_visualizations"] = list(store.visualizations[name])
+    return told
+
+
+def _partial(name: str, function: Callable[..., Any]) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": name, "description": first_line(function), "type": "federated"}
+    if name == "disclosure_settings":
+        return told | {"standalone": True, "arguments": []}
+    if name not in WITHOUT_TABLE:
+        told["databases"] = TABLE
+    message = {"name": "message", "type": "json", "description": "The round's request; made by the central function."}
+    return told | {"arguments": [message]}
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+def _stored(one: Argument, among: type[Arguments]) -> dict[str, Any]:
+    kind = one.declared.kind
+    told: dict[str, Any] = {
+        "name": one.name,
+        "type": kind.store,
+        "display_name": _title(one.name),
+        "description": words_of(one),
+    }
+    if kind.choices:
+        told["allowed_values"] = list(kind.choices)
+    if one.required:
+        return told
+    told["has_default_value"] = True
+    if one.default is not None:
+        plain = kind.store in ("string", "column")
+        told["default_value"] = one.default if plain else json.dumps(one.default)
+    return told | _store_condition(one, among)
+
+
+def _store_condition(one: Argument, among: type[Arguments]) -> dict[str, Any]:
+    """Return the first condition that the store can express: one argument, one comparison."""
+    others = {other.name: other.declared.kind for other in among.declared()}
+    for condition in one.declared.used_when:
+        kind = others[condition.argument]
+        rest = [choice for choice in kind.choices if choice not in condition.values]
+        if kind.store not in CONDITIONAL or min(len(condition.values), len(rest) or 2) > 1:
+            continue
+        turned = len(condition.values) > 1  # all choices but one
+        equal = (condition.holds_if is bool(condition.values)) is not turned
+        value = rest[0] if turned else condition.values[0] if condition.values else None
+        text = value if value is None or isinstance(value, str) else json.dumps(value)
+        told = {"conditional_on": condition.argument, "conditional_operator": "==" if equal else "!="}
+        return told | {"conditional_value": text}
+    return {}

@@ -1,0 +1,214 @@
+"""Arguments that functions over horizontally split tables share; see :mod:`fedbayes.federation.declare`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.bayes.counting import DEFAULT_BINS
+
+from ...dp.sensitivity import NEIGHBORS
+from ...dp.shares import HONEST_FRACTION
+from .. import arguments as checks
+from ..declare import (
+    COLUMN,
+    COLUMNS,
+    MODEL,
+    ORGANIZATIONS,
+    PARTIES,
+    TARGET,
+    UNIT,
+    Arguments,
+    argument,
+    choice,
+    json_value,
+    number,
+    unless,
+    when,
+    whole,
+)
+from .counts import check_bin_rules
+from .noise import PLACEMENTS, CountNoise, check_noise
+from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit
+
+DOMAIN = json_value('{column: {"categories": [...]} or {"bounds": [low, high]}}', checks.check_mapping)
+BINS = json_value("a number of bins, or {feature: number or edges}", check_bin_rules)
+OUTSIDE = choice(("clip", "refuse"))
+EPSILON = number(above=0)
+DELTA = number(low=0, below=1)
+HONEST_WORDS = (
+    "Part of the stations whose shares of the noise alone must suffice; never all of several, since each knows its own."
+)
+NEIGHBORS_WORDS = "The neighbouring relation: one row more or less, or the content of one row."
+NOISY_SCORES = (when("epsilon"), unless("noise", "none"))
+EXACT = "the answer is exact and not private"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Arguments):
+    """What is learned: label, features and their public domains."""
+
+    label: str = argument(COLUMN, "Class column to predict; its domain must have categories.", rank=TARGET)
+    features: list[str] | None = argument(
+        COLUMNS, "Columns to learn from; every other column of the domain when left out.", None, rank=TARGET
+    )
+    domain: dict[str, Any] | None = argument(
+        DOMAIN,
+        "Public domains, the label's included; the stations' own schema files when left out (they must agree).",
+        None,
+        rank=TARGET,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binned(Arguments):
+    """How numeric features become tables."""
+
+    bins: int | dict[str, Any] = argument(BINS, "Bins of numeric features.", DEFAULT_BINS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units(Arguments):
+    """Whom the promise is for."""
+
+    unit: str = argument(
+        choice(UNITS), "Whom the promise is for: a row, or an identifier with all its rows.", "row", rank=UNIT
+    )
+    id_column: str | None = argument(
+        COLUMN,
+        "The column of identifiers; a row without one is not used.",
+        None,
+        used_when=when("unit", "identifier"),
+        rank=UNIT,
+    )
+    max_rows_per_identifier: int = argument(
+        whole(1, MOST_ROWS),
+        "Most rows of one identifier that a station uses, chosen by a keyed hash.",
+        1,
+        used_when=when("unit", "identifier"),
+        unit="rows",
+        rank=UNIT,
+    )
+
+    def check_together(self) -> None:
+        """Refuse identifiers without the unit that protects them, and the reverse."""
+        super().check_together()
+        check_unit(self.unit, self.id_column, self.max_rows_per_identifier)
+
+    @property
+    def whom(self) -> Unit:
+        """The unit of the promise."""
+        return check_unit(self.unit, self.id_column, self.max_rows_per_identifier)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget(Arguments):
+    """The budget of an answer; a function that lets the researcher place its noise adds `Placed`, one with other units `Units`."""
+
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of the whole answer, for every row; above 20 no result is called private.",
+        None,
+        used_when=unless("noise", "none"),
+        why=EXACT,
+        rank=TARGET,
+    )
+    delta: float = argument(
+        DELTA,
+        "Above 0 the noise is Gaussian, far smaller for many features; above 0.001 no result is called private.",
+        0.0,
+        used_when=unless("noise", "none"),
+        why=EXACT,
+        rank=TARGET,
+    )
+    neighbors: str = argument(
+        choice(NEIGHBORS),
+        NEIGHBORS_WORDS,
+        NEIGHBORS[0],
+        used_when=unless("noise", "none"),
+        why=EXACT,
+    )
+    honest_fraction: float = argument(
+        number(above=0, high=1),
+        HONEST_WORDS,
+        HONEST_FRACTION,
+        used_when=unless("noise", "local", "none"),
+        why="local noise is whole at every station, and an exact answer has none",
+    )
+
+    def check_together(self) -> None:
+        """Refuse noise without a budget."""
+        super().check_together()
+        _ = self.added
+
+    @property
+    def placement(self) -> str:
+        """Where noise is added."""
+        return getattr(self, "noise", None) or ("none" if self.epsilon is None else "distributed")
+
+    @property
+    def added(self) -> CountNoise:
+        """The noise, for the units of the promise."""
+        return check_noise(self.placement, self.epsilon, self.delta, self.neighbors, self.honest_fraction, self.whom)
+
+    @property
+    def whom(self) -> Unit:
+        """Whom the promise is for: a row."""
+        return ROW
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed(Arguments):
+    """Where noise is added, by default inside the secure sum."""
+
+    noise: str = argument(
+        choice(PLACEMENTS),
+        "Where noise is added: in shares inside the secure sum, whole at each station, or nowhere, which is not private and says so.",
+        "distributed",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Members(Arguments):
+    """Who takes part."""
+
+    organizations: list[int | str] | None = argument(
+        ORGANIZATIONS, "Stations and helpers; the whole collaboration when left out.", None, rank=PARTIES
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring(Budget, Members):
+    """Of every `evaluate` over horizontally split tables."""
+
+    model: dict[str, Any] = argument(MODEL, "What is scored.", rank=TARGET)
+    label: str | None = argument(
+        COLUMN, "Column of the true classes; the model's own when left out.", None, rank=TARGET
+    )
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of all scores, for every row; without it they are exact and not private.",
+        None,
+        used_when=unless("noise", "none"),
+        why=EXACT,
+        rank=TARGET,
+    )
+    delta: float = argument(DELTA, "Above 0 the noise is Gaussian.", 0.0, used_when=NOISY_SCORES, rank=TARGET)
+    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY_SCORES)
+    honest_fraction: float = argument(
+        number(above=0, high=1),
+        HONEST_WORDS,
+        HONEST_FRACTION,
+        used_when=(when("epsilon"), unless("noise", "local", "none")),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedScores(Arguments):
+    """Where the noise of scores is added."""
+
+    noise: str | None = argument(
+        choice(PLACEMENTS),
+        "Where noise is added, as in a fit; distributed if epsilon is given, else none.",
+        None,
+    )
