@@ -281,7 +281,7 @@ QUESTIONS = [
     Question("scalar_product", "count", {**COUNTED, "epsilon": 1.0}),
     Question("scalar_product", "count", {**COUNTED, "helper": "none"}),
     Question("scalar_product", "contingency", {"columns": ["x", "z", "w"], **JOINED}),
-    Question("scalar_product", "information_gain", {"target": "y", "columns": ["x", "z"], **JOINED}),
+    Question("scalar_product", "information_gain", {"label": "y", "columns": ["x", "z"], **JOINED}),
     Question("scalar_product", "scalar_product", {"columns": ["x", "v"], **JOINED}),
     preflight(COUNT),
     NETWORK,

@@ -96,7 +96,7 @@ def test_scalar_product_is_exact_to_its_stated_error(federation, table):
 
 
 def test_information_gain_equals_the_pooled_one(federation, table):
-    result = ask(federation, "information_gain", target="stage", columns=["smoker", "flag0"])
+    result = ask(federation, "information_gain", label="stage", columns=["smoker", "flag0"])
     joint = pd.crosstab(table.stage, table.flag0).to_numpy() / len(table)
     outer = np.outer(joint.sum(axis=1), joint.sum(axis=0))
     assert result["information_gain"]["flag0"] == pytest.approx(float((joint * np.log2(joint / outer)).sum()), abs=1e-9)

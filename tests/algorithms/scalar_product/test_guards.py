@@ -74,9 +74,9 @@ def test_a_gain_does_not_give_a_hidden_cell_back():
     domain = {"a": {"categories": [0, 1]}, "b": {"categories": [0, 1]}}
     few = flags(range(12), range(10, 40))
     with pytest.raises(errors.ThresholdError, match="every table"):
-        run(few, "information_gain", target="b", columns=["a"], domain=domain)
+        run(few, "information_gain", label="b", columns=["a"], domain=domain)
     few[0]["fine"] = np.arange(PEOPLE) % 2
-    found = run(few, "information_gain", target="b", columns=["a", "fine"], domain=domain)
+    found = run(few, "information_gain", label="b", columns=["a", "fine"], domain=domain)
     assert found["information_gain"]["a"] is None
     assert found["information_gain"]["fine"] is not None
     assert any("no information gain for a:" in text for text in found["warnings"])

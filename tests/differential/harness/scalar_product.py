@@ -337,7 +337,7 @@ def _no_gap(table: Any, place: tuple[int, ...], axes: list[dict[str, Any]]) -> b
 def information_gain_cases(draw: Any) -> Case:
     people, place = draw(_federation(fewest=2))
     names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=2, max_size=4, unique=True))
-    arguments = {"target": names[0], "columns": names[1:], "id_column": place["id_column"]}
+    arguments = {"label": names[0], "columns": names[1:], "id_column": place["id_column"]}
     arguments |= draw(_who(place)) | draw(_states(people, names)) | draw(_noise())
     if draw(st.booleans()):
         arguments["missing_state"] = draw(st.booleans())
@@ -375,7 +375,7 @@ def _meaning(cell: str) -> Any:
 
 def check_information_gain(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
-    names = [arguments["target"], *arguments["columns"]]
+    names = [arguments["label"], *arguments["columns"]]
     refuse = roles(case, arguments["id_column"]) + unknown_columns(case, names)
     if not refuse:
         refuse += _state_refusals(case, names)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from fedbayes.federation import Federation, Preflight, arguments, results
+from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
+from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
 from fedbayes.federation.vertical.opening import COUNTED
@@ -21,28 +22,21 @@ EXPECTED_ROWS = 100_000
 NOT_PRIVATE = "exact counts of the records are released; nothing hides one record from who knows the others"
 
 
-def checked_conditions(conditions: Any, id_column: Any) -> list[Condition]:
+def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:
     """Return the conditions of a task.
 
     Raises
     ------
     ArgumentError
-        Naming the condition by its position; conditions on the identifier are refused.
-
-    `id_column` is what `check_alignment` returned.
+        Naming the condition by its position.
     """
     if not isinstance(conditions, list | tuple) or not 1 <= len(conditions) <= MOST_CONDITIONS:
-        raise ArgumentError(f"conditions must be a list of 1 to {MOST_CONDITIONS} conditions")
-    tests = [check_condition(entry, position) for position, entry in enumerate(conditions)]
-    if any(test.column == id_column for test in tests):
-        raise ArgumentError("conditions must not be about the id_column: that would ask about one person")
-    return tests
+        raise ArgumentError(f"{name} must be a list of 1 to {MOST_CONDITIONS} conditions")
+    return tuple(check_condition(entry, position) for position, entry in enumerate(conditions))
 
 
-def ask_privacy(epsilon: Any, honest_fraction: Any) -> Callable[[Setup, int], dict[str, Any]]:
-    """Check the privacy arguments; return a function (setup, sensitivity of the batch) -> privacy statement of the result."""
-    arguments.check_number("epsilon", epsilon, above=0.0, high=1000.0, optional=True)
-    arguments.check_number("honest_fraction", honest_fraction, above=0.0, high=1.0)
+def ask_privacy(epsilon: float | None = None) -> Callable[[Setup, int], dict[str, Any]]:
+    """Return a function (setup, sensitivity of the batch) -> privacy statement of the result."""
 
     def statement(setup: Setup, sensitivity: int) -> dict[str, Any]:
         reveals = reveals_of(setup)
@@ -96,9 +90,7 @@ def open_question(
     federation: Federation,
     kind: str,
     columns: Sequence[str],
-    id_column: str,
-    helper: int | str | None,
-    organizations: list[int | str] | None,
+    asked: Matched,
     conditions: Sequence[Condition] = (),
     private: bool = False,
     preflight: Preflight | None = None,
@@ -109,9 +101,9 @@ def open_question(
     that say which records count in the product: see `chains`.
     """
     names = list(dict.fromkeys(columns))
-    parties = open_parties(federation, organizations, helper, preflight)
-    engine = Engine(federation, setup_of(federation, parties, id_column, helper, private=private))
-    if id_column in names:
+    parties = open_parties(federation, asked.organizations, asked.helper, preflight)
+    engine = Engine(federation, setup_of(federation, parties, asked.identifier, asked.helper, private=private))
+    if asked.identifier in names:
         raise ArgumentError("columns must not hold the id_column")
     wanted = Wanted(kind, names, list(conditions))
     replies = engine.submit([wanted], 64 if kind == "values" else 32)

@@ -1,0 +1,109 @@
+"""The arguments of the central functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.dp.shares import HONEST_FRACTION
+from fedbayes.federation.declare import (
+    COLUMN,
+    COLUMNS,
+    FLAG,
+    TARGET,
+    Arguments,
+    argument,
+    choice,
+    json_value,
+    number,
+    when,
+)
+from fedbayes.federation.describe import Store
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched
+from fedbayes.federation.vertical.messages import Condition
+
+from .messages import PROTOCOLS
+from .questions import check_conditions
+
+CONDITIONS = json_value('a list of {"column", "op", "value"}', check_conditions)
+
+STORE = Store(
+    "Private counts of vertically split records",
+    "Counts, contingency tables, scalar products and information gain over columns that different stations hold on the same people; nobody sees a record.",
+    "vertical",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Private(Arguments):
+    """The budget of an answer."""
+
+    epsilon: float | None = argument(
+        number(above=0.0, high=1000.0),
+        "Budget of all counts together, by discrete Laplace noise, one term for the federation; without it they are exact, small ones "
+        "hidden or refused.",
+        None,
+    )
+    honest_fraction: float = argument(
+        number(above=0.0, high=1.0),
+        "Part of the stations whose noise alone must suffice.",
+        HONEST_FRACTION,
+        used_when=when("epsilon"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables(Matched, Private):
+    """Of functions that ask for tables."""
+
+    columns: list[str] = argument(COLUMNS, "One axis each.", rank=TARGET)
+    bins: Any = argument(BINS, BINS_WORDS, "quantile")
+    domain: dict[str, Any] | None = argument(DOMAIN, DOMAIN_WORDS, None)
+    missing_state: bool = argument(FLAG, "Whether missing is a state of every column.", True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Count(Matched, Private):
+    """Of `count`."""
+
+    conditions: tuple[Condition, ...] = argument(
+        CONDITIONS, "All must hold; op is ==, !=, in, <, <=, >, >=, between or missing.", rank=TARGET
+    )
+    protocol: str = argument(choice(PROTOCOLS), "Ours, or the published one in task rounds.", "masked_tables")
+
+    def check_together(self) -> None:
+        """Refuse questions about one person, and noise where there is none."""
+        super().check_together()
+        if any(test.column == self.id_column for test in self.conditions):
+            raise ArgumentError("conditions must not be about the id_column: that would ask about one person")
+        if self.protocol == "thesis" and self.epsilon is not None:
+            raise ArgumentError("epsilon: noise is part of protocol masked_tables only")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contingency(Tables):
+    """Of `contingency`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InformationGain(Tables):
+    """Of `information_gain`."""
+
+    label: str = argument(COLUMN, "The column to know about.", rank=TARGET, formerly=("target",))
+    columns: list[str] = argument(COLUMNS, "What might tell.", rank=TARGET)
+
+    def check_together(self) -> None:
+        """Refuse a label among the columns."""
+        super().check_together()
+        if self.label in self.columns:
+            raise ArgumentError("columns must not hold the label")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarProduct(Matched):
+    """Of `scalar_product`."""
+
+    columns: list[str] = argument(
+        COLUMNS, "Numeric columns of any stations; several of one station are multiplied there.", rank=TARGET
+    )
