@@ -199,6 +199,7 @@ class VerticalTables:
             helper=question.helper,
             records="union" if question.split == "hybrid" else "intersection",
             private=question.budget.epsilon is not None,
+            narrow=True,
         )
         self.minimum_count = self._tables.minimum_count
         self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)

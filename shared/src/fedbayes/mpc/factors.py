@@ -1,6 +1,6 @@
 """Shared matrices: what all parties know of one, its masks and openings, and products in the ring."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -11,6 +11,9 @@ from fedbayes.mpc import ring
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
 
+Matrices = Mapping[str, RingArray]
+GROUP_COLUMNS = 256
+"""So many columns on the left are multiplied at once: enough for BLAS, and little more than what is asked."""
 FEW_CELLS = 4
 """Up to this many cells, elementwise products beat a matrix product by limbs."""
 
@@ -95,6 +98,74 @@ def row_products(matrices: Sequence[RingArray]) -> RingArray:
         return joint
 
     return reduce(pair, matrices)
+
+
+def pair_products(
+    pairs: Sequence[tuple[str, str]], terms: Sequence[tuple[Matrices, Matrices]]
+) -> dict[tuple[str, str], RingArray]:
+    """Return for every pair (left, right) the sum over the terms (L, R) of L[left]' @ R[right]; what a term lacks is zero.
+
+    The right sides of many lefts are multiplied together, so that thousands of small tables cost a few large products.
+
+    Parameters
+    ----------
+    pairs : sequence of (left, right)
+        Names of matrices.
+    terms : sequence of pairs of mappings
+        Matrices (rows, states) in one ring, those of one name alike wide.
+
+    Returns
+    -------
+    dict
+        Only pairs that some term has; arrays (states of left, states of right).
+    """
+    found: dict[tuple[str, str], RingArray] = {}
+    wanted: dict[str, list[str]] = {}
+    for left, right in dict.fromkeys(pairs):
+        wanted.setdefault(left, []).append(right)
+    for lefts, rights in terms:
+        for group in _grouped([name for name in wanted if name in lefts], lefts):
+            _add_products(found, group, wanted, lefts, rights)
+    return found
+
+
+def _grouped(names: Sequence[str], matrices: Matrices) -> list[list[str]]:
+    """Return the names in runs of about `GROUP_COLUMNS` columns."""
+    groups: list[list[str]] = []
+    width = GROUP_COLUMNS
+    for name in names:
+        if width >= GROUP_COLUMNS:
+            groups.append([])
+            width = 0
+        groups[-1].append(name)
+        width += matrices[name].shape[1]
+    return groups
+
+
+def _add_products(
+    found: dict[tuple[str, str], RingArray],
+    group: Sequence[str],
+    wanted: Mapping[str, Sequence[str]],
+    lefts: Matrices,
+    rights: Matrices,
+) -> None:
+    asked = [name for name in dict.fromkeys(r for left in group for r in wanted[left]) if name in rights]
+    if not asked:
+        return
+    whole = inner_product(
+        np.concatenate([lefts[name] for name in group], axis=1), np.concatenate([rights[name] for name in asked], axis=1)
+    )
+    places = dict(zip(asked, _slices([rights[name] for name in asked]), strict=True))
+    for left, own in zip(group, _slices([lefts[name] for name in group]), strict=True):
+        for right in wanted[left]:
+            if right in places:
+                part = whole[own, places[right]]
+                found[left, right] = found[left, right] + part if (left, right) in found else part
+
+
+def _slices(matrices: Sequence[RingArray]) -> list[slice]:
+    stops = np.cumsum([matrix.shape[1] for matrix in matrices])
+    return [slice(int(stop) - matrix.shape[1], int(stop)) for stop, matrix in zip(stops, matrices, strict=True)]
 
 
 def inner_product(left: RingArray, right: RingArray) -> RingArray:

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.factors import Factor, inner_product, row_products
+from fedbayes.mpc.factors import Factor, pair_products, row_products
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray, negate
 from fedbayes.mpc.subset_shares import Table
@@ -120,19 +120,31 @@ class ComputingSide:
 
         **Reveals** nothing without the shares of the two others: masks that cancel in the sum.
         """
-        flat = [self._share(table).reshape(-1) for table in tables]
+        pairs = [(table[0], table[1]) for table in tables if len(table) == 2]
+        blocks = self._pair_blocks(pairs) if pairs else {}
+        flat = [
+            (blocks[table[0], table[1]] if len(table) == 2 else self._margin(table[0])).reshape(-1) for table in tables
+        ]
         shares = np.concatenate(flat)
         masked: RingArray = shares + self._zero(f"answers|{batch}|{list(tables)!r}", shares.shape, shares.dtype)
         return masked
 
-    def _share(self, table: Table) -> RingArray:
-        if len(table) == 1:
-            own = self._shares[table[0]][(self.place + 1) % COMPUTING]
-            margin: RingArray = own.sum(axis=0, dtype=own.dtype)
-            return margin
-        (a, b), (c, d) = self._sides(*table)
-        share: RingArray = inner_product(a, b) + inner_product(c, d)
-        return share
+    def _margin(self, name: str) -> RingArray:
+        own = self.row_share(name)
+        margin: RingArray = own.sum(axis=0, dtype=own.dtype)
+        return margin
+
+    def _pair_blocks(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], RingArray]:
+        """Return shares of tables over two factors, see `_sides`."""
+        first, second = (self.place + 1) % COMPUTING, (self.place + 2) % COMPUTING
+        lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
+        both = {name: self._shares[name][first] + self._shares[name][second] for name in rights}
+        one = {name: self._shares[name][first] for name in rights}
+        terms = [
+            ({name: self._shares[name][first] for name in lefts}, both),
+            ({name: self._shares[name][second] for name in lefts}, one),
+        ]
+        return pair_products(pairs, terms)
 
     def product_part(self, factor: Factor, left: str, right: str) -> RingArray:
         """Return the new share that this party passes to its neighbour `(place + 1) % 3`, (rows, width).

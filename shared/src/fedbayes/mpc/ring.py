@@ -17,7 +17,7 @@ RINGS = (np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
 LIMB_BITS = 16
 EXACT_ROWS = 1 << 21
 """A sum of this many products of two 16-bit limbs stays within the 53 bits of a float64."""
-BLOCK_ROWS = 1 << 16
+BLOCK_ROWS = 1 << 13
 """Rows of one block of a matrix product: far below EXACT_ROWS, and small enough to bound the memory."""
 
 

@@ -24,14 +24,14 @@ References
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from fedbayes.mpc import ring
-from fedbayes.mpc.factors import Factor, inner_product, row_products
+from fedbayes.mpc.factors import Factor, inner_product, pair_products, row_products
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
 from fedbayes.mpc.subset_shares import Correction, Table, correction_pad
@@ -100,30 +100,32 @@ class DataSide:
 
         **Reveals** nothing without the other shares: the pad is uniform and known to the helper alone.
         """
-        blocks = _pair_blocks(tables, self._pair_block, self._factors)
+        blocks = self._pair_blocks(_pairs(tables))
         dtype = next(iter(self._openings.values())).dtype
-        flat = [
-            blocks[index] if len(table) == 2 else self._share(table).reshape(-1) for index, table in enumerate(tables)
-        ]
+        flat = [self._flat(blocks, table) for table in tables]
         shares = np.concatenate(flat).astype(dtype, copy=False)
         padded: RingArray = shares + answer_pad(self._key, tables, batch, len(shares), dtype)
         return padded
 
-    def _pair_block(self, left: str, rights: Sequence[str]) -> RingArray:
-        leads = self._leads(left)
-        states = [self._factors[name].states for name in rights]
-        opening = self._openings[left]
-        block = np.zeros((opening.shape[1], sum(states)), dtype=opening.dtype)
-        parts = [self._with_own(name, leads) for name in rights]
-        if any(part is not None for part in parts):
-            stacked = [
-                np.zeros((len(opening), width), dtype=opening.dtype) if part is None else part
-                for part, width in zip(parts, states, strict=True)
-            ]
-            block += inner_product(opening, np.concatenate(stacked, axis=1))
-        if left in self._masks:
-            block += inner_product(self._masks[left], np.concatenate([self._openings[name] for name in rights], axis=1))
-        return block
+    def _pair_blocks(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], RingArray]:
+        """Return this party's unpadded shares of tables over two factors; those of which it has nothing are absent."""
+        lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
+        led = {name: self._openings[name] for name in lefts if self._leads(name)}
+        rest = {name: self._openings[name] for name in lefts - led.keys()}
+        masks = {name: self._masks[name] for name in lefts & self._masks.keys()}
+        openings = {name: self._openings[name] for name in rights}
+        held = {name: self._masks[name] for name in rights & self._masks.keys()}
+        whole = {name: opening + held[name] if name in held else opening for name, opening in openings.items()}
+        return pair_products(pairs, [(led, whole), (rest, held), (masks, openings)])
+
+    def _flat(self, blocks: Mapping[tuple[str, str], RingArray], table: Table) -> RingArray:
+        if len(table) != 2:
+            return self._share(table).reshape(-1)
+        first, second = table
+        block = blocks.get((first, second))
+        if block is not None:
+            return block.reshape(-1)
+        return np.zeros(self._factors[first].states * self._factors[second].states, self._openings[first].dtype)
 
     def _share(self, table: Table) -> RingArray:
         """Return the unpadded share of a table over one factor, or over three or more with subset shares."""
@@ -208,12 +210,11 @@ class HelperSide:
     def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
         """Return the helper's shares of all tables, flat: products of masks minus everyone's pads."""
 
-        def block(left: str, rights: Sequence[str]) -> RingArray:
-            return inner_product(self._masks[left], np.concatenate([self._masks[name] for name in rights], axis=1))
-
-        blocks = _pair_blocks(tables, block, self._factors)
+        blocks = pair_products(_pairs(tables), [(self._masks, self._masks)])
         dtype = next(iter(self._masks.values())).dtype
-        flat = [blocks[index] if len(table) == 2 else self._whole(table) for index, table in enumerate(tables)]
+        flat = [
+            blocks[table[0], table[1]].reshape(-1) if len(table) == 2 else self._whole(table) for table in tables
+        ]
         shares = np.concatenate(flat).astype(dtype, copy=False)
         for key in self._keys.values():
             shares = shares - answer_pad(key, tables, batch, len(shares), dtype)
@@ -260,20 +261,5 @@ def split_answers(
     return found
 
 
-def _pair_blocks(
-    tables: Sequence[Table], block: Callable[[str, Sequence[str]], RingArray], factors: Mapping[str, Factor]
-) -> dict[int, RingArray]:
-    """Answer all two-factor tables with one matrix product for each left factor."""
-    groups: dict[str, list[int]] = {}
-    for index, table in enumerate(tables):
-        if len(table) == 2:
-            groups.setdefault(table[0], []).append(index)
-    found: dict[int, RingArray] = {}
-    for left, members in groups.items():
-        rights = list(dict.fromkeys(tables[index][1] for index in members))
-        whole = block(left, rights)
-        stops = np.cumsum([factors[name].states for name in rights])
-        columns = dict(zip(rights, np.split(whole, stops[:-1], axis=1), strict=True))
-        for index in members:
-            found[index] = np.ascontiguousarray(columns[tables[index][1]]).reshape(-1)
-    return found
+def _pairs(tables: Sequence[Table]) -> list[tuple[str, str]]:
+    return [(table[0], table[1]) for table in tables if len(table) == 2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from .messages import (
     TablesRequest,
     Wanted,
 )
+from .opening import factor_name
 from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15
@@ -182,8 +183,16 @@ class Engine:
         if opened is not None:
             self._parcels.append(Parcel.of(member, stage, opened))
 
-    def delivery(self, member: int, names: set[str]) -> Delivery:
-        """Return what a member needs for a question about the named factors, without what it got before."""
+    def view(self, name: str) -> str:
+        """Return a factor of all states of another one but the last, which no record has; nothing is opened. Its name."""
+        info = self.factors[name]
+        short = factor_name("view", [name])
+        self.factors[short] = replace(info, name=short, width=info.states - 2, complete=True, view_of=name)
+        return short
+
+    def delivery(self, member: int, asked: set[str]) -> Delivery:
+        """Return what a member needs for a question about the factors asked, without what it got before."""
+        names = asked | {self.factors[name].view_of for name in asked if self.factors[name].view_of}
         matched = self._matched
         if matched is None:
             raise StationError("records have not been matched")

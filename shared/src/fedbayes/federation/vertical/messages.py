@@ -46,23 +46,29 @@ class Wanted(Message):
 
     `states`: the joint indicator of the columns; `condition`: 1 where all conditions hold; `values`: the product of the
     columns in fixed point; `presence`: 1 where the station has the record. What is `optional` is left out at a station that lacks one of the
-    columns, or where all that is optional there would be large.
+    columns, or where all that is optional there would be large. Of columns that are `full`, no common record misses the value: they come without that state.
     """
 
     kind: str
     columns: list[str]
     conditions: list[Condition] = field(default_factory=list)
     optional: bool = False
+    full: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Check the kind."""
         if self.kind not in KINDS or max(len(self.columns), len(self.conditions)) > MOST_COLUMNS:
             raise ValueError("what is wanted is malformed")
+        if self.full and (self.kind != "states" or not set(self.full) <= set(self.columns)):
+            raise ValueError("what is wanted is malformed")
 
 
 @dataclass(frozen=True, slots=True)
 class FactorInfo(Message):
-    """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom."""
+    """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom.
+
+    A `view_of` another one is its first states: nothing is opened for it.
+    """
 
     name: str
     columns: list[str]
@@ -73,6 +79,7 @@ class FactorInfo(Message):
     stage: int
     contributors: list[int]
     derived: bool = False
+    view_of: str = ""
 
     @property
     def states(self) -> int:
@@ -232,6 +239,7 @@ class Delivery(Message):
         """Check the number of records, and what their factors take in memory."""
         check_sizes(self.rows, self.factors)
         check_dealt(self.rows, self.dealt, self.factors)
+        check_views(self.factors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +326,15 @@ def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:
         raise ValueError("the number of records is absurd")
     if any(info.states * rows * (info.bits // 8) > MOST_FACTOR_BYTES for info in infos):
         raise ValueError("a factor is too large")
+
+
+def check_views(infos: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself."""
+    known = {info.name: info for info in infos}
+    for info in infos:
+        base = known.get(info.view_of)
+        if info.view_of and (base is None or base.view_of or not 1 <= info.states <= base.states):
+            raise ValueError("a factor is malformed")
 
 
 def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[FactorInfo]) -> None:

@@ -147,13 +147,14 @@ class Encoder:
             return
         complete = want.kind == "states"
         if want.kind == "states":
-            values = self._indicators(own, bits)
+            cardinalities = self._cardinalities(own, want.full)
+            values = self._indicators(own, cardinalities, bits)
             part.described.update({column: self._states[column][0] for column in own})
         elif want.kind == "values":
             values = self._values(part, name, own, len(want.columns) - len(own) + 1)
         else:
             values = self._condition(want.conditions, own, bits)
-        if complete and all(self._states[column][0].cardinality == 1 for column in own):
+        if want.kind == "states" and math.prod(cardinalities) == 1:
             complete = False  # a constant travels as a column of ones: nothing follows from no column
         if want.kind == "values":
             guard = factor_name(COUNTED, own, owner)
@@ -183,12 +184,19 @@ class Encoder:
             self._states[column] = found
         return self._states[column]
 
-    def _indicators(self, own: list[str], bits: int) -> Matrix:
-        cardinalities = [self._resolved(column)[0].cardinality for column in own]
+    def _cardinalities(self, own: Sequence[str], full: Sequence[str]) -> list[int]:
+        """Return the states of each column that are opened: the last one, "missing", is left out where no common record is."""
+        resolved = [self._resolved(column)[0] for column in own]
+        return [states.cardinality - int(states.has_missing and states.name in full) for states in resolved]
+
+    def _indicators(self, own: list[str], cardinalities: Sequence[int], bits: int) -> Matrix:
         states = math.prod(cardinalities)
         if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
-        codes = joint_codes([self._states[column][1] for column in own], cardinalities)
+        found = [self._states[column][1] for column in own]
+        codes = joint_codes(found, cardinalities)
+        for code, cardinality in zip(found, cardinalities, strict=True):
+            codes[code >= cardinality] = states
         return indicators(codes, max(states - 1, 1), DTYPES[bits])
 
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:

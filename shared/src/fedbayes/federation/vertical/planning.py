@@ -35,6 +35,10 @@ class Planner:
         """Note that the joint states of `columns` are open as the factor `name`."""
         self._open.setdefault(frozenset(columns), (columns, name))
 
+    def narrow(self, column: str, name: str) -> None:
+        """Note that the factor `name` stands for a column from now on."""
+        self._open[frozenset((column,))] = ((column,), name)
+
     def name(self, columns: Columns) -> str:
         """Return the open factor of `columns`."""
         return self._open[frozenset(columns)][1]

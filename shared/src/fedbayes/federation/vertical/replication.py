@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -169,10 +169,9 @@ class Replica(Workspace):
         if place is None:
             raise MessageError("only the first three stations compute")
         infos = {info.name: info for info in delivery.factors}
-        widths = {name: info.width for name, info in infos.items()}
         shares = {
             name: {
-                share: self._share(infos[name], share, widths, delivery.rows, bits)
+                share: self._share(infos[name], infos, share, delivery.rows, bits)
                 for share in range(replicated.COMPUTING)
                 if share != place
             }
@@ -182,8 +181,11 @@ class Replica(Workspace):
         neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != place}
         return replicated.ComputingSide(place, neighbors, {name: factor(infos[name]) for name in shares}, shares)
 
-    def _share(self, info: FactorInfo, share: int, widths: dict[str, int], rows: int, bits: int) -> Matrix:
+    def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
+        if info.view_of:
+            return self._share(infos[info.view_of], infos, share, rows, bits)[:, : info.states]
         members = computing(self.setup)
+        widths = {name: known.width for name, known in infos.items()}
         if info.derived:
             sender = members[(share + 1) % replicated.COMPUTING]
             values = self._columns(sender, info, widths)

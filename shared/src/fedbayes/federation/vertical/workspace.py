@@ -196,12 +196,14 @@ class Workspace:
 
     # -- matrices --------------------------------------------------------------------------------------------------------
 
-    def opening(self, info: FactorInfo, widths: Mapping[str, int], bits: int) -> Matrix:
+    def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
         """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
+        if info.view_of:
+            return self.opening(infos[info.view_of], infos, bits)[:, : info.states]
         total: Matrix | None = None
         for sender in info.contributors:
             content, names = self._content(sender, info.stage)
-            start = sum(widths[name] for name in names[: names.index(info.name)])
+            start = sum(infos[name].width for name in names[: names.index(info.name)])
             piece = content[:, start : start + info.width]
             if info.stage == 0:
                 piece = piece[self.order_of(sender)]
@@ -222,8 +224,10 @@ class Workspace:
     def _contents(self) -> dict[str, tuple[Matrix, list[str]]]:
         return {}
 
-    def mask(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Matrix:
+    def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Matrix:
         """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can."""
+        if info.view_of:
+            return self.mask(infos[info.view_of], infos, holder, rows, bits)[:, : info.states]
         key = self.key(holder if self.is_helper else self.setup.helper)
         ring = DTYPES[info.bits]
         if info.stage == 0:
@@ -238,11 +242,9 @@ class Workspace:
         """Return this data station's side of the products over the named factors."""
         infos = {info.name: info for info in delivery.factors}
         chosen = [infos[name] for name in dict.fromkeys(names)]
-        widths = {info.name: info.width for info in delivery.factors}
-        openings = {info.name: self.opening(info, widths, bits) for info in chosen}
-        masks = {
-            info.name: self.mask(info, self.own, delivery.rows, bits) for info in chosen if self.own in info.holders
-        }
+        openings = {info.name: self.opening(info, infos, bits) for info in chosen}
+        held = [info for info in chosen if self.own in info.holders]
+        masks = {info.name: self.mask(info, infos, self.own, delivery.rows, bits) for info in held}
         return products.DataSide(
             self.own,
             self.setup.stations,
@@ -279,7 +281,7 @@ class Workspace:
         chosen = [infos[name] for name in dict.fromkeys(names)]
         masks: dict[str, Matrix] = {}
         for info in chosen:
-            parts = [self.mask(info, holder, delivery.rows, bits) for holder in info.holders]
+            parts = [self.mask(info, infos, holder, delivery.rows, bits) for holder in info.holders]
             masks[info.name] = sum(parts[1:], parts[0])
         keys = {party: self.key(party) for party in self.setup.stations}
         return products.HelperSide(keys, {info.name: factor(info) for info in chosen}, masks)
