@@ -35,13 +35,18 @@ class Dealer:
             opening = factors.open_values(values, self.keys[party], factor)
             self.add(factor, factors.complete_opening(opening, factor), matrix)
 
-    def add(self, factor, opening, matrix):
+    def add(self, factor, opening, matrix, sides=()):
         self.factors[factor.name] = factor
         self.openings[factor.name] = opening
         self.data[factor.name] = matrix
         whole = np.zeros_like(opening)
         for holder in factor.holders:
             part = factors.mask_part(self.keys[holder], factor, len(opening), opening.dtype)
+            if sides:
+                empty = [np.zeros_like(self.openings[name]) for name in sides]
+                part = factors.complete_product(
+                    part, *(self.parts[holder].get(name, zero) for name, zero in zip(sides, empty, strict=True))
+                )
             self.parts[holder][factor.name] = part
             whole = whole + part
         self.wholes[factor.name] = whole
@@ -67,7 +72,8 @@ class Dealer:
         pieces.append(self.helper().product_part(factor, left, right))
         opening = sum(pieces[1:], pieces[0])
         matrix = factors.row_products([self.data[left], self.data[right]])
-        self.add(factor, factors.complete_opening(opening, factor), matrix)
+        whole = factors.complete_product(opening, self.openings[left], self.openings[right])
+        self.add(factor, whole, matrix, (left, right))
         return pieces
 
     def deal(self, tables):
@@ -191,11 +197,14 @@ class Replicated:
             shares |= {s: replicated.expand_share(keys[s], factor, len(values), dtype) for s in (1, 2)}
             self.add(factor, shares, matrix)
 
-    def add(self, factor, shares, matrix):
+    def add(self, factor, shares, matrix, sides=()):
         self.factors[factor.name], self.data[factor.name] = factor, matrix
         for share, values in shares.items():
             for party in {0, 1, 2} - {share}:
-                self.shares[party].setdefault(factor.name, {})[share] = replicated.complete_share(share, values, factor)
+                whole = replicated.complete_share(share, values, factor)
+                if sides:
+                    whole = factors.complete_product(whole, *(self.shares[party][name][share] for name in sides))
+                self.shares[party].setdefault(factor.name, {})[share] = whole
 
     def sides(self):
         return [replicated.ComputingSide(p, self.neighbors[p], self.factors, self.shares[p]) for p in range(3)]
@@ -203,7 +212,7 @@ class Replicated:
     def multiply(self, name, left, right):
         factor = factors.product_factor(name, self.factors[left], self.factors[right])
         parts = {(p + 2) % 3: side.product_part(factor, left, right) for p, side in enumerate(self.sides())}
-        self.add(factor, parts, factors.row_products([self.data[left], self.data[right]]))
+        self.add(factor, parts, factors.row_products([self.data[left], self.data[right]]), (left, right))
 
     def ask(self, tables, batch="1"):
         shares = [side.answers(tables, batch) for side in self.sides()]
@@ -220,6 +229,35 @@ def test_replicated_shares_give_the_same_tables():
     for answer, table in zip(answers, tables, strict=True):
         assert np.array_equal(answer, plain([engine.data[name] for name in table]))
     assert not np.array_equal(shares[0] + shares[1], shares[0] * 0)
+
+
+@pytest.mark.parametrize(("left", "right"), [(2, 2), (2, 5), (4, 3), (1, 3)])
+def test_a_product_of_indicators_travels_without_what_follows_from_its_sides(left, right):
+    draw = np.random.default_rng(left * 10 + right)
+    sides = [indicator(draw.integers(0, k, ROWS), k).astype(np.uint16) for k in (left, right)]
+    factor = factors.product_factor("p", *(factors.Factor(f"{k}", (k,), k - 1, True) for k in (left, right)))
+    core = factors.travelling(*sides, factor)
+    assert core.shape == (ROWS, factor.width) == (ROWS, (left - 1) * (right - 1))
+    whole = factors.complete_product(core, *sides)
+    assert whole.shape == (ROWS, factor.states)
+    assert np.array_equal(whole, factors.row_products(sides))
+
+
+def test_many_small_tables_in_a_few_products_are_what_each_would_be():
+    draw = np.random.default_rng(12)
+    widths = draw.integers(1, 40, 30)
+    left = {f"{i}": draw.integers(0, 2**16, (50, w)).astype(np.uint16) for i, w in enumerate(widths)}
+    right = {
+        name: draw.integers(0, 2**16, matrix.shape).astype(np.uint16) for name, matrix in left.items() if name != "3"
+    }
+    pairs = [(f"{a}", f"{b}") for a, b in draw.integers(0, 30, (200, 2))]
+    found = factors.pair_products(pairs, [(left, right), (right, left)])
+    for a, b in pairs:
+        terms = [
+            x[a].T.astype(object) @ y[b].astype(object) for x, y in ((left, right), (right, left)) if a in x and b in y
+        ]
+        expected = (sum(terms) % 2**16).astype(np.uint16) if terms else None
+        assert np.array_equal(found.get((a, b)), expected) if terms else (a, b) not in found
 
 
 def test_replicated_views_are_uniform():

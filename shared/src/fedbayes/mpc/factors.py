@@ -32,36 +32,77 @@ class Factor:
         Columns that travel.
     complete : bool
         Whether one more column follows from the others because every row sums to one (indicator matrices).
+    sides : tuple of two int, optional
+        Of a row-wise product of two complete factors, their states: what travels is the product without the last state of either,
+        the rest follows from the two (`complete_product`).
     """
 
     name: str
     holders: tuple[int, ...]
     width: int
     complete: bool = False
+    sides: tuple[int, int] | None = None
 
     @property
     def states(self) -> int:
         """Number of columns in use."""
+        if self.sides is not None:
+            return self.sides[0] * self.sides[1]
         return self.width + int(self.complete)
 
 
 def product_factor(name: str, left: Factor, right: Factor) -> Factor:
     """Return the factor of the row-wise product: its states are the pairs of states, the right one fastest."""
-    complete = left.complete and right.complete
     holders = tuple(sorted({*left.holders, *right.holders}))
-    return Factor(name, holders, left.states * right.states - int(complete), complete)
+    if left.complete and right.complete:
+        sides = (left.states, right.states)
+        return Factor(name, holders, (sides[0] - 1) * (sides[1] - 1), True, sides)
+    return Factor(name, holders, left.states * right.states)
+
+
+def travelling(left: RingArray, right: RingArray, factor: Factor) -> RingArray:
+    """Return the part of a row-wise product that travels, (rows, width): without the last states where they follow."""
+    if factor.sides is None:
+        return row_products([left, right])
+    return row_products([left[:, :-1], right[:, :-1]])
+
+
+def complete_product(core: RingArray, left: RingArray, right: RingArray) -> RingArray:
+    """Return a whole row-wise product of two complete factors from the part that travels and the two factors.
+
+    Linear, so it serves openings, masks and shares alike.
+
+    Parameters
+    ----------
+    core : ndarray (rows, (p - 1) * (q - 1))
+        What travels.
+    left, right : ndarray (rows, p), (rows, q)
+        The two factors.
+
+    Returns
+    -------
+    ndarray (rows, p * q)
+    """
+    rows, p, q = len(core), left.shape[1], right.shape[1]
+    whole = np.empty((rows, p, q), dtype=core.dtype)
+    inner = core.reshape(rows, p - 1, q - 1)
+    whole[:, :-1, :-1] = inner
+    whole[:, :-1, -1] = left[:, :-1] - inner.sum(axis=2, dtype=core.dtype)
+    whole[:, -1, :-1] = right[:, :-1] - inner.sum(axis=1, dtype=core.dtype)
+    whole[:, -1, -1] = left[:, -1] - whole[:, -1, :-1].sum(axis=1, dtype=core.dtype)
+    return whole.reshape(rows, p * q)
 
 
 def complete_opening(opening: RingArray, factor: Factor) -> RingArray:
-    """Return the opening (rows, states): the last column is one minus the others where it did not travel."""
-    if not factor.complete:
+    """Return the opening (rows, states): the last column is one minus the others where it did not travel; products see `complete_product`."""
+    if not factor.complete or factor.sides is not None:
         return opening
     last = np.ones(len(opening), dtype=opening.dtype) - opening.sum(axis=1, dtype=opening.dtype)
     return np.column_stack([opening, last])
 
 
 def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.uint32) -> RingArray:
-    """Return one holder's part of a mask, (rows, states) of the ring.
+    """Return one holder's part of a mask, (rows, states) of the ring; of a product with `sides`, of what travels.
 
     Parameters
     ----------
@@ -75,7 +116,7 @@ def mask_part(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike = np.u
         The ring the factor was opened in.
     """
     part = expand(key, f"mask|{factor.name}", (rows, factor.width), dtype)
-    if not factor.complete:
+    if not factor.complete or factor.sides is not None:
         return part
     last = ring.negate(part.sum(axis=1, dtype=part.dtype))
     return np.column_stack([part, last])
@@ -153,7 +194,8 @@ def _add_products(
     if not asked:
         return
     whole = inner_product(
-        np.concatenate([lefts[name] for name in group], axis=1), np.concatenate([rights[name] for name in asked], axis=1)
+        np.concatenate([lefts[name] for name in group], axis=1),
+        np.concatenate([rights[name] for name in asked], axis=1),
     )
     places = dict(zip(asked, _slices([rights[name] for name in asked]), strict=True))
     for left, own in zip(group, _slices([lefts[name] for name in group]), strict=True):

@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.factors import Factor, pair_products, row_products
+from fedbayes.mpc.factors import Factor, pair_products, travelling
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray, negate
 from fedbayes.mpc.subset_shares import Table
@@ -61,7 +61,7 @@ def expand_share(key: bytes, factor: Factor, rows: int, dtype: npt.DTypeLike) ->
 
 def complete_share(share: int, values: RingArray, factor: Factor) -> RingArray:
     """Return a share with all states: the last state's shares sum to one minus the others."""
-    if not factor.complete:
+    if not factor.complete or factor.sides is not None:
         return values
     last = (np.ones if share == 0 else np.zeros)(len(values), dtype=values.dtype)
     return np.column_stack([values, last - values.sum(axis=1, dtype=values.dtype)])
@@ -152,6 +152,6 @@ class ComputingSide:
         It is share number ``(place + 2) % 3`` of the product: both know it, the third party does not.
         """
         (a, b), (c, d) = self._sides(left, right)
-        part = (row_products([a, b]) + row_products([c, d]))[:, : factor.width]
+        part = travelling(a, b, factor) + travelling(c, d, factor)
         masked: RingArray = part + self._zero(f"product|{factor.name}", part.shape, part.dtype)
         return masked

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.mpc import ring
-from fedbayes.mpc.factors import Factor, inner_product, pair_products, row_products
+from fedbayes.mpc.factors import Factor, inner_product, pair_products, row_products, travelling
 from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray
 from fedbayes.mpc.subset_shares import Correction, Table, correction_pad
@@ -175,13 +175,12 @@ class DataSide:
         **Reveals** nothing: a holder's part is masked by its share of the new mask.
         """
         x, y = self._openings[left], self._openings[right]
-        part = np.zeros((len(x), factor.states), dtype=x.dtype)
+        part = np.zeros((len(x), factor.width), dtype=x.dtype)
         right_side = self._with_own(right, self._leads(left))
         if right_side is not None:
-            part += row_products([x, right_side])
+            part += travelling(x, right_side, factor)
         if left in self._masks:
-            part += row_products([self._masks[left], y])
-        part = part[:, : factor.width]
+            part += travelling(self._masks[left], y, factor)
         part -= expand(self._key, f"mask|{factor.name}", part.shape, part.dtype)
         part -= expand(self._key, f"pad|{factor.name}", part.shape, part.dtype)
         return part
@@ -209,12 +208,9 @@ class HelperSide:
 
     def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
         """Return the helper's shares of all tables, flat: products of masks minus everyone's pads."""
-
         blocks = pair_products(_pairs(tables), [(self._masks, self._masks)])
         dtype = next(iter(self._masks.values())).dtype
-        flat = [
-            blocks[table[0], table[1]].reshape(-1) if len(table) == 2 else self._whole(table) for table in tables
-        ]
+        flat = [blocks[table[0], table[1]].reshape(-1) if len(table) == 2 else self._whole(table) for table in tables]
         shares = np.concatenate(flat).astype(dtype, copy=False)
         for key in self._keys.values():
             shares = shares - answer_pad(key, tables, batch, len(shares), dtype)
@@ -236,7 +232,7 @@ class HelperSide:
 
     def product_part(self, factor: Factor, left: str, right: str) -> RingArray:
         """Return the helper's part of the opening of a row-wise product, padded by every holder's pad."""
-        part = row_products([self._masks[left], self._masks[right]])[:, : factor.width]
+        part = travelling(self._masks[left], self._masks[right], factor)
         for holder in factor.holders:
             part = part + expand(self._keys[holder], f"pad|{factor.name}", part.shape, part.dtype)
         return part

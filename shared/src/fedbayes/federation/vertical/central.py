@@ -242,7 +242,7 @@ class SecureTables:
         unknown = [column for column in question if column not in self.columns]
         if unknown or not question or len(set(question)) != len(question):
             raise ArgumentError("a table is asked over one or more distinct columns that have been opened")
-        cells = float(np.prod([float(self._states(column)) for column in question]))
+        cells = self._product(tuple(question))
         if cells * self.rows * 2.0 > MOST_BYTES and len(question) > 2:
             raise ArgumentError("too many states: a table over these columns is too large; use fewer or coarser bins")
 
@@ -251,8 +251,8 @@ class SecureTables:
         chunk: list[tuple[Columns, Columns, Columns]] = []
         size, total = 0.0, 0.0
         for entry in level:
-            cost = self._bytes(entry[0])
-            total += cost
+            cost = self._bytes(entry)
+            total += self._memory(entry[0])
             if total > MOST_BYTES:
                 raise ArgumentError(
                     "too many states: these tables need too much memory; use fewer columns or coarser bins"
@@ -265,9 +265,19 @@ class SecureTables:
         if chunk:
             self._open_chunk(chunk)
 
-    def _bytes(self, columns: Columns) -> float:
-        states = float(np.prod([float(self._states(column)) for column in columns]))
-        return states * self.rows * 4.0 * (1 + len({owner for c in columns for owner in self.columns[c].owners}))
+    def _bytes(self, step: tuple[Columns, Columns, Columns]) -> float:
+        """Return what the openings of a step take on their way: a part of each owner, and the helper's."""
+        columns, left, right = step
+        width = (self._product(left) - 1) * (self._product(right) - 1) if right else self._product(columns)
+        parts = 1 + len({owner for column in columns for owner in self.columns[column].owners})
+        return width * self.rows * self._ring() / 8.0 * parts
+
+    def _memory(self, columns: Columns) -> float:
+        """Return about what a joint factor takes at a station: its opening, a mask, and their sum."""
+        return 3.0 * self._product(columns) * self.rows * self._ring() / 8.0
+
+    def _product(self, columns: Columns) -> float:
+        return float(np.prod([float(self._states(column)) for column in columns]))
 
     def _open_chunk(self, chunk: Sequence[tuple[Columns, Columns, Columns]]) -> None:
         pairs = {

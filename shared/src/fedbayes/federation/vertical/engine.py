@@ -192,7 +192,7 @@ class Engine:
 
     def delivery(self, member: int, asked: set[str]) -> Delivery:
         """Return what a member needs for a question about the factors asked, without what it got before."""
-        names = asked | {self.factors[name].view_of for name in asked if self.factors[name].view_of}
+        names = self._with_parts(asked)
         matched = self._matched
         if matched is None:
             raise StationError("records have not been matched")
@@ -217,6 +217,16 @@ class Engine:
             parcels=pending,
         )
 
+    def _with_parts(self, asked: set[str]) -> set[str]:
+        """Return the factors, and those that they are views or products of."""
+        names, left = set(asked), list(asked)
+        while left:
+            info = self.factors[left.pop()]
+            fresh = {*info.made_of, *([info.view_of] if info.view_of else [])} - names
+            names |= fresh
+            left += sorted(fresh)
+        return names
+
     def _pending(self, member: int, names: set[str]) -> list[Parcel]:
         """Return the parcels of others that hold one of the factors and have not been delivered."""
         return [
@@ -230,6 +240,8 @@ class Engine:
 
     def _travels_with(self, info: FactorInfo, names: set[str], pending: Sequence[Parcel]) -> bool:
         """Whether a station needs a factor's width: to read a parcel that holds it, or one kept earlier."""
+        if info.view_of:
+            return False
         if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self.dealt):
             return True
         places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
@@ -286,10 +298,10 @@ class Engine:
         contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else replicated
         ring = bits or self._bits({left, right})
         columns = [*first.columns, *second.columns]
-        info = FactorInfo(
-            name, columns, list(shape.holders), shape.width, shape.complete, ring, self._stage, contributors, True
-        )
-        return Product(info, left, right)
+        made_of = [left, right] if shape.sides else []
+        holders, width = list(shape.holders), shape.width
+        info = FactorInfo(name, columns, holders, width, shape.complete, ring, self._stage, contributors, True)
+        return Product(replace(info, made_of=made_of, sides=list(shape.sides or ())), left, right)
 
     def _bits(self, names: set[str]) -> int:
         """Return the ring of an answer: the smallest that holds it; corrections bind it to the one they were dealt in."""

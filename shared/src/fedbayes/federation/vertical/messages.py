@@ -67,7 +67,8 @@ class Wanted(Message):
 class FactorInfo(Message):
     """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom.
 
-    A `view_of` another one is its first states: nothing is opened for it.
+    A `view_of` another one is its first states: nothing is opened for it. The product `made_of` two complete ones, of so many states as `sides` says,
+    travels without the last state of either.
     """
 
     name: str
@@ -80,11 +81,13 @@ class FactorInfo(Message):
     contributors: list[int]
     derived: bool = False
     view_of: str = ""
+    made_of: list[str] = field(default_factory=list)
+    sides: list[int] = field(default_factory=list)
 
     @property
     def states(self) -> int:
         """Number of columns in use."""
-        return self.width + int(self.complete)
+        return math.prod(self.sides) if self.sides else self.width + int(self.complete)
 
     def __post_init__(self) -> None:
         """Check sizes."""
@@ -93,6 +96,14 @@ class FactorInfo(Message):
             raise ValueError("a factor is malformed")
         if any(len(listed) > MOST_PARTIES for listed in parties) or len(self.columns) > MOST_COLUMNS:
             raise ValueError("a factor is malformed")
+        if self.sides or self.made_of:
+            self._check_sides()
+
+    def _check_sides(self) -> None:
+        if len(self.sides) != 2 or len(self.made_of) != 2 or not all(1 <= side <= MOST_WIDTH for side in self.sides):
+            raise ValueError("a product is malformed")
+        if self.width != (self.sides[0] - 1) * (self.sides[1] - 1) or not self.complete or self.view_of:
+            raise ValueError("a product is malformed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +250,7 @@ class Delivery(Message):
         """Check the number of records, and what their factors take in memory."""
         check_sizes(self.rows, self.factors)
         check_dealt(self.rows, self.dealt, self.factors)
-        check_views(self.factors)
+        check_kinds(self.factors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +281,8 @@ class ExtendRequest(Message):
             whole = math.prod(info.states for info in pair if info is not None)
             if None not in pair and made.states != whole:
                 raise ValueError("a product does not have the states of its factors")
+            if made.made_of and made.made_of != [product.left, product.right]:
+                raise ValueError("a product is malformed")
         check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 
@@ -328,13 +341,18 @@ def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:
         raise ValueError("a factor is too large")
 
 
-def check_views(infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself."""
+def check_kinds(infos: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself, or the product of
+    factors that have other states.
+    """
     known = {info.name: info for info in infos}
     for info in infos:
         base = known.get(info.view_of)
         if info.view_of and (base is None or base.view_of or not 1 <= info.states <= base.states):
             raise ValueError("a factor is malformed")
+        pair = [known[name].states for name in info.made_of if name in known]
+        if len(pair) == 2 and pair != info.sides:
+            raise ValueError("a product does not have the states of its factors")
 
 
 def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[FactorInfo]) -> None:

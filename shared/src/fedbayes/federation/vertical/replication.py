@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...mpc import alignment, blind_matching, replicated
+from ...mpc import alignment, blind_matching, factors, replicated
 from ...mpc.secure_sum import pairwise_mask
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
 from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
-from .workspace import DTYPES, Matrix, Workspace, factor
+from .workspace import DTYPES, Matrix, Workspace, factor, part_of
 
 KEY_BYTES = 32
 ABSENT = bytes(KEY_BYTES)
@@ -183,7 +184,20 @@ class Replica(Workspace):
 
     def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
         if info.view_of:
-            return self._share(infos[info.view_of], infos, share, rows, bits)[:, : info.states]
+            return self._share(part_of(infos, info.view_of), infos, share, rows, bits)[:, : info.states]
+        if (info.name, share, bits) not in self._shares:
+            core = self._shared(info, infos, share, rows, bits)
+            if info.made_of:
+                left, right = (self._share(part_of(infos, name), infos, share, rows, bits) for name in info.made_of)
+                core = factors.complete_product(core, left, right)
+            self._shares[info.name, share, bits] = core
+        return self._shares[info.name, share, bits]
+
+    @cached_property
+    def _shares(self) -> dict[tuple[str, int, int], Matrix]:
+        return {}
+
+    def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
         members = computing(self.setup)
         widths = {name: known.width for name, known in infos.items()}
         if info.derived:

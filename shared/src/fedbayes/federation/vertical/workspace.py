@@ -27,7 +27,15 @@ Matrix = npt.NDArray[Any]
 
 def factor(info: FactorInfo) -> factors.Factor:
     """Return the protocol's view of a factor; its masks are those of its stage, which a station answers once, so no mask serves twice."""
-    return factors.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete)
+    sides = (info.sides[0], info.sides[1]) if info.sides else None
+    return factors.Factor(f"{info.stage}|{info.name}", tuple(info.holders), info.width, info.complete, sides)
+
+
+def part_of(infos: Mapping[str, FactorInfo], name: str) -> FactorInfo:
+    """Return a factor that another one is made of; `MessageError` where the request does not describe it."""
+    if name not in infos:
+        raise MessageError("a factor of the request is not described; the job stops")
+    return infos[name]
 
 
 class Workspace:
@@ -199,7 +207,21 @@ class Workspace:
     def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
         """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
         if info.view_of:
-            return self.opening(infos[info.view_of], infos, bits)[:, : info.states]
+            return self.opening(part_of(infos, info.view_of), infos, bits)[:, : info.states]
+        if (info.name, bits) not in self._openings:
+            core = self._opened(info, infos, bits)
+            if info.made_of:
+                left, right = (self.opening(part_of(infos, name), infos, bits) for name in info.made_of)
+                core = factors.complete_product(core, left, right)
+            self._openings[info.name, bits] = core
+        return self._openings[info.name, bits]
+
+    @cached_property
+    def _openings(self) -> dict[tuple[str, int], Matrix]:
+        return {}
+
+    def _opened(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
+        """Return what all contributors opened of a factor together."""
         total: Matrix | None = None
         for sender in info.contributors:
             content, names = self._content(sender, info.stage)
@@ -225,9 +247,24 @@ class Workspace:
         return {}
 
     def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Matrix:
-        """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can."""
+        """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can. Zero where it holds nothing of it."""
         if info.view_of:
-            return self.mask(infos[info.view_of], infos, holder, rows, bits)[:, : info.states]
+            return self.mask(part_of(infos, info.view_of), infos, holder, rows, bits)[:, : info.states]
+        if holder not in info.holders:
+            return np.zeros((rows, info.states), dtype=DTYPES[bits])
+        if (info.name, holder, bits) not in self._masks:
+            part = self._mask_part(info, holder, rows, bits)
+            if info.made_of:
+                sides = [self.mask(part_of(infos, name), infos, holder, rows, bits) for name in info.made_of]
+                part = factors.complete_product(part, *sides)
+            self._masks[info.name, holder, bits] = part
+        return self._masks[info.name, holder, bits]
+
+    @cached_property
+    def _masks(self) -> dict[tuple[str, int, int], Matrix]:
+        return {}
+
+    def _mask_part(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Matrix:
         key = self.key(holder if self.is_helper else self.setup.helper)
         ring = DTYPES[info.bits]
         if info.stage == 0:
