@@ -25,6 +25,7 @@ from .errors import (
     rebuild,
     too_few,
 )
+from .loudness import noise_warnings
 from .manifest import Manifest, ModelClaim
 from .memory import Memory
 from .opening import CloseRequest, OpenReply, OpenRequest, Preflight
@@ -363,7 +364,7 @@ class Federation:
                     "privacy": privacy,
                     "federation": report,
                     "diagnostics": diagnostics or {},
-                    "warnings": list(self._warnings),
+                    "warnings": [*self._warnings, *noise_warnings(self._question.algorithm, plain, privacy)],
                     "versions": versions(),
                     "provenance": provenance(
                         self._question.algorithm, self._question.function, self._question.given, report["organizations"]

@@ -1,0 +1,82 @@
+"""Whether noise dominates a naive Bayes model, told by what was released anyway: one rule for every method that fits one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import median
+from typing import Any
+
+from ..dp.accounting import epsilon_to_rho
+
+FORMAT = "fedbayes.naive_bayes/"
+MOST = 0.5  # of the features: fewer loud ones leave a model that still says something
+DELTA = 1e-6  # of the suggestion: below one in a million rows
+BETTER = 0.9  # of today's deviation: a smaller gain is not worth a delta
+WITH_DELTA = ("dp_naive_bayes", "secure_naive_bayes")
+WITH_MOMENTS = ("dp_naive_bayes",)
+
+
+def noise_warnings(algorithm: str, model: Any, privacy: Mapping[str, Any] | None) -> list[str]:
+    """Return a warning, and what would help, where the noise of most features is larger than their mean count.
+
+    Parameters
+    ----------
+    algorithm : str
+        Its Python package, for what its functions take.
+    model : object
+        A result's `model` as plain JSON; what is no naive Bayes model is left alone.
+    privacy : mapping or None
+        The result's statement.
+    """
+    epsilon = (privacy or {}).get("epsilon")
+    if not isinstance(model, Mapping) or not str(model.get("format", "")).startswith(FORMAT) or not epsilon:
+        return []
+    found = {name: told for name, feature in model["features"].items() if (told := _loudness(model, feature))}
+    loud = {name: told for name, told in found.items() if told[0] > told[1]}
+    if not loud or len(loud) < MOST * len(found):
+        return []
+    noise, typical = (median(told[place] for told in loud.values()) for place in (0, 1))
+    name = algorithm.removeprefix("v6_")
+    advice = _advice(name, model, float(epsilon), (privacy or {}).get("delta"), noise / max(typical, 1e-9))
+    return [
+        f"the noise dominates: its standard deviation ({noise:.3g}) is larger than the mean count ({max(typical, 0.0):.3g}) in the cells of "
+        f"{len(loud)} of {len(found)} features, so the model says little; what would help: {', '.join(advice)}, or more rows"
+    ]
+
+
+def _loudness(model: Mapping[str, Any], feature: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return (deviation of the noise, mean count) of a cell of a table, or of a class for moments; None where there is no noise."""
+    noise = float(feature.get("noise") or 0.0)
+    if noise <= 0:
+        return None
+    if "counts" in feature:
+        cells = [float(count) for row in feature["counts"] for count in row]
+        return noise, sum(cells) / max(len(cells), 1)
+    counts = [float(count) for count in model["class_counts"]]
+    return noise, sum(counts) / max(len(counts), 1)
+
+
+def _advice(name: str, model: Mapping[str, Any], epsilon: float, delta: float | None, ratio: float) -> list[str]:
+    features = model["features"].values()
+    helps = [f"epsilon {_round_up(epsilon * min(ratio, 1e3)):g} (now {epsilon:g})"]
+    bins = [len(feature["counts"][0]) for feature in features if feature.get("kind") == "histogram"]
+    if bins and max(bins) > 2:
+        helps.append(f"fewer bins (now {max(bins)})")
+        if name in WITH_MOMENTS:
+            helps.append('statistics="gaussian"')
+    if len(features) > 1:
+        helps.append(f"fewer features (now {len(features)})")
+    if name in WITH_DELTA and not delta:
+        queries = len(features) + 1
+        pure = math.sqrt(2.0) * queries / epsilon
+        gaussian = math.sqrt(queries / (2.0 * epsilon_to_rho(epsilon, DELTA)))
+        if gaussian < BETTER * pure:
+            helps.append(f"delta={DELTA:g} (Gaussian noise: {1 - gaussian / pure:.0%} less)")
+    return helps
+
+
+def _round_up(value: float) -> float:
+    """Return the number with one digit that is at least as large."""
+    step = 10.0 ** math.floor(math.log10(value))
+    return math.ceil(round(value / step, 6)) * step
