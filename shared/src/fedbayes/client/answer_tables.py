@@ -94,6 +94,8 @@ def predictions(result: Mapping[str, Any]) -> pd.DataFrame:
     if "predicted" in found:
         columns["prediction"] = found["predicted"]
         shares = np.asarray(found["probabilities"], dtype=np.float64).reshape(len(found["predicted"]), -1)
+        if shares.shape[1] != len(found["states"]):
+            raise ValueError("states and probabilities do not agree")
         columns.update({f"P({state})": shares[:, place] for place, state in enumerate(found["states"])})
         return _frame(columns)
     columns.update(

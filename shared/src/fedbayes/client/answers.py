@@ -28,6 +28,7 @@ CONVERSIONS: dict[str, tuple[str, ...]] = {
     "to_pgmpy": (NETWORK,),
     "to_bif": (NETWORK,),
     "to_lifelines": (COX,),
+    "compare": (COX,),
     "predict": (*CLASSIFIERS, COX),
 }
 """Method -> kinds of models that have it; `to_frame`, `summary`, `save` and `report` are for all."""
@@ -182,6 +183,13 @@ def to_lifelines(result: Mapping[str, Any]) -> Any:
     from .lifelines_model import convert
 
     return convert(model)
+
+
+def compare(result: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the likelihood-ratio test of a Cox model against one that is nested in it."""
+    from .cox_text import nested_test
+
+    return nested_test(_check(result, "compare"), _check(smaller, "compare"))
 
 
 def save(result: Mapping[str, Any], path: str | Path, force: bool = False) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .formats import number, p_value, title
@@ -24,27 +24,82 @@ def ratio(value: Any) -> str:
     return f"{value:.3f}" if 0.01 <= value < 10.0 else number(float(value), 3)
 
 
-def coefficient_cells(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a coefficient as the cells of a table: feature, coef, se, hazard ratio, 95 % interval, z, p."""
-    return (
-        str(entry["feature"]),
-        number(entry["coefficient"]),
-        number(entry.get("standard_error"), 3),
-        ratio(entry.get("hazard_ratio")),
-        interval(entry),
-        number(entry.get("z"), 3),
-        p_value(entry.get("p")),
-    )
+def coefficient_rows(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return coefficients as the cells of a table: feature, coef, se, hazard ratio, 95 % interval, z, p; decimals are aligned in each column."""
+    places = _decimals([entry.get(name) for entry in entries for name in ("coefficient", "standard_error")])
+    return [
+        (
+            str(entry["feature"]),
+            _fixed(entry["coefficient"], places),
+            _fixed(entry.get("standard_error"), places),
+            ratio(entry.get("hazard_ratio")),
+            interval(entry),
+            _fixed(entry.get("z"), 2),
+            p_value(entry.get("p")),
+        )
+        for entry in entries
+    ]
+
+
+def _decimals(values: Sequence[Any]) -> int:
+    """Return how many decimals give the smallest number two digits, 3 to 6."""
+    sizes = [abs(float(value)) for value in values if isinstance(value, int | float) and math.isfinite(value) and value]
+    return min(max(3, 1 - math.floor(math.log10(min(sizes)))), 6) if sizes else 3
+
+
+def _fixed(value: Any, places: int) -> str:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return number(None)
+    return f"{value:.{places}f}" if abs(value) < 1e6 else number(float(value), 3)
 
 
 def _exponential(value: Any) -> str:
     return ratio(math.exp(min(float(value), 700.0)))
 
 
+def aic_of(model: Mapping[str, Any]) -> float | None:
+    """Return Akaike's criterion of the partial likelihood, -2 log L + 2 k; None where there is none, or a penalty makes it none."""
+    likelihood = model.get("log_likelihood")
+    if not isinstance(likelihood, int | float) or model.get("penalty"):
+        return None
+    return -2.0 * float(likelihood) + 2.0 * len(model["coefficients"])
+
+
 def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return (name, text) of what a fit is told with: records and events, ties, likelihood, tests."""
-    names = ("records", "events", "ties", "strata", "penalty", "log_likelihood")
-    return [(title(name), number(model[name], 7)) for name in names if model.get(name)] + hypothesis_tests(model)
+    """Return (name, text) of what a fit is told with: records and events, ties, concordance, likelihood, AIC, tests."""
+    names = ("records", "events", "ties", "strata", "penalty", "concordance", "log_likelihood", "null_log_likelihood")
+    facts = [(title(name), number(model[name], 7)) for name in names if model.get(name)]
+    aic = aic_of(model)
+    return [*facts, *([("Partial AIC", f"{aic:.2f}")] if aic is not None else []), *hypothesis_tests(model)]
+
+
+def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the likelihood-ratio test of two Cox models, one nested in the other: statistic, degrees_of_freedom, p, added.
+
+    Raises
+    ------
+    ValueError
+        Naming why the two cannot be compared: other outcome, ties, strata, records or events; a penalty; not nested; without a log-likelihood.
+    """
+    from scipy.stats import chi2
+
+    names = [{str(entry["feature"]) for entry in model["coefficients"]} for model in (larger, smaller)]
+    if not names[1] < names[0]:
+        raise ValueError("the features of one model must be a part of the other's; give the larger model first")
+    other = [
+        name
+        for name in ("time", "event", "ties", "strata", "records", "events")
+        if larger.get(name) != smaller.get(name)
+    ]
+    if other:
+        raise ValueError(f"the models differ in {', '.join(other)}: fit both on the same records in the same way")
+    likelihoods = [model.get("log_likelihood") for model in (larger, smaller)]
+    if any(value is None for value in likelihoods) or larger.get("penalty") or smaller.get("penalty"):
+        raise ValueError("both models need a log-likelihood, and no penalty")
+    statistic = max(2.0 * (float(likelihoods[0] or 0.0) - float(likelihoods[1] or 0.0)), 0.0)
+    degrees = len(names[0]) - len(names[1])
+    p = float(chi2.sf(statistic, degrees))
+    return {"statistic": statistic, "degrees_of_freedom": degrees, "p": p, "added": sorted(names[0] - names[1])}
 
 
 def chi_squared(test: Mapping[str, Any]) -> str:

@@ -20,7 +20,14 @@ th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:left;ve
 thead th{border-bottom:2px solid var(--line)}figure{margin:1rem 0}figure img{max-width:100%;height:auto}figcaption{color:var(--muted);font-size:.9rem}
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}pre{background:var(--soft);padding:.8rem;border-radius:.4rem;overflow:auto;font-size:.8rem;
 max-height:30rem}
-footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}@media print{details{display:none}}
+footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}td,th{overflow-wrap:break-word}
+td.n{white-space:nowrap}h1{overflow-wrap:anywhere}
+@media (max-width:600px){body{font-size:15px}h1{font-size:1.35rem}.cards{gap:.5rem}.cards li{min-width:calc(50% - .25rem);flex:1}
+figure{overflow-x:auto}figure img{max-width:30rem}th,td{padding:.25rem .45rem}}
+@media print{body{font-size:10.5pt}main,header,footer{max-width:none;padding:0}details.raw{display:none}details::details-content{content-visibility:visible;
+display:block}
+summary{color:var(--ink);list-style:none;font-weight:600}figure,table,.statement,.cards{break-inside:avoid}h2,h3,caption{break-after:avoid}
+.scroll{overflow:visible}table{font-size:8.5pt}a{color:inherit}}
 """
 
 
@@ -96,9 +103,10 @@ def picture(uri: str, description: str, caption: str = "") -> str:
     return f'<figure><img src="{escape(uri)}" alt="{escape(description)}"><figcaption>{escape(caption or description)}</figcaption></figure>'
 
 
-def fold(summary: str, *pieces: str) -> str:
-    """Return pieces that open on a click."""
-    return f"<details><summary>{escape(summary)}</summary>{''.join(pieces)}</details>"
+def fold(summary: str, *pieces: str, raw: bool = False) -> str:
+    """Return pieces that open on a click; printed they are open, but for what is `raw`."""
+    mark = ' class="raw"' if raw else ""
+    return f"<details{mark}><summary>{escape(summary)}</summary>{''.join(pieces)}</details>"
 
 
 def code(text: str) -> str:

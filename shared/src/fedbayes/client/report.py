@@ -8,13 +8,24 @@ from typing import Any
 
 from . import html
 from .figures.style import to_svg
-from .formats import is_plain, number, plain_items, promise, size, title
-from .kinds import extras_of
+from .formats import number, promise, size, title
+from .kinds import extras_of, kind_of
+from .scores import confusion_of, scores_of
 from .views import view
+from .views.answers import prediction_pieces
 from .views.cox_scores import survival_scores
+from .views.plain import entry, mapping
+from .views.scores import pieces as score_pieces
 
 LONGEST_JSON = 200_000
-MOST_ROUNDS = 12
+NOUNS = {
+    "evaluate": "evaluation",
+    "classify": "classification",
+    "predict": "prediction",
+    "contingency": "contingency table",
+    "baseline": "baseline hazard",
+    "sample": "synthetic records",
+}
 SUBJECTS = ("label", "target", "event", "function")
 SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
 
@@ -42,12 +53,13 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
         html.section("Privacy", *_privacy(privacy or {})),
         html.section("Warnings", html.bullets([str(text) for text in result.get("warnings") or []])),
         *introduction,
-        html.section("Scores", *_scores(result), *survival_scores(result.get("metrics"))),
+        html.section("Scores", *score_pieces(result), *survival_scores(result.get("metrics"))),
         html.section("Model", *view(result.get("model"))),
-        html.section("Answer", *_extras(result)),
-        html.section("Diagnostics", *_mapping(result.get("diagnostics") or {})),
+        html.section("Answer", *_answer(result)),
+        html.section("Diagnostics", *_diagnostics(result)),
+        html.section("Question", *_question(result)),
         html.section("Rounds", *_rounds(result.get("federation") or {})),
-        html.section("The whole result", html.fold("JSON", html.code(_json(result)))),
+        html.section("The whole result", html.fold("JSON", html.code(_json(result)), raw=True)),
     ]
     versions = result.get("versions") or {}
     footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
@@ -66,7 +78,8 @@ def heading_of(result: Mapping[str, Any]) -> str:
         (str(source[name]) for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)),
         "",
     )
-    verb = str(told.get("function", "")).replace("_", " ")
+    function = str(told.get("function", ""))
+    verb = NOUNS.get(function, function.replace("_", " "))
     day = str(told.get("date", ""))[:10]
     return f"{title(verb)}{f' of {about}' if about else ''} with {told.get('algorithm')}{f', {day}' if day else ''}"
 
@@ -77,7 +90,7 @@ def brief(result: Mapping[str, Any]) -> list[str]:
         html.cards(_cards(result)),
         html.statement(promise(result.get("privacy")), "good" if _is_private(result) else "bad"),
         html.bullets([str(text) for text in result.get("warnings") or []]),
-        *_scores(result),
+        *score_pieces(result),
         *survival_scores(result.get("metrics")),
         *view(result.get("model")),
     ]
@@ -89,7 +102,8 @@ def _is_private(result: Mapping[str, Any]) -> bool:
 
 def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     federation = result.get("federation") or {}
-    entries = [(title(name), number(result[name])) for name in SCORES if is_plain(result.get(name)) and name in result]
+    found = scores_of(result)
+    entries = [(title(name), number(found[name])) for name in SCORES if found.get(name) is not None]
     if federation:
         entries += [
             ("organizations", str(len(federation.get("organizations") or []))),
@@ -115,33 +129,33 @@ def _privacy(privacy: Mapping[str, Any]) -> list[str]:
     return pieces
 
 
-def _scores(result: Mapping[str, Any]) -> list[str]:
-    from .figures import calibration
-
-    table = result.get("calibration")
-    if not isinstance(table, Mapping) or not {"confidence", "accuracy"} <= set(table):
-        return []
-    caption = f"Calibration; expected error {number(table.get('error'))}"
-    return [
-        html.picture(
-            to_svg(calibration(table)), "Observed share by predicted probability; the dashed line is perfect.", caption
-        )
-    ]
-
-
-def _extras(result: Mapping[str, Any]) -> list[str]:
+def _answer(result: Mapping[str, Any]) -> list[str]:
+    if isinstance(result.get("predictions"), Mapping):
+        return prediction_pieces(result)
     model = result.get("model")
     shown = model if isinstance(model, Mapping) else {}
     shown_above = (*SCORES, "calibration", *(("metrics",) if survival_scores(result.get("metrics")) else ()))
     extras = {name: value for name, value in extras_of(result).items() if name not in shown_above}
-    return _mapping({name: value for name, value in extras.items() if shown.get(name) != value})
+    return mapping({name: value for name, value in extras.items() if shown.get(name) != value})
 
 
-def _mapping(mapping: Mapping[str, Any]) -> list[str]:
-    rows = list(plain_items(mapping).items())
-    nested = {name: value for name, value in mapping.items() if not is_plain(value)}
-    pieces = [html.table("", ("Name", "Value"), rows)] if rows else []
-    return pieces + [html.fold(title(name), html.code(_json(value))) for name, value in nested.items()]
+def _diagnostics(result: Mapping[str, Any]) -> list[str]:
+    shown = ("confusion", "classes") if confusion_of(result) is not None else ()
+    return mapping({name: value for name, value in (result.get("diagnostics") or {}).items() if name not in shown})
+
+
+def _question(result: Mapping[str, Any]) -> list[str]:
+    """Return what was asked: algorithm, function, date and arguments; a model among them is named only."""
+    told: Any = result.get("provenance") or {}
+    if not told:
+        return []
+    arguments = {
+        name: f"a model ({kind_of(value)})" if name in ("model", "models") else value
+        for name, value in (told.get("arguments") or {}).items()
+    }
+    facts = [(title(name), number(told.get(name))) for name in ("algorithm", "function", "date")]
+    parties = ", ".join(str(name) for name in told.get("parties") or [])
+    return [html.table("", ("Part", "Value"), [*facts, ("Parties", parties)]), *entry("arguments", arguments)]
 
 
 def _rounds(federation: Mapping[str, Any]) -> list[str]:
@@ -166,8 +180,11 @@ def _rounds(federation: Mapping[str, Any]) -> list[str]:
         html.paragraph(
             f"Organizations: {organizations}. Central ran at {federation.get('aggregator', 'one of them')}."
         ),
-        table if len(rows) <= MOST_ROUNDS else html.fold(f"All {len(rows)} rounds", table),
-        html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
+        html.fold(
+            f"{len(rows)} round{'' if len(rows) == 1 else 's'}",
+            table,
+            html.picture(to_svg(round_costs(per_round)), "Seconds and kilobytes of every round, as bars."),
+        ),
     ]
 
 

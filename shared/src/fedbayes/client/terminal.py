@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .count_text import axes_of, cells_of
-from .cox_text import coefficient_cells, facts_of, score_lines
+from .cox_text import coefficient_rows, facts_of, score_lines
 from .formats import is_plain, number, plain_items, promise, size, title
 from .kinds import (
     COUNTS,
@@ -16,13 +18,19 @@ from .kinds import (
     NETWORK,
     OTHER,
     PREDICTIONS,
+    SAMPLE,
+    SCORES,
     WEIGHTED,
     extras_of,
     kind_of,
     networks_of,
 )
+from .scores import confusion_of, per_class
+from .survival import baselines_of
 
 MOST_LINES = 40
+PREVIEW = 6
+NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
 
 
 def print_result(console: Any, result: Mapping[str, Any]) -> None:
@@ -45,7 +53,13 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
         console.print(f"{name}: {text}", highlight=False, markup=False)
     kind = kind_of(model)
     named = "Model" if kind == OTHER else f"Model: {kind}"
-    sections = [(named, model_lines(model)), *_nested(result), ("Diagnostics", _diagnostics(result))]
+    sections = [
+        (named, model_lines(model)),
+        ("Baseline", _baseline(model)),
+        ("Classes", _classes(result)),
+        *([("Predictions", _table(result))] if isinstance(result.get("predictions"), Mapping) else _nested(result)),
+        ("Diagnostics", _diagnostics(result)),
+    ]
     for heading, rows in sections:
         if rows:
             _print_rows(console, heading, rows)
@@ -69,11 +83,19 @@ def _print_rows(console: Any, heading: str, rows: list[tuple[str, ...]]) -> None
     from rich.table import Table
 
     table = Table(title=heading, show_header=False, title_justify="left")
+    body = rows[1:] if len(rows) > 1 and len(rows[0]) > 1 else rows
+    for place in range(max(len(row) for row in rows)):
+        figures = all(_is_number(row[place]) for row in body if place < len(row))
+        table.add_column(justify="right" if figures else "left", overflow="fold")
     for row in rows[:MOST_LINES]:
         table.add_row(*(escape(cell) for cell in row))
     console.print(table)
     if len(rows) > MOST_LINES:
         console.print(f"... and {len(rows) - MOST_LINES} more")
+
+
+def _is_number(text: str) -> bool:
+    return bool(NUMBER.fullmatch(text))
 
 
 def model_lines(model: Any) -> list[tuple[str, ...]]:
@@ -85,7 +107,9 @@ def model_lines(model: Any) -> list[tuple[str, ...]]:
         ENSEMBLE: _ensemble,
         COX: _cox,
         COUNTS: _counts,
-        PREDICTIONS: _predictions,
+        PREDICTIONS: lambda model: _table({"model": model}),
+        SAMPLE: lambda model: _table({"model": model}),
+        SCORES: lambda model: list(plain_items(model).items()),
     }
     try:
         if kind_of(model) in writers:
@@ -132,16 +156,47 @@ def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the table that a survival analyst expects."""
-    rows: list[tuple[str, ...]] = [("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p")]
-    return rows + [coefficient_cells(entry) for entry in model["coefficients"]]
+    return [
+        ("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p"),
+        *coefficient_rows(model["coefficients"]),
+    ]
+
+
+def _baseline(model: Any) -> list[tuple[str, ...]]:
+    """Return survival at the mean at a few times of every baseline, from the first event to the last."""
+    rows: list[tuple[str, ...]] = []
+    for name, baseline in (baselines_of(model) if isinstance(model, Mapping) else {}).items():
+        places = sorted({round(k * (len(baseline.times) - 1) / (PREVIEW - 1)) for k in range(PREVIEW)})
+        rows += [
+            (*((name,) if name else ()), f"{baseline.times[k]:g}", f"{math.exp(-baseline.cumulative[k]):.3f}")
+            for k in places
+        ]
+    heading = ("time", "survival at the mean")
+    return [heading if len(rows[0]) == 2 else ("stratum", *heading), *rows] if rows else []
+
+
+def _table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the first rows of predictions or synthetic records, as the frame has them."""
+    from .answers import to_frame
+
+    frame = to_frame(result)
+    rows = [tuple(number(v, 3) for v in row) for row in frame.head(PREVIEW).values.tolist()]
+    more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
+    return [tuple(str(name) for name in frame.columns), *rows, *more]
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) and abs(value) < 1e4 else number(value)
+
+
+def _classes(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return sensitivity, specificity, predictive values and F1 of every class."""
+    confusion = confusion_of(result)
+    if confusion is None:
+        return []
+    rows = [tuple(_cell(v) for v in row) for row in per_class(*confusion)]
+    return [("class", "records", "sens.", "spec.", "PPV", "NPV", "F1"), *rows]
 
 
 def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [(*(name for name, _ in axes_of(model)), "count"), *cells_of(model)]
-
-
-def _predictions(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    heading = ("record", "predicted", *(f"P({state})" for state in model["states"]))
-    names = model.get("identifiers") or range(1, len(model["predicted"]) + 1)
-    rows = zip(names, model["predicted"], model["probabilities"], strict=False)
-    return [heading, *((str(name), str(best), *(number(p, 3) for p in shares)) for name, best, shares in rows)]

@@ -168,6 +168,10 @@ class Result(dict[str, Any]):
         """Return the predictions for the rows of a data frame, as ``fedbayes predict`` writes them."""
         return self._client("predict", frame=frame, target=target, times=times)
 
+    def compare(self, smaller: Any) -> dict[str, Any]:
+        """Return the likelihood-ratio test of this Cox model against a smaller one nested in it: statistic, degrees_of_freedom, p, added."""
+        return dict(self._client("compare", smaller=smaller))
+
     def save(self, path: str | Path, force: bool = False) -> Path:
         """Write the result as JSON, whole or not at all, and return the path.
 

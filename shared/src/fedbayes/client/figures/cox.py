@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..survival import Baseline, baselines_of
-from .style import COLORS, INK, MUTED, clean, new_figure, shorten
+from .style import COLORS, INK, MUTED, clean, color_of, dash_of, new_figure, wrapped
 
 LARGEST_DRAWN = 200.0
+
+HALF = 0.5  # of survival: below it the whole axis is shown
 
 
 def forest(model: Mapping[str, Any]) -> Any:
@@ -37,7 +39,7 @@ def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
         )
     axes.axvline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
     axes.set_xscale("log")
-    axes.set_yticks(range(len(entries)), [shorten(entry.get("feature"), 30) for entry in entries])
+    axes.set_yticks(range(len(entries)), [wrapped(entry.get("feature"), 34) for entry in entries])
     axes.set_ylim(max(len(entries), 1) - 0.5, -0.5)
     axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
@@ -110,15 +112,29 @@ def _draw_curves(axes: Any, curves: list[tuple[str, Baseline, float]], time: str
     for position, (name, baseline, value) in enumerate(curves):
         times = np.concatenate([[0.0], baseline.times])
         survival = np.exp(-np.concatenate([[0.0], baseline.cumulative]) * np.exp(value))
-        color = COLORS[position % len(COLORS)]
-        axes.step(times, survival, where="post", color=color, linewidth=1.8, label=shorten(name, 34))
-    axes.set_ylim(0, 1.02)
+        color = color_of(position)
+        axes.step(
+            times,
+            survival,
+            where="post",
+            color=color,
+            linestyle=dash_of(position),
+            linewidth=1.8,
+            label=wrapped(name, 40),
+        )
+    axes.set_ylim(_floor(curves), 1.02)
     axes.set_xlim(left=0)
-    axes.set_xlabel(shorten(time, 40), fontsize=8, color=INK)
+    axes.set_xlabel(time, fontsize=8, color=INK)
     axes.set_ylabel("probability of survival", fontsize=8, color=INK)
     if len(curves) > 1:
         axes.legend(frameon=False, fontsize=8)
     clean(axes, "y")
+
+
+def _floor(curves: list[tuple[str, Baseline, float]]) -> float:
+    """Return where the axis of survival starts: a tenth below the lowest curve, so that curves near 1 fill the figure; 0 where one falls far."""
+    lowest = min(float(np.exp(-baseline.cumulative[-1] * np.exp(value))) for _, baseline, value in curves)
+    return max(0.0, np.floor(10.0 * lowest - 0.5) / 10.0) if lowest > HALF else 0.0
 
 
 def survival_calibration(metrics: Mapping[str, Any]) -> Any:

@@ -10,11 +10,13 @@ import numpy.typing as npt
 
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
-from .style import COLORS, INK, clean, new_figure, shorten
+from .style import COLORS, INK, clean, color_of, dash_of, new_figure, wrapped
 
 Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64
 MOST_CATEGORIES = 12
+FILLED = 3  # classes: areas of more lie over one another
+WIDEST_TICKS = 30  # characters below a small figure, side by side
 
 
 def tables_of(model: NaiveBayes, name: str) -> tuple[Floats, Floats]:
@@ -51,7 +53,7 @@ def informative_features(model: Mapping[str, Any], most: int = 20) -> Any:
     values = list(information(NaiveBayes.from_dict(model)).items())[:most]
     figure = new_figure(6.4, 0.9 + 0.26 * max(len(values), 1))
     axes = figure.add_subplot()
-    names = [shorten(name, 34) for name, _ in values]
+    names = [wrapped(name, 34) for name, _ in values]
     axes.barh(names, [value for _, value in values], color=COLORS[0], height=0.7)
     axes.invert_yaxis()
     axes.set_xlabel("mutual information with the class (bits)", fontsize=8, color=INK)
@@ -69,7 +71,7 @@ def class_distributions(model: Mapping[str, Any], most: int = 12) -> Any:
     for position, name in enumerate(names):
         axes = figure.add_subplot(rows, columns, position + 1)
         _draw(axes, classifier, name)
-        axes.set_title(shorten(name, 34), fontsize=9, color=INK, loc="left")
+        axes.set_title(wrapped(name, 34), fontsize=9, color=INK, loc="left")
         axes.set_yticks([])
         clean(axes)
         axes.spines["left"].set_visible(False)
@@ -84,21 +86,31 @@ def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
     if categories is None:
         widths = np.diff(places)
         for k, row in enumerate(probabilities):
-            axes.stairs(row / widths, places, color=COLORS[k % len(COLORS)], linewidth=1.6)
-            axes.stairs(row / widths, places, color=COLORS[k % len(COLORS)], fill=True, alpha=0.15)
+            axes.stairs(row / widths, places, color=color_of(k), linestyle=dash_of(k), linewidth=1.5)
+            if classes <= FILLED:
+                axes.stairs(row / widths, places, color=color_of(k), fill=True, alpha=0.15)
         return
     shown = probabilities[:, :MOST_CATEGORIES]
     for k, row in enumerate(shown):
         offset = (k - (classes - 1) / 2) * 0.8 / classes
-        axes.bar(np.arange(len(row)) + offset, row, width=0.8 / classes, color=COLORS[k % len(COLORS)])
-    labels = [shorten(category, 10) for category in categories[:MOST_CATEGORIES]]
-    axes.set_xticks(
-        range(len(labels)), labels, rotation=45 if len(labels) > 4 else 0, ha="right" if len(labels) > 4 else "center"
-    )
+        axes.bar(np.arange(len(row)) + offset, row, width=0.8 / classes, color=color_of(k))
+    labels = [wrapped(category, 24) for category in categories[:MOST_CATEGORIES]]
+    turned = len(labels) > 4 or max(len(label) for label in labels) * len(labels) > WIDEST_TICKS
+    axes.set_xticks(range(len(labels)), labels, rotation=45 if turned else 0, ha="right" if turned else "center")
+
+
+def _mark(position: int, name: str) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=color_of(position), linestyle=dash_of(position), linewidth=4, label=wrapped(name, 30))
 
 
 def _legend(figure: Any, classes: list[str]) -> None:
-    from matplotlib.patches import Patch
-
-    handles = [Patch(color=COLORS[k % len(COLORS)], label=shorten(name)) for k, name in enumerate(classes[:16])]
-    figure.legend(handles=handles, loc="outside upper left", ncols=min(len(handles), 6), frameon=False, fontsize=8)
+    handles = [_mark(k, name) for k, name in enumerate(classes[:16])]
+    figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=max(1, min(len(handles), 90 // (6 + max(len(name[:30]) for name in classes)))),
+        frameon=False,
+        fontsize=8,
+    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .layout import layout
-from .style import COLORS, INK, MUTED, new_figure, shorten
+from .style import COLORS, INK, MUTED, new_figure, wrapped
 
 Point = tuple[float, float]
+LINE_LENGTH = 14  # characters of a node's label
 LINE_HEIGHT = 0.1
 
 
@@ -51,11 +53,8 @@ def _half_height(text: str) -> float:
 
 
 def _wrapped(name: str) -> str:
-    text = shorten(name, 26)
-    if len(text) <= 13:
-        return text
-    cut = next((k for k in range(len(text) // 2, len(text) - 1) if text[k] in " _-."), len(text) // 2)
-    return text[: cut + 1] + "\n" + text[cut + 1 :]
+    """Return a name whole, in lines; where it has no blanks, underscores, points and hyphens are places to break."""
+    return wrapped(re.sub(r"(?<=[_.\-])(?=.)", " ", name), LINE_LENGTH).replace("_ ", "_")
 
 
 def _arrow(axes: Any, route: Sequence[Point], start_gap: float, end_gap: float) -> None:

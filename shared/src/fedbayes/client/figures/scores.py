@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, MUTED, clean, new_figure, shorten, wrapped
+from .style import COLORS, INK, MUTED, clean, new_figure, wrapped
 
 
 def score_bars(scores: Mapping[str, Mapping[str, Sequence[float]]], highlight: str | None = None) -> Any:
@@ -33,7 +33,7 @@ def score_bars(scores: Mapping[str, Mapping[str, Sequence[float]]], highlight: s
                 [values.mean() - values.std(), values.mean() + values.std()], [row, row], color=color, linewidth=1.6
             )
             axes.plot([values.mean()], [row], "D", color=color, markersize=6)
-        names = [shorten(candidate, 40) for candidate in candidates] if panel == 0 else [""] * len(candidates)
+        names = [wrapped(candidate, 40) for candidate in candidates] if panel == 0 else [""] * len(candidates)
         axes.set_yticks(range(len(candidates)), names)
         axes.set_ylim(len(candidates) - 0.5, -0.5)
         axes.set_title(score, fontsize=9, color=INK, loc="left")

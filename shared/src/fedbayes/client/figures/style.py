@@ -54,12 +54,6 @@ def wrapped(text: Any, width: int = 22) -> str:
     return "\n".join(textwrap.wrap(str(text), width)) or str(text)
 
 
-def shorten(text: Any, longest: int = 22) -> str:
-    """Return a text cut to a length."""
-    name = str(text)
-    return name if len(name) <= longest else name[: longest - 1] + "…"
-
-
 def to_svg(figure: Any) -> str:
     """Return a figure as a data URI (SVG, text drawn as shapes, no date: the same figure gives the same bytes)."""
     import matplotlib as mpl

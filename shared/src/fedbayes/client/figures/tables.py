@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, clean, new_figure, shorten
+from .style import COLORS, INK, clean, new_figure, wrapped
 
 
 def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]]) -> Any:
@@ -25,8 +25,8 @@ def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], colum
     figure = new_figure(min(2.4 + 0.75 * table.shape[1], 12.0), min(1.4 + 0.4 * table.shape[0], 12.0))
     axes = figure.add_subplot()
     axes.imshow(np.nan_to_num(table), cmap="Blues", aspect="auto", vmin=0)
-    axes.set_xticks(range(table.shape[1]), [shorten(value, 14) for value in columns[1]], rotation=45, ha="right")
-    axes.set_yticks(range(table.shape[0]), [shorten(value, 18) for value in rows[1]])
+    axes.set_xticks(range(table.shape[1]), [wrapped(value, 18) for value in columns[1]], rotation=45, ha="right")
+    axes.set_yticks(range(table.shape[0]), [wrapped(value, 30) for value in rows[1]])
     axes.set_xlabel(columns[0], fontsize=8, color=INK)
     axes.set_ylabel(rows[0], fontsize=8, color=INK)
     if table.size <= 400:

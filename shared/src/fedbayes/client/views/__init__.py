@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import html
-from ..formats import is_plain, plain_items, title
-from ..kinds import COUNTS, COX, ENSEMBLE, NAIVE_BAYES, NETWORK, kind_of
-
-LONGEST_JSON = 100_000
+from ..formats import is_plain, number
+from ..kinds import (
+    COUNTS,
+    COX,
+    ENSEMBLE,
+    GAIN,
+    NAIVE_BAYES,
+    NETWORK,
+    PREDICTIONS,
+    SAMPLE,
+    SCORES,
+    WEIGHTED,
+    kind_of,
+)
 
 
 def view(model: Any) -> list[str]:
-    """Return pieces of HTML that show a model; JSON where the kind is not known or the model is malformed."""
+    """Return pieces of HTML that show a model; tables where the kind is not known or the model is malformed."""
     if model is None:
         return []
-    from . import counts, cox, naive_bayes, network
+    from . import answers, counts, cox, naive_bayes, network
 
     writers: dict[str, Callable[[Any], list[str]]] = {
         NAIVE_BAYES: naive_bayes.pieces,
@@ -25,6 +34,11 @@ def view(model: Any) -> list[str]:
         ENSEMBLE: network.ensemble_pieces,
         COX: cox.pieces,
         COUNTS: counts.pieces,
+        WEIGHTED: answers.weighted_pieces,
+        PREDICTIONS: lambda model: answers.prediction_pieces({"model": model}),
+        SAMPLE: answers.sample_pieces,
+        GAIN: answers.gain_pieces,
+        SCORES: lambda model: [],
     }
     try:
         return writers.get(kind_of(model), generic)(model)
@@ -34,14 +48,9 @@ def view(model: Any) -> list[str]:
 
 
 def generic(model: Any) -> list[str]:
-    """Return a model as a table of its plain fields and JSON of the others."""
+    """Return a model of no known kind as tables."""
+    from .plain import entry, mapping
+
     if not isinstance(model, Mapping):
-        return [html.code(json.dumps(model, indent=1, ensure_ascii=False)[:LONGEST_JSON])]
-    rows = list(plain_items(model).items())
-    pieces = [html.table("", ("Name", "Value"), rows)] if rows else []
-    for name, value in model.items():
-        if not is_plain(value):
-            pieces.append(
-                html.fold(title(str(name)), html.code(json.dumps(value, indent=1, ensure_ascii=False)[:LONGEST_JSON]))
-            )
-    return pieces
+        return [html.paragraph(number(model))] if is_plain(model) else entry("model", model)
+    return mapping(model)

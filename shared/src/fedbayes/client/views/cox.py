@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..cox_text import coefficient_cells, hypothesis_tests, ratio
+from ..cox_text import aic_of, coefficient_rows, hypothesis_tests, ratio
 from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..formats import is_plain, number, p_value, title
@@ -21,7 +21,7 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the summary a survival analyst expects, forest plot, survival curves and tests."""
     entries = model["coefficients"]
     ratios = ", ".join(f"{entry['feature']} {ratio(entry.get('hazard_ratio'))}" for entry in entries)
-    rows = [coefficient_cells(entry) for entry in entries]
+    rows = coefficient_rows(entries)
     return [
         html.table("Coefficients; the interval is that of the hazard ratio", HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
         html.picture(
@@ -55,7 +55,7 @@ def _tests(model: Mapping[str, Any]) -> list[str]:
         return [*pieces, html.paragraph(f"Proportional hazards were not checked: {check.get('reason')}.")]
     entries = [*check["features"], {"feature": "all together", **check["global"]}]
     rows = [
-        [entry["feature"], number(entry["statistic"], 3), number(entry["degrees_of_freedom"]), p_value(entry["p"])]
+        [entry["feature"], f"{float(entry['statistic']):.2f}", number(entry["degrees_of_freedom"]), p_value(entry["p"])]
         for entry in entries
     ]
     caption = f"Does the effect change with time ({check.get('time_transform')})? A small p speaks against proportional hazards"
@@ -68,6 +68,8 @@ def _tests(model: Mapping[str, Any]) -> list[str]:
 def _facts(model: Mapping[str, Any]) -> list[str]:
     plain = {name: value for name, value in model.items() if is_plain(value) and value is not None}
     facts = [(title(name), number(value, 6)) for name, value in plain.items() if name not in NOT_FACTS]
+    aic = aic_of(model)
+    facts += [("Partial AIC", f"{aic:.2f}")] if aic is not None else []
     return [html.table("", ("Name", "Value"), facts)] if facts else []
 
 

@@ -1,0 +1,71 @@
+"""Answers that are no model, in a report: predictions, synthetic records, information gain; and weighted naive Bayes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from .. import html
+from ..answer_tables import predictions, sample
+from ..figures import named_bars
+from ..figures.style import to_svg
+from ..formats import number
+
+MOST_ROWS = 20
+
+
+def _preview(frame: Any, caption: str) -> str:
+    rows = [
+        [f"{value:.3f}" if isinstance(value, float) and abs(value) < 1e4 else number(value) for value in row]
+        for row in frame.head(MOST_ROWS).values.tolist()
+    ]
+    numeric = tuple(place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
+    told = caption if len(frame) <= MOST_ROWS else f"{caption}; the first {MOST_ROWS} of {len(frame):,}"
+    return html.table(told, [str(name) for name in frame.columns], rows, numeric)
+
+
+def prediction_pieces(result: Mapping[str, Any]) -> list[str]:
+    """Return how often each class was predicted, and the first records; of a Cox model the first records."""
+    frame = predictions(result)
+    pieces = []
+    if "prediction" in frame:
+        counted = Counter(str(value) for value in frame["prediction"])
+        rows = [(name, f"{count:,}", f"{count / len(frame):.1%}") for name, count in counted.most_common()]
+        pieces.append(html.table("How often each class is predicted", ("Class", "Records", "Share"), rows, (1, 2)))
+    return [*pieces, _preview(frame, "Predictions"), html.paragraph(EXPORT)]
+
+
+EXPORT = "All of them as a table: fedbayes show RESULT.json --export FILE.csv"
+
+
+def sample_pieces(model: Mapping[str, Any]) -> list[str]:
+    """Return the first synthetic records."""
+    return [_preview(sample({"model": model}), "Synthetic records"), html.paragraph(EXPORT)]
+
+
+def gain_pieces(model: Mapping[str, Any]) -> list[str]:
+    """Return the information of every column about the target, as bars and as a table."""
+    gain = {str(name): float(value) for name, value in model["information_gain"].items() if value is not None}
+    ranked = sorted(gain.items(), key=lambda item: -item[1])
+    told = ", ".join(f"{name} {value:.3g}" for name, value in ranked)
+    about = f"Information about '{model.get('target')}' in bits"
+    return [
+        html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {told}.", f"{about}."),
+        html.table(about, ("Column", "Bits"), [(name, f"{value:.4f}") for name, value in ranked], (1,)),
+    ]
+
+
+def weighted_pieces(model: Mapping[str, Any]) -> list[str]:
+    """Return what a weighted naive Bayes model is made of."""
+    domain, label, weights = model["domain"], str(model["label"]), [float(value) for value in model["weights"]]
+    classes = ", ".join(str(name) for name in domain[label].get("categories", []))
+    rows = [
+        ("Label", label),
+        ("Classes", classes),
+        ("Features", ", ".join(name for name in domain if name != label)),
+        ("Structure", str(model["structure"])),
+        ("Tables", str(model["tables_at"]).replace("_", " ")),
+        ("Weights", f"{len(weights)}, from {number(min(weights))} to {number(max(weights))}; 1 is plain naive Bayes"),
+    ]
+    return [html.table("", ("Part", "Value"), rows)]

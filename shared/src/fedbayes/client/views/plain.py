@@ -1,0 +1,93 @@
+"""Any JSON as tables: records as rows, mappings as names and values, tables of numbers as tables; nothing is shown as raw JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import html
+from ..formats import is_plain, number, plain_items, title
+
+MOST_ROWS = 60
+MOST_COLUMNS = 24
+MOST_ITEMS = 40
+DEEPEST = 4
+LONGEST_OPEN = 15
+"""Rows of a table that is shown without a click."""
+
+
+def mapping(content: Mapping[str, Any], depth: int = 0) -> list[str]:
+    """Return a mapping: its plain entries as one table, every other entry under its name."""
+    rows = list(plain_items(content).items())
+    pieces = [html.table("", ("Name", "Value"), rows)] if rows else []
+    nested = {name: value for name, value in content.items() if not is_plain(value)}
+    return pieces + [piece for name, value in nested.items() for piece in entry(str(name), value, depth)]
+
+
+def entry(name: str, value: Any, depth: int = 0) -> list[str]:
+    """Return one entry that is not plain, under its name; nothing where it is empty."""
+    if not value:
+        return []
+    if depth >= DEEPEST:
+        return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
+    if isinstance(value, Mapping):
+        if all(is_plain(item) for item in value.values()):
+            return [_long(title(name), len(value), html.table(title(name), ("Name", "Value"), _rows(value)))]
+        columns = _columns(value)
+        if columns is not None:
+            return [_long(title(name), len(columns[1]), html.table(title(name), columns[0], columns[1], columns[2]))]
+        return [html.fold(title(name), *mapping(value, depth + 1))]
+    return _list(name, list(value), depth)
+
+
+def _long(name: str, rows: int, table: str) -> str:
+    return table if rows <= LONGEST_OPEN else html.fold(f"{name} ({rows})", table)
+
+
+def _rows(value: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [(str(name), number(item)) for name, item in value.items()]
+
+
+def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[str]], tuple[int, ...]] | None:
+    """Return headers, rows and numeric columns of a mapping of lists of one length, such as a calibration table; None if it is no such."""
+    lists = {name: item for name, item in value.items() if isinstance(item, list)}
+    lengths = {len(item) for item in lists.values()}
+    if len(lists) < 2 or len(lengths) != 1 or len(lists) != len(value):
+        return None
+    if not all(is_plain(cell) for item in lists.values() for cell in item):
+        return None
+    rows = [[number(cell) for cell in row] for row in zip(*lists.values(), strict=True)]
+    return [title(name) for name in lists], rows[:MOST_ROWS], tuple(range(len(lists)))
+
+
+def _list(name: str, value: list[Any], depth: int) -> list[str]:
+    if all(is_plain(item) for item in value):
+        more = f" and {len(value) - MOST_ITEMS} more" if len(value) > MOST_ITEMS else ""
+        return [html.paragraph(f"{title(name)}: {', '.join(number(item) for item in value[:MOST_ITEMS])}{more}.")]
+    if all(isinstance(item, Mapping) for item in value):
+        return [_long(title(name), len(value), _records(name, value))]
+    if all(isinstance(item, list) and all(is_plain(cell) for cell in item) for item in value):
+        widest = max(len(item) for item in value)
+        if widest <= MOST_COLUMNS:
+            rows = [[number(cell) for cell in [*item, *[""] * (widest - len(item))]] for item in value[:MOST_ROWS]]
+            headers = [str(place) for place in range(1, widest + 1)]
+            return [_long(title(name), len(value), html.table(title(name), headers, rows, tuple(range(widest))))]
+    return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
+
+
+def _records(name: str, value: list[Mapping[str, Any]]) -> str:
+    fields = list(dict.fromkeys(str(key) for item in value for key in item))[:MOST_COLUMNS]
+    rows = [[_cell(item.get(field)) for field in fields] for item in value[:MOST_ROWS]]
+    numeric = tuple(
+        place for place, field in enumerate(fields) if all(isinstance(item.get(field), int | float) for item in value)
+    )
+    cut = f" (the first {MOST_ROWS} of {len(value)})" if len(value) > MOST_ROWS else ""
+    return html.table(title(name) + cut, [title(field) for field in fields], rows, numeric)
+
+
+def _cell(value: Any) -> str:
+    if is_plain(value):
+        return number(value)
+    if isinstance(value, list) and all(is_plain(item) for item in value):
+        return ", ".join(number(item) for item in value[:MOST_ITEMS])
+    return f"{len(value)} entries"
