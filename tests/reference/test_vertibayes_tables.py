@@ -10,8 +10,8 @@ import pytest
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.federation.vertical.states import resolve
 from v6_vertibayes import results
+from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.options import Options
 from v6_vertibayes.validation import assess
 
 FOLDS = 10
@@ -53,7 +53,7 @@ class Published:
         self.rows = len(frame)
 
     def learned(self, chosen: np.ndarray | slice) -> Any:
-        options = Options.check({**ARGUMENTS, "columns": self.columns, "structure": self.edges})
+        options = Fit.read("fit", {**ARGUMENTS, "columns": self.columns, "structure": self.edges})
         codes = {name: code[chosen] for name, code in self.codes.items()}
         return learn(options, self.variables, PooledTables(codes, self.sizes))
 

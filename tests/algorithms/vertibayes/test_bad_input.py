@@ -12,7 +12,7 @@ from fedbayes.federation.errors import (
     PolicyError,
     ThresholdError,
 )
-from v6_vertibayes.options import Options
+from v6_vertibayes.arguments import Fit
 
 SECRET = "p0007"
 
@@ -44,7 +44,7 @@ SECRET = "p0007"
 )
 def test_arguments_are_refused_by_name(kit, given, arguments, message) -> None:
     with pytest.raises(ArgumentError, match=message):
-        Options.check({**kit.defaults, **given, **arguments})
+        Fit.read("fit", {**kit.defaults, **given, **arguments})
 
 
 @pytest.mark.parametrize(

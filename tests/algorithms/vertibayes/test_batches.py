@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fedbayes.federation.errors import ArgumentError
+from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.options import Options
 from v6_vertibayes.sources import Budget
 
 COLUMNS = ["a", "b", "c", "d", "e"]
@@ -67,7 +67,7 @@ def test_every_combination_of_arguments_costs_what_it_says(kit, greedy) -> None:
     for arguments in combinations():
         given = {**kit.defaults, "columns": COLUMNS, "label": "a", "epsilon": 1.0, "missing": "category", **arguments}
         try:
-            options = Options.check(given)
+            options = Fit.read("fit", given)
         except ArgumentError:
             continue
         budget = Budget(options.epsilon, options.batches)

@@ -9,8 +9,8 @@ import pytest
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation.embedded import EmbeddedFederation
+from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.options import Options
 
 LIMITS = {"*": {"minimum_rows": 1, "minimum_count": 0, "minimum_organizations": 2}}
 
@@ -66,7 +66,7 @@ def test_each_table_counts_the_records_that_have_its_columns(kit, structure) -> 
 
         chosen: dict[str, Any] = {"structure": edges} if structure == "given" else {"structure": "k2"}
         chosen["order"] = "information" if structure == "information" else None
-        options = Options.check({**kit.defaults, "columns": names, "missing": "drop", **chosen})
+        options = Fit.read("fit", {**kit.defaults, "columns": names, "missing": "drop", **chosen})
         assert_tables(learn(options, variables, oracle).network, table, states)
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import v6_vertibayes
 from fedbayes.bayes.network import BayesianNetwork
+from v6_vertibayes.arguments import Fit, fine_rules
 from v6_vertibayes.merging import MergedTables
 from v6_vertibayes.model import ObservedStates, Variable, learn
-from v6_vertibayes.options import Options, fine_rules
 from v6_vertibayes.validation import assess, assess_counts, average
 
 VARIABLES = [Variable("a", ("x", "y"), True), Variable("b", ("0", "1"), True)]
@@ -27,8 +27,8 @@ def oracle_of(joint: np.ndarray):
     return oracle
 
 
-def options(kit, **arguments) -> Options:
-    return Options.check({**kit.defaults, "columns": ["a", "b"], **arguments})
+def options(kit, **arguments) -> Fit:
+    return Fit.read("fit", {**kit.defaults, "columns": ["a", "b"], **arguments})
 
 
 def test_empty_missing_states_vanish_and_full_ones_stay(kit) -> None:

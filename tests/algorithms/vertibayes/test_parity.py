@@ -8,8 +8,8 @@ import pytest
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation.embedded import EmbeddedFederation
+from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import MISSING_STATE, Variable, learn
-from v6_vertibayes.options import Options
 
 COLUMNS = ["smoke", "age", "cough", "xray", "ill"]
 
@@ -20,7 +20,7 @@ def learned(kit: SimpleNamespace, table: pd.DataFrame, **arguments: object):
         Variable(name, tuple(str(label) for label in found.labels if label is not None), found.has_missing, found.cuts)
         for name, found in states.items()
     ]
-    return learn(Options.check({**kit.defaults, **arguments}), variables, oracle)
+    return learn(Fit.read("fit", {**kit.defaults, **arguments}), variables, oracle)
 
 
 def assert_same_network(result: dict, expected: BayesianNetwork) -> None:

@@ -13,8 +13,8 @@ from fedbayes.bayes.discretise import Bins, minimum_description_length
 from fedbayes.bayes.tables import Counts
 from fedbayes.federation.errors import ArgumentError
 
+from .arguments import BY_CLASS
 from .model import Variable
-from .options import BY_CLASS
 from .sources import Budget, Source
 
 

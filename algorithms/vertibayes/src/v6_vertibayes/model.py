@@ -25,7 +25,7 @@ from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.structure import Structure, given, information_order, k2
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 
-from .options import Options
+from .arguments import Fit
 
 MISSING_STATE = "?"
 OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise
@@ -149,14 +149,12 @@ class ObservedStates:
         return counts[tuple(slice(0, -1) if drop else slice(None) for drop in gapless)]
 
 
-def learn(
-    options: Options, variables: Sequence[Variable], oracle: TableOracle, rest: TableOracle | None = None
-) -> Learned:
+def learn(options: Fit, variables: Sequence[Variable], oracle: TableOracle, rest: TableOracle | None = None) -> Learned:
     """Return the network that the counts of an oracle give.
 
     Parameters
     ----------
-    options : Options
+    options : Fit
         `variables` are in the order of its columns.
     variables : sequence of Variable
         The nodes.
@@ -189,7 +187,7 @@ def _counted_again(structure: Structure, oracle: TableOracle) -> Structure:
     return replace(structure, counts=counts, batches=structure.batches + 1, tables=structure.tables + len(families))
 
 
-def search(options: Options, oracle: TableOracle, present: Mapping[str, int] | None = None) -> Structure:
+def search(options: Fit, oracle: TableOracle, present: Mapping[str, int] | None = None) -> Structure:
     """Return the structure that the options ask for, with the counts of its families (of their `present` states)."""
     cache = TableCache(oracle, options.columns, present)
     space = options.space()
@@ -212,14 +210,12 @@ def search(options: Options, oracle: TableOracle, present: Mapping[str, int] | N
     return k2(cache, space, order, score)
 
 
-def fit_tables(
-    options: Options, variables: Sequence[Variable], structure: Structure, gaps: Mapping[str, bool]
-) -> Learned:
+def fit_tables(options: Fit, variables: Sequence[Variable], structure: Structure, gaps: Mapping[str, bool]) -> Learned:
     """Return the network of a structure from the counts of its families.
 
     Parameters
     ----------
-    options : Options
+    options : Fit
         How missing values are treated.
     variables : sequence of Variable
         The nodes.
@@ -246,7 +242,7 @@ def fit_tables(
 
 
 def three_steps(
-    options: Options, states: Mapping[str, tuple[str, ...]], intermediate: BayesianNetwork
+    options: Fit, states: Mapping[str, tuple[str, ...]], intermediate: BayesianNetwork
 ) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
     """Return network and expected counts by the published three steps: synthetic rows of `intermediate`, then EM.
 
@@ -266,7 +262,7 @@ def synthetic(intermediate: BayesianNetwork, states: Mapping[str, Sequence[str]]
 
 
 def _maximise(
-    options: Options,
+    options: Fit,
     states: Mapping[str, tuple[str, ...]],
     parents: Mapping[str, Sequence[str]],
     rows: Codes,
@@ -286,7 +282,7 @@ def _maximise(
 
 
 def by_families(
-    options: Options, states: Mapping[str, tuple[str, ...]], structure: Structure
+    options: Fit, states: Mapping[str, tuple[str, ...]], structure: Structure
 ) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
     """Return network and expected counts by EM on the counted patterns of every family: nothing is drawn.
 
@@ -314,6 +310,6 @@ def by_families(
     return network, counts, {"converged": converged, "iterations": iterations, "on": "family tables"}
 
 
-def refit(options: Options, network: BayesianNetwork, rows: Codes) -> BayesianNetwork:
+def refit(options: Fit, network: BayesianNetwork, rows: Codes) -> BayesianNetwork:
     """Return the network's structure with tables from (synthetic) rows, one start."""
     return _maximise(options, network.states, network.parents, rows, 1)[0]

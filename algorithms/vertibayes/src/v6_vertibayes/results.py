@@ -14,9 +14,9 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.federation import Federation, results
 from fedbayes.federation.vertical import NEIGHBORS
 
+from .arguments import Fit
 from .guards import pooled, pooled_tables
 from .model import Learned, Variable
-from .options import Options
 from .sources import Budget, Source
 
 NEARLY_ALL = 0.9
@@ -33,13 +33,13 @@ PREDICTED = {
 }
 
 
-def least_count(options: Options, source: Source) -> float:
+def least_count(options: Fit, source: Source) -> float:
     """Return the smallest count behind a configuration that is published: of the task, or of a node."""
     return max(options.minimum_count, float(source.minimum_count))
 
 
 def fitted(
-    federation: Federation, options: Options, learned: Learned, source: Source, scores: Mapping[str, Any] | None
+    federation: Federation, options: Fit, learned: Learned, source: Source, scores: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return the result of `fit`."""
     minimum = least_count(options, source)
@@ -67,7 +67,7 @@ def fitted(
     return {**found, "warnings": [*of_missing(missing), *found["warnings"]]}
 
 
-def total_score(options: Options, structure: Structure, minimum: float) -> float:
+def total_score(options: Fit, structure: Structure, minimum: float) -> float:
     """Return the structure's score; hidden configurations of a node count as one."""
     if not minimum:
         return structure.score

@@ -12,7 +12,7 @@ from fedbayes.bayes.discretise import Bins, equal_width
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation import Federation, Parties, Preflight, arguments
+from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties
@@ -23,7 +23,6 @@ from fedbayes.mpc.ring import lift
 from .messages import CountsReply, CountsRequest
 from .model import Variable
 
-SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_CELLS = 2**22
 
 
@@ -136,8 +135,6 @@ class Question:
     rows_aligned: bool = False
 
     def __post_init__(self) -> None:
-        arguments.check_choice("split", self.split, SPLITS)
-        arguments.check_mapping("domain", self.domain)
         if self.split != "horizontal":
             object.__setattr__(self, "id_column", check_alignment(self.id_column, self.rows_aligned))
         if self.split != "vertical" and self.folds:

@@ -22,9 +22,9 @@ from fedbayes.bayes.small_counts import grouped, shown
 from fedbayes.bayes.tables import Counts, TableOracle
 from fedbayes.federation.errors import ArgumentError
 
+from .arguments import Fit
 from .guards import guarded
 from .model import Learned, Variable, fit_tables, refit, synthetic
-from .options import Options
 
 Array = npt.NDArray[np.float64]
 TINY = 1e-300
@@ -146,7 +146,7 @@ def assess_counts(
     return {**scores, "confusion": shown(scores["confusion"], minimum)}
 
 
-def synthetic_cross_validation(options: Options, learned: Learned) -> dict[str, Any]:
+def synthetic_cross_validation(options: Fit, learned: Learned) -> dict[str, Any]:
     """Return the SCV scores: folds of synthetic rows of the intermediate network, each predicted by EM on the others.
 
     Notes
@@ -162,12 +162,12 @@ def synthetic_cross_validation(options: Options, learned: Learned) -> dict[str, 
     return {"method": "scv", **average(parts)}
 
 
-def validate(options: Options, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any] | None:
+def validate(options: Fit, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any] | None:
     """Return the scores that the options ask for, or None.
 
     Parameters
     ----------
-    options : Options
+    options : Fit
         Which validation, how many folds.
     learned : Learned
         What was learned from all records.
@@ -186,7 +186,7 @@ def validate(options: Options, learned: Learned, by_fold: TableOracle, minimum: 
     return {"method": "public", **assess(learned.network, public_rows(options, learned), options.label or "")}
 
 
-def public_rows(options: Options, learned: Learned) -> Codes:
+def public_rows(options: Fit, learned: Learned) -> Codes:
     """Return the codes of the public records, numbers of binned columns put into their bins.
 
     Raises
@@ -211,12 +211,12 @@ def _binned(value: Any, variable: Variable) -> Any:
     return variable.states[int(Bins(variable.cuts or ()).encode([value])[0])]
 
 
-def held_out_generation(options: Options, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any]:
+def held_out_generation(options: Fit, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any]:
     """Return the SVDG scores: for every fold, train on the other folds, score on rows drawn from a network of the fold.
 
     Parameters
     ----------
-    options : Options
+    options : Fit
         How tables are fitted.
     learned : Learned
         Its structure is used in every fold.

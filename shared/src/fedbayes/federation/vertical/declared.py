@@ -33,8 +33,8 @@ HELPER_WORDS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Records(Arguments):
-    """How the stations' records are matched."""
+class Identified(Arguments):
+    """By what the stations' records are matched, where a function may do without."""
 
     id_column: str | None = argument(
         COLUMN,
@@ -49,6 +49,11 @@ class Records(Arguments):
         used_when=unless("id_column"),
         rank=PARTIES,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records(Identified):
+    """How the stations' records are matched."""
 
     def check_together(self) -> None:
         """Refuse records that nothing matches."""

@@ -1,0 +1,311 @@
+"""The arguments of the central functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from fedbayes.bayes.graph import parents_of_edges
+from fedbayes.bayes.scores import SCORES
+from fedbayes.bayes.structure import SearchSpace
+from fedbayes.federation import arguments
+from fedbayes.federation.declare import (
+    COLUMN,
+    MODEL,
+    ORGANIZATION,
+    PARTIES,
+    TARGET,
+    Arguments,
+    argument,
+    choice,
+    columns,
+    json_value,
+    number,
+    when,
+    whole,
+)
+from fedbayes.federation.describe import Store
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.declared import DOMAIN, DOMAIN_WORDS, Helped, Identified
+from fedbayes.federation.vertical.states import check_bins
+
+STRUCTURES = ("naive", "k2", "hill_climb")
+SPLITS = ("vertical", "horizontal", "hybrid")
+METHODS = ("counts", "records")
+MISSING = ("em_on_counts", "em", "drop", "category")
+VALIDATIONS = ("none", "scv", "svdg", "public")
+ORDERS = ("columns", "information")
+MOST_SYNTHETIC_ROWS = 1_000_000
+MOST_PARENTS = 7
+BY_CLASS = "mdl"
+FINE_BINS = 10
+
+Edges = tuple[tuple[str, str], ...]
+EPSILON = number(above=0)
+EDGES = json_value("a list of edges [parent, child]", lambda name, value: _edges(name, value))
+
+
+def _check_rules(_: str, bins: Any) -> Any:
+    check_bins(fine_rules(bins))
+    return bins
+
+
+STORE = Store(
+    "VertiBayes",
+    "Bayesian networks (structure and parameters, with missing values) from records whose columns lie at several stations, "
+    "by private products; also for records split by rows.",
+    "vertical",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Identified, Helped):
+    """How the records are split, and who takes part."""
+
+    split: str = argument(
+        choice(SPLITS),
+        "Stations hold columns of the same records, different records (then public states are needed, and no id_column), or some of both "
+        "(records are united; a column that a station lacks is missing there).",
+        "vertical",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Split):
+    """Of `fit`: how a network is learned."""
+
+    columns: list[str] = argument(
+        columns(2), "The nodes, in declared order; each lives at one station (hybrid: at one or more).", rank=TARGET
+    )
+    structure: str | Edges = argument(
+        json_value(
+            "k2, hill_climb, naive (needs a label), or edges [[parent, child], ...]", lambda _, value: _structure(value)
+        ),
+        "How edges are found, or the edges.",
+        "k2",
+    )
+    label: str | None = argument(COLUMN, "The node to predict.", None, rank=TARGET)
+    score: str = argument(choice(SCORES), "Of the search.", "k2")
+    max_parents: int = argument(whole(0, MOST_PARENTS), "Most parents of a node in the search.", 3, unit="parents")
+    order: str | tuple[str, ...] = argument(
+        json_value(
+            "columns, information (a tree of greatest mutual information), or a list of all columns",
+            lambda _, value: _order(value),
+        ),
+        "Order of the nodes for K2.",
+        "columns",
+        used_when=when("structure", "k2"),
+    )
+    required_edges: Edges = argument(EDGES, "Edges that the search keeps; cycles and contradictions are refused.", None)
+    forbidden_edges: Edges = argument(EDGES, "Edges that the search leaves out.", None)
+    bins: Any = argument(
+        json_value(
+            "published, quantile, width, mdl (needs a label), a number, or {column: rule, number or cut points}",
+            _check_rules,
+        ),
+        "How numeric columns become states; published: from the smallest value up, at least 10 records and 10 % a bin; mdl: Fayyad-Irani.",
+        "published",
+    )
+    domain: dict[str, Any] | None = argument(DOMAIN, DOMAIN_WORDS, None)
+    missing: str = argument(choice(MISSING), "What becomes of missing values.", "em_on_counts")
+    synthetic_rows: int = argument(
+        whole(100, MOST_SYNTHETIC_ROWS), "Of em, and of synthetic validation.", 10_000, unit="rows"
+    )
+    restarts: int = argument(whole(1, 50), "Starts of EM.", 3)
+    pseudocount: float = argument(number(low=0, high=1e6), "Added to every cell.", 0.5, unit="records")
+    minimum_count: float = argument(
+        number(low=0, high=1e9),
+        "Parent configurations with fewer records, and those that would give them back by subtraction, are published as the node's margin; the "
+        "nodes' own minimum holds too.",
+        0,
+        unit="records",
+    )
+    smallest_probability: float = argument(
+        number(low=0, high=0.1), "No published probability is smaller, and none is 1.", 0.0
+    )
+    epsilon: float | None = argument(
+        EPSILON,
+        "Budget of all tables together, divided over the most batches there can be; without it they are exact.",
+        None,
+    )
+    validation: str = argument(
+        choice(VALIDATIONS),
+        "How the network is validated: by synthetic records, by held-out folds, or on public records.",
+        "none",
+    )
+    folds: int = argument(whole(2, 100), "Of the validation.", 10, used_when=when("validation", "scv", "svdg"))
+    public_records: Mapping[str, list[Any]] | None = argument(
+        json_value("{column: [values]}", lambda _, value: _records(value)),
+        "Records that the researcher gives, for validation public.",
+        None,
+        used_when=when("validation", "public"),
+    )
+    equivalent_sample_size: float = argument(
+        number(above=0, high=1e6), "Of the score bdeu.", 10.0, used_when=when("score", "bdeu"), unit="records"
+    )
+
+    def check_together(self) -> None:
+        """Refuse what contradicts itself."""
+        super().check_together()
+        self._check_label()
+        if (self.validation == "public") != (self.public_records is not None):
+            raise ArgumentError('public_records and validation="public" go together; give both or neither')
+        if self.epsilon is not None and self.structure == "hill_climb":
+            raise ArgumentError(
+                "hill climbing asks an unknown number of batches; with an epsilon use k2 or give the edges"
+            )
+        self.space()
+        if isinstance(self.order, tuple) and sorted(self.order) != sorted(self.columns):
+            raise ArgumentError("order must name every column exactly once")
+        if not isinstance(self.structure, str):
+            try:
+                parents_of_edges(self.columns, self.structure)
+            except ValueError as problem:
+                raise ArgumentError(f"structure: {problem}") from None
+
+    def _check_label(self) -> None:
+        if self.structure == "naive" and self.label is None:
+            raise ArgumentError('structure="naive" needs a label: the column that is the parent of all others')
+        if self.validation != "none" and self.label is None:
+            raise ArgumentError("validation needs a label: the column that is predicted")
+        if self.label is not None and self.label not in self.columns:
+            raise ArgumentError(f"label {self.label!r} is not among the columns; add it to columns")
+
+    @property
+    def rules(self) -> Any:
+        """`bins` as they are counted: fine bins where they are merged by class."""
+        return fine_rules(self.bins)
+
+    @property
+    def batches(self) -> int | None:
+        """Largest number of batches of tables that are asked: what an epsilon is divided by; None: nobody knows."""
+        if self.structure == "hill_climb":
+            return None
+        return int(self.rules != self.bins) + self._searched() + self.held_out
+
+    @property
+    def held_out(self) -> int:
+        """Batches that are asked after learning."""
+        return int(self.validation == "svdg")
+
+    def _searched(self) -> int:
+        if self.structure != "k2":
+            return 1
+        required = self.space().start()
+        steps, first = 1, 0
+        for node in self.columns:
+            before = self.columns
+            if isinstance(self.order, tuple) or self.order == "columns":
+                order = self.order if isinstance(self.order, tuple) else self.columns
+                before = order[: order.index(node)]
+            fixed = len(required[node])
+            free = sum(self.space().allows(name, node) and name not in required[node] for name in before)
+            grows = min(self.max_parents - fixed, free)
+            steps = max(steps, grows)
+            first = max(first, 1 + fixed + (grows > 0))
+        pairs_serve = first <= 2  # the tables of the order are those of the first step
+        return steps + (self.order == "information" and not pairs_serve)
+
+    def space(self) -> SearchSpace:
+        """Return the search space; `ArgumentError` where the constraints contradict one another."""
+        try:
+            return SearchSpace(
+                tuple(self.columns), self.max_parents, self.required_edges or (), self.forbidden_edges or ()
+            )
+        except ValueError as problem:
+            raise ArgumentError(f"required_edges, forbidden_edges: {problem}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Split):
+    """Of `evaluate`."""
+
+    model: dict[str, Any] = argument(MODEL, "What is scored.", rank=TARGET)
+    label: str | None = argument(COLUMN, "The node to predict; the model's own when left out.", None, rank=TARGET)
+    method: str | None = argument(
+        choice(METHODS),
+        "From tables over the label's Markov blanket and the families, or every record in shares, whose scores the label's station sees; "
+        "counts when left out, where the blanket allows.",
+        None,
+    )
+    epsilon: float | None = argument(EPSILON, "Noise in the tables of counts; without it the scores are exact.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classify(Helped):
+    """Of `classify`."""
+
+    model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
+    id_column: str = argument(COLUMN, "The identifier at every station, by which records are matched.", rank=TARGET)
+    label: str | None = argument(COLUMN, "The node to predict; the model's own when left out.", None, rank=TARGET)
+    identify: int | str | None = argument(
+        ORGANIZATION,
+        "The station whose identifiers name the records; central's own, else the first, when left out.",
+        None,
+        rank=PARTIES,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Arguments):
+    """Of `sample`."""
+
+    reads_table: ClassVar[bool] = False
+
+    model: dict[str, Any] = argument(MODEL, "What is drawn from.", rank=TARGET)
+    rows: int = argument(whole(1, 1_000_000), "How many records.", 1000, unit="records")
+
+
+def fine_rules(bins: Any) -> Any:
+    """Return `bins` with every "mdl" replaced by a number of fine bins of equal frequency."""
+    if isinstance(bins, Mapping):
+        return {column: FINE_BINS if rule == BY_CLASS else rule for column, rule in bins.items()}
+    return FINE_BINS if bins == BY_CLASS else bins
+
+
+def _structure(value: Any) -> str | Edges:
+    if value is None:
+        return "k2"
+    if isinstance(value, str):
+        return arguments.check_choice("structure", value, STRUCTURES)
+    return _edges("structure", value)
+
+
+def _order(value: Any) -> str | tuple[str, ...]:
+    if value is None:
+        return "columns"
+    if isinstance(value, str):
+        return arguments.check_choice("order", value, ORDERS)
+    return tuple(arguments.check_names("order", value))
+
+
+def _edges(name: str, value: Any) -> Edges:
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or len(value) > 10_000:
+        raise ArgumentError(f"{name} must be a list of edges [parent, child]")
+    edges = []
+    for position, edge in enumerate(value):
+        place = f"{name}[{position}]"
+        if not isinstance(edge, list | tuple) or len(edge) != 2:
+            raise ArgumentError(f"{place} must be an edge [parent, child]")
+        parent, child = (arguments.check_name(place, end) for end in edge)
+        if parent == child:
+            raise ArgumentError(f"{place} leads from a column to itself; remove it")
+        edges.append((parent, child))
+    return tuple(edges)
+
+
+def _records(value: Any) -> Mapping[str, list[Any]] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not value:
+        raise ArgumentError("public_records must be an object {column: [values]}")
+    for name, column in value.items():
+        arguments.check_name("a column of public_records", name)
+        if not isinstance(column, list | tuple) or not column:
+            raise ArgumentError(f"public_records[{name!r}] must be a list of values")
+    if len({len(column) for column in value.values()}) != 1:
+        raise ArgumentError("public_records must have the same number of values in every column")
+    return value
