@@ -48,6 +48,9 @@ Function = Annotated[
 ]
 Arg = Annotated[Texts, option("An argument, NAME=VALUE; JSON if it parses, else text. Repeatable.", "--arg")]
 Args = Annotated[File, option("JSON object with arguments; --arg goes above it.", "--args")]
+Dictionary = Annotated[
+    File, option("The study's data dictionary, YAML or JSON; see `fedbayes domain`.", "--dictionary")
+]
 Model = Annotated[
     File, option("A result whose model is given as the argument `model` (evaluate, update, ...).", "--model")
 ]

@@ -17,6 +17,7 @@ from .command_options import (
     AsJson,
     Collaboration,
     Database,
+    Dictionary,
     File,
     Force,
     Function,
@@ -52,6 +53,12 @@ app = typer.Typer(
 
 node = typer.Typer(help="For a node's administrator.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(node, name="node")
+domain = typer.Typer(
+    help="The data dictionary of a study: draft one, hold files against it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(domain, name="domain")
 
 
 def _version(asked: bool) -> None:
@@ -76,6 +83,7 @@ def run(
     out: Out = None,
     arg: Arg = None,
     args: Args = None,
+    dictionary: Dictionary = None,
     model: Model = None,
     again: Annotated[
         File,
@@ -116,6 +124,7 @@ def check(
     function: Function = None,
     arg: Arg = None,
     args: Args = None,
+    dictionary: Dictionary = None,
     model: Model = None,
     party: Party = None,
     helper: Helper = None,
@@ -247,6 +256,29 @@ def peers(
     from . import command_node
 
     command_node.peers(folder, accept, forget or [], as_json)
+
+
+@domain.command("draft")
+def draft_dictionary(
+    data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
+    out: Annotated[File, option("YAML or JSON file to write; stdout by default.", "--out")] = None,
+) -> None:
+    """Propose a data dictionary by looking at files; what was looked at is marked."""
+    from . import command_domain
+
+    command_domain.draft(data, out)
+
+
+@domain.command("check")
+def check_dictionary(
+    dictionary: Annotated[Path, typer.Argument(help="The study's data dictionary, YAML or JSON.")],
+    data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx.")],
+    as_json: AsJson = False,
+) -> None:
+    """Hold files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
+    from . import command_domain
+
+    command_domain.check(dictionary, data, as_json)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..federation.results import OMITTED
 from . import options
+from .dictionaries import read_dictionary
 from .exits import UsageProblem
 from .kinds import read_result
 
@@ -38,6 +39,7 @@ class Options:
     function: str
     arg: list[str] | None = None
     args: Path | None = None
+    dictionary: Path | None = None
     model: Path | None = None
     out: Path | None = None
     again: Path | None = None
@@ -85,6 +87,10 @@ class Options:
             If one is malformed or missing, or a model is given twice.
         """
         given = options.read_arguments(self.arg or [], self.args)
+        if self.dictionary is not None:
+            if "dictionary" in given:
+                raise UsageProblem("--dictionary: the argument 'dictionary' is given twice; give it once")
+            given["dictionary"] = read_dictionary(self.dictionary)
         if self.model is not None:
             if "model" in given:
                 raise UsageProblem("--model: the argument 'model' is given twice; give it once")

@@ -18,7 +18,7 @@ from typing import Any
 from vantage6.algorithm.tools.util import error as log_error
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import arrival, platform
+from . import arrival, dictionaries, platform
 from .codec import decode, encode
 from .declare import Arguments, arguments_of, check_names
 from .envelope import Request, open_body, question, seal_reply
@@ -181,11 +181,12 @@ def _body(
     signature: inspect.Signature,
     declared: type[Arguments] | None,
 ) -> Callable[..., dict[str, Any]]:
-    """Return ``body(federation, **arguments)``: arguments checked, warned of where they are not used, and handed on."""
+    """Return ``body(federation, **arguments)``: arguments checked, warned of where they are not used, and handed on; the study's dictionary is among them."""
     name = function.__name__
     required = [argument for argument in known if signature.parameters[argument].default is inspect.Parameter.empty]
 
     def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
+        arguments = dictionaries.taken(federation, known, arguments)
         if declared is None:
             check_names(name, known, required, arguments)
             return function(federation, **arguments)

@@ -51,10 +51,11 @@ class Preflight(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest(Message):
-    """Ask for a channel key, and say what the task will ask; `members` is how many organizations are asked."""
+    """Ask for a channel key, and say what the task will ask; `members`: how many organizations are asked; `dictionary`: of the study, as stations apply it."""
 
     members: int = 0
     preflight: Preflight | None = None
+    dictionary: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ class Policy:
         Organization (name or id) -> fingerprint of the only lasting key that this station accepts from it.
     allow_foreign_models : bool
         Whether exact answers about models leave that no fit of this federation made.
+    allow_formulas : bool
+        Whether exact answers may use columns that a task derives by a formula, or a subset of the rows: either can be aimed at single rows.
     """
 
     minimum_rows: int = 10
@@ -86,6 +88,7 @@ class Policy:
     long_term_key: bool = True
     pinned_keys: dict[str, str] | None = None
     allow_foreign_models: bool = False
+    allow_formulas: bool = False
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:
@@ -127,12 +130,16 @@ class Policy:
                 f"the node sets a budget but no {PREFIX}LEDGER; ask the node administrator to name its folder database"
             )
 
+    def allows(self, column: str) -> bool:
+        """Return whether a column may be used."""
+        denied = self.denied_columns is not None and column in self.denied_columns
+        missing = self.allowed_columns is not None and column not in self.allowed_columns
+        return not (denied or missing)
+
     def check_columns(self, columns: list[str]) -> None:
         """Raise `PolicyError` naming a column that may not be used."""
         for column in columns:
-            denied = self.denied_columns is not None and column in self.denied_columns
-            missing = self.allowed_columns is not None and column not in self.allowed_columns
-            if denied or missing:
+            if not self.allows(column):
                 raise PolicyError(
                     f"column '{column}' may not be used at this node; leave it out or ask the node administrator"
                 )

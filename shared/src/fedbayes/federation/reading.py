@@ -10,8 +10,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
 from ..bayes.missing import Reading, settle
+from ..bayes.recoding import applied
 from . import platform
 from .errors import DataProblem, ThresholdError
 from .small_csv import SmallTable, read_small_csv, repeated_name
@@ -85,11 +87,16 @@ class Source:
         Instead of a database of the node.
     schema : mapping
         The node's schema file ({} without one).
+    dictionary : Dictionary, optional
+        Of the study: what it says of a column is above the task's domain.
     """
 
-    def __init__(self, mock_data: list[Any] | None, schema: Mapping[str, Any]) -> None:
+    def __init__(
+        self, mock_data: list[Any] | None, schema: Mapping[str, Any], dictionary: Dictionary | None = None
+    ) -> None:
         self._mock = mock_data
         self._schema = schema
+        self._dictionary = dictionary
         self._frames: dict[str, Any] = {}
 
     @property
@@ -128,15 +135,50 @@ class Source:
             self._frames[known] = frame
         return self._frames[known]
 
+    def applied(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()
+    ) -> tuple[Any, int]:
+        """Return columns as the dictionary means them, a pandas frame, and how many rows its subset leaves out; what they are made of is there once.
+
+        Raises
+        ------
+        DataProblem, ThresholdError
+            As `frame`; also if a column of the table has the name of a derived one.
+        """
+        assert self._dictionary is not None
+        frame = self.frame(domain, identifiers)
+        self._check_derived(list(frame.columns))
+        sources = {name: frame[name] for name in self._dictionary.sources(columns)}
+        made, kept = applied(sources, columns, self._dictionary, len(frame))
+        import pandas
+
+        changed = pandas.DataFrame({name: _series(values, frame.index) for name, values in made.items()}, frame.index)
+        return (changed, 0) if kept is None else (changed[kept].reset_index(drop=True), int(len(kept) - kept.sum()))
+
+    def _check_derived(self, names: Sequence[str]) -> None:
+        assert self._dictionary is not None
+        for name in self._dictionary.derived:
+            if name in names:
+                raise DataProblem(
+                    f"column '{name}' is in this station's table, but derived in the dictionary; rename it there"
+                )
+
     def arrays(
         self, columns: Sequence[str], domain: Mapping[str, Any] | None = None
-    ) -> tuple[Mapping[str, Any], int] | None:
-        """Return columns by name and the number of rows without importing pandas; None if that is not possible here."""
-        if self._small is None or not set(columns) <= set(self._small.cells):
+    ) -> tuple[Mapping[str, Any], int, int] | None:
+        """Return columns by name, the number of rows, and how many a subset leaves out, without importing pandas; None if that is not possible here."""
+        wanted = columns if self._dictionary is None else self._dictionary.sources(columns)
+        if self._small is None or not set(wanted) <= set(self._small.cells):
             return None
         with ReadingErrors():
-            found = self._small.arrays(columns, self._reading(domain, ()))
-        return None if found is None else (found, self._small.rows)
+            found = self._small.arrays(wanted, self._reading(domain, ()))
+        if found is None or self._dictionary is None:
+            return None if found is None else (found, self._small.rows, 0)
+        self._check_derived(list(self._small.cells))
+        made, kept = applied(found, columns, self._dictionary, self._small.rows)
+        if kept is None:
+            return made, self._small.rows, 0
+        return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
 
     @cached_property
     def _small(self) -> SmallTable | None:
@@ -144,7 +186,8 @@ class Source:
         return read_small_csv(path) if path is not None else None
 
     def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
-        return Reading(domain or {}, self._schema, tuple(identifiers))
+        known = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
+        return Reading(known, self._schema, tuple(identifiers))
 
     def _read(self, reading: Reading) -> Any:
         if not self.present:
@@ -159,6 +202,12 @@ class Source:
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
+
+
+def _series(values: Any, index: Any) -> Any:
+    import pandas
+
+    return values if isinstance(values, pandas.Series) else pandas.Series(values, index=index)
 
 
 class ReadingErrors:

@@ -96,6 +96,8 @@ class Federation:
     ----------
     dry : bool
         Whether the job ends with its preflight, by `Checked`.
+    dictionary : dict or None
+        The study's data dictionary, as stations apply it.
     """
 
     def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, asked: Question) -> None:
@@ -105,6 +107,7 @@ class Federation:
         self.organization = run.organization
         self.session = memory.session
         self.dry = False
+        self.dictionary: dict[str, Any] | None = None
         self._origin, self._question = origin, asked
         self._ended: set[int] = set()
         self._transport = Transport(client, run, policy, memory, self.name)
@@ -174,9 +177,8 @@ class Federation:
         """
         members = self.resolve(organizations)
         self._transport.start(None)
-        answers = self._ask(
-            "partial_open_channel", OpenRequest(len(members), preflight), members, TIMEOUT_SECONDS, False
-        )
+        request = OpenRequest(len(members), preflight, self.dictionary)
+        answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
         if self.dry:
             raise Checked({self.name(member): self._refusal(answer) for member, answer in answers.items()})
         self._raise_refusals(answers, " (nothing was spent)")

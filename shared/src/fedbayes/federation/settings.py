@@ -33,6 +33,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     policy = station.policy
     if 0 < request.members < policy.minimum_organizations:
         raise ThresholdError(too_few("this node", policy.minimum_organizations))
+    station.use_dictionary(request.dictionary)
     if request.preflight is not None:
         _check(station, request.preflight)
     limits = policy.to_dict()
@@ -57,7 +58,7 @@ def _check(station: Station, preflight: Preflight) -> None:
     station.require_private(preflight.private)
     if preflight.single_records:
         station.require_predictions()
-    policy.check_columns(list(preflight.columns))
+    station.check_columns(list(preflight.columns))
     if preflight.everywhere:
         station.check_names(list(preflight.columns))
     station.check_budget(preflight.epsilon, preflight.delta, preflight.queries)

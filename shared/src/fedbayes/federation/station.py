@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..bayes.encoding import identifier_text
+from ..bayes.dictionary import Dictionary
+from ..bayes.encoding import SchemaError, identifier_text
 from ..bayes.missing import public_part
 from ..mpc.relay import SigningPair, fingerprint
 from . import arrival, platform
@@ -26,6 +27,7 @@ from .reading import Source
 from .uniform import is_uniform
 
 T = TypeVar("T")
+DICTIONARY, FEW_LEFT_OUT = "dictionary", "few-left-out"
 
 
 class Station:
@@ -78,15 +80,41 @@ class Station:
         return self._source.present
 
     @cached_property
+    def dictionary(self) -> Dictionary | None:
+        """The study's data dictionary, from the job's first round."""
+        content = self.memory.read(DICTIONARY)
+        return None if content is None else Dictionary.from_json(json.loads(content))
+
+    def use_dictionary(self, content: dict[str, Any] | None) -> None:
+        """Keep the dictionary that a job's first round brings for the rounds that follow.
+
+        Raises
+        ------
+        MessageError
+            If it cannot be read, or the job has had another one.
+        """
+        if content is None:
+            return
+        try:
+            text = json.dumps(Dictionary.from_json(content).to_json(), sort_keys=True).encode()
+        except SchemaError as problem:
+            raise MessageError(f"the dictionary of the request cannot be read: {problem}") from None
+        if self.memory.once(DICTIONARY, text) != text:
+            raise MessageError("this job has had another dictionary before; start the job again")
+        for known in ("dictionary", "_source"):
+            self.__dict__.pop(known, None)
+
+    @cached_property
     def _source(self) -> Source:
-        return Source(self._mock_data, self._schema_file or {})
+        return Source(self._mock_data, self._schema_file or {}, self.dictionary)
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that this node lets the task see."""
-        denied = set(self.policy.denied_columns or ())
-        allowed = self.policy.allowed_columns
-        return [name for name in self._source.names if name not in denied and (allowed is None or name in allowed)]
+        """Names of the columns that this node lets the task see, those that the task's dictionary derives of them included."""
+        names = [name for name in self._source.names if self.policy.allows(name)]
+        derived = self.dictionary.derived if self.dictionary is not None else {}
+        denied = self.policy.denied_columns or ()
+        return [*names, *(name for name, needs in derived.items() if name not in denied and needs <= set(names))]
 
     def data(
         self,
@@ -121,13 +149,22 @@ class Station:
         ThresholdError
             If the table has fewer rows than the node demands.
         """
-        self.policy.check_columns(columns)
-        frame = self._source.frame(domain, identifiers)
+        self.check_columns(columns)
+        if self.dictionary is not None:
+            self._check_table(self.dictionary.sources(columns), self._source.names, None)
+            frame, left_out = self._source.applied(columns, domain, identifiers)
+            self._note_left_out(left_out)
+        else:
+            frame = self._source.frame(domain, identifiers)
         self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
         return frame[columns]
 
     def identifiers(self, column: str, minimum: bool = True) -> list[str]:
         """Return the identifiers in a column as they are written, one a row, empty where missing; under the guards of `data`."""
+        if self.dictionary is not None and self.dictionary.subset is not None:
+            raise PolicyError(
+                "a subset would tell which records are left out where records are linked; leave it out of the dictionary"
+            )
         values = self.data([column], minimum, identifiers=(column,))[column]
         return [identifier_text(value) for value in values.tolist()]
 
@@ -136,13 +173,19 @@ class Station:
 
         Under the same guards as `data`, without importing pandas for a small CSV file.
         """
-        self.policy.check_columns(columns)
+        self.check_columns(columns)
         small = self._source.arrays(columns, domain)
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
-        found, rows = small
+        found, rows, left_out = small
+        self._note_left_out(left_out)
         self._check_table(columns, list(found), rows)
         return found
+
+    def _note_left_out(self, rows: int) -> None:
+        """Remember for `exact` that a subset leaves out a few rows, whose contribution the difference to all would tell."""
+        if 0 < rows < self.policy.minimum_count:
+            self.memory.once(FEW_LEFT_OUT, b"1")
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
@@ -154,7 +197,16 @@ class Station:
 
     def check_names(self, columns: list[str]) -> None:
         """Raise `DataProblem` naming a column that the table does not have exactly once; its values are not looked at."""
-        self._check_table(columns, self._source.names, None)
+        wanted = columns if self.dictionary is None else self.dictionary.sources(columns)
+        self._check_table(wanted, self._source.names, None)
+
+    def check_columns(self, columns: list[str]) -> None:
+        """Raise `PolicyError` naming a column that may not be used here, or of which a derived one is made that may not."""
+        if self.dictionary is None:
+            self.policy.check_columns(columns)
+            return
+        self.policy.check_columns(self.dictionary.sources(columns))
+        self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -228,6 +280,16 @@ class Station:
                 "this node releases differentially private answers only; ask for one with an epsilon, "
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
+        if not private and self.dictionary is not None and self.dictionary.has_formula:
+            if not self.policy.allow_formulas:
+                raise PolicyError(
+                    "a formula or a subset of the dictionary can be aimed at single rows, so this node answers with them only under an epsilon; "
+                    "leave them out, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
+                )
+            if self.memory.read(FEW_LEFT_OUT) is not None:
+                raise ThresholdError(
+                    "the subset leaves out fewer rows than this node demands; ask for all, or for another"
+                )
 
     def require_predictions(self) -> None:
         """Raise `PolicyError` if single records of this node may not be classified or predicted."""

@@ -1,0 +1,361 @@
+"""The data dictionary of a study: one file that every station, method and task understands.
+
+::
+
+    missing: ["", "NA"]
+    columns:
+      sex: {type: category, categories: [female, male], recode: {F: female, M: male}, reference: female}
+      age: {type: integer, bounds: [18, 100], unit: years, bins: [40, 65]}
+      stage: {type: category, categories: {1: early, 2: late}, missing: [9]}
+      bmi: {type: number, bounds: [10, 60], derive: weight / (height / 100) ** 2}
+      old: {type: category, categories: ["no", "yes"], cut: {column: age, at: [65]}}
+      patient: {type: identifier}
+    subset: age >= 18
+
+What a station reads is changed in this order: missing codes, recodes, derived columns, subset. A recode, a cut or a formula looks at one row alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .encoding import SchemaError, canonical_text, check_missing
+from .formula import Formula, read_formula
+from .missing import MISSING, top_missing
+from .schema import MAXIMUM_BINS, Column
+
+CATEGORY, NUMBER, INTEGER, IDENTIFIER = "category", "number", "integer", "identifier"
+TYPES = (CATEGORY, NUMBER, INTEGER, IDENTIFIER)
+LARGEST = 10_000
+"""Most columns of a dictionary, and most recodes of a column."""
+TEXTS = ("label", "description", "unit")
+TOLD = ("title", "description", "version")
+APPLIED = ("type", "categories", "bounds", MISSING, "recode", "derive", "cut", "reference")
+ENTRIES = (*APPLIED, *TEXTS, "bins", "looked_at")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A category for every interval of a number: below the first point, from it to below the next, ..."""
+
+    column: str
+    at: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a dictionary says of one column.
+
+    Attributes
+    ----------
+    name, type : str
+        Its name, and one of `TYPES`.
+    categories : tuple or None
+        Values in their order.
+    labels : dict of str to str
+        Canonical text of a category -> what people read.
+    bounds : (float, float) or None
+    missing : tuple
+        Codes that stand for a missing value.
+    recode : dict of str to object
+        Canonical text of what a table may hold -> the value meant.
+    reference : object
+        The category that others are compared with.
+    bins : int, tuple of float or None
+    formula : Formula or None
+        By which the column is derived.
+    cut : Cut or None
+        By which its categories are derived.
+    looked_at : bool
+        Whether somebody looked at data for it: then it is not public.
+    texts : dict of str to str
+        ``label``, ``description``, ``unit``.
+    """
+
+    name: str
+    type: str
+    categories: tuple[Any, ...] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    bounds: tuple[float, float] | None = None
+    missing: tuple[Any, ...] = ()
+    recode: Mapping[str, Any] = field(default_factory=dict)
+    reference: Any = None
+    bins: int | tuple[float, ...] | None = None
+    formula: Formula | None = None
+    cut: Cut | None = None
+    looked_at: bool = False
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether the column is made of others."""
+        return self.formula is not None or self.cut is not None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Columns of the table that it is made of; itself if it is not derived."""
+        if self.formula is not None:
+            return self.formula.columns
+        return (self.name,) if self.cut is None else (self.cut.column,)
+
+    def to_domain(self) -> dict[str, Any] | None:
+        """Return its entry in a domain, or None if it has neither categories nor bounds."""
+        declared = {MISSING: list(self.missing)} if self.missing else {}
+        if self.categories is not None:
+            return {"categories": list(self.categories), **declared}
+        return None if self.bounds is None else {"bounds": list(self.bounds), **declared}
+
+    def reading(self) -> dict[str, Any]:
+        """Return the entry by which a table's cells are read: what is recoded is a value too."""
+        if self.type == CATEGORY:
+            known = [*(self.categories or ()), *self.recode]
+            return {**({"categories": known} if known else {}), MISSING: list(self.missing)}
+        numeric = {} if self.type == IDENTIFIER else {"bounds": [0, 1]}
+        return {**numeric, MISSING: list(self.missing)}
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """A study's columns, and which rows belong to it.
+
+    Attributes
+    ----------
+    columns : dict of str to Entry
+    missing : tuple
+        Codes that stand for a missing value in every column.
+    subset : Formula or None
+        Rows for which it holds belong to the study.
+    """
+
+    columns: Mapping[str, Entry]
+    missing: tuple[Any, ...] = ()
+    subset: Formula | None = None
+
+    @classmethod
+    def from_json(cls, content: object) -> Dictionary:
+        """Read a dictionary, as JSON or YAML gives it.
+
+        Raises
+        ------
+        SchemaError
+            Naming the column and the remedy.
+        """
+        if (
+            not isinstance(content, Mapping)
+            or not isinstance(content.get("columns"), Mapping)
+            or not content["columns"]
+        ):
+            raise SchemaError("dictionary: give an object with columns: {name: {type: ...}, ...}")
+        unknown = [str(key) for key in content if key not in ("columns", MISSING, "subset", *TOLD)]
+        if unknown:
+            raise SchemaError(
+                f"dictionary: {unknown[0][:60]!r} is unknown; it has columns, missing, subset, {', '.join(TOLD)}"
+            )
+        if len(content["columns"]) > LARGEST:
+            raise SchemaError(f"dictionary: give at most {LARGEST} columns")
+        columns = {str(name): _entry(str(name), entry) for name, entry in content["columns"].items()}
+        subset = None if content.get("subset") is None else read_formula("subset", content["subset"])
+        if subset is not None and not subset.is_condition:
+            raise SchemaError("subset: give a condition, like  age >= 18")
+        missing = check_missing(MISSING, content.get(MISSING, []))
+        found = cls(columns, missing, subset)
+        found._check_sources()
+        return found
+
+    def _check_sources(self) -> None:
+        derived = {name for name, entry in self.columns.items() if entry.is_derived}
+        wanted = {name: entry.sources for name, entry in self.columns.items() if entry.is_derived}
+        wanted |= {"subset": self.subset.columns} if self.subset is not None else {}
+        for name, sources in wanted.items():
+            nested = derived.intersection(sources)
+            if nested:
+                raise SchemaError(
+                    f"{name!r} uses {min(nested)!r}, which is derived itself; write it with columns of the table"
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what stations apply, as :meth:`from_json` reads it: without labels, units and descriptions."""
+        entries = {name: _applied(entry) for name, entry in self.columns.items()}
+        subset = {} if self.subset is None else {"subset": self.subset.text}
+        return {MISSING: list(self.missing), "columns": entries, **subset}
+
+    def domain(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the domain of these columns, or of all, as the argument ``domain`` of a method takes it."""
+        chosen = self.columns if names is None else [name for name in names if name in self.columns]
+        entries = {name: self.columns[name].to_domain() for name in chosen}
+        common = {MISSING: list(self.missing)} if self.missing else {}
+        return {**common, **{name: entry for name, entry in entries.items() if entry is not None}}
+
+    def bins(self, names: Iterable[str] | None = None) -> dict[str, Any]:
+        """Return the bins of these columns, or of all, as the argument ``bins`` of a method takes them; only those that are given."""
+        chosen = self.columns if names is None else [name for name in names if name in self.columns]
+        given = {name: self.columns[name].bins for name in chosen}
+        return {
+            name: list(bins) if isinstance(bins, tuple) else bins for name, bins in given.items() if bins is not None
+        }
+
+    def sources(self, names: Iterable[str]) -> list[str]:
+        """Return the columns of a table that these are made of, with those of the subset, each once."""
+        found = [
+            source for name in names for source in (self.columns[name].sources if name in self.columns else (name,))
+        ]
+        return list(dict.fromkeys([*found, *(self.subset.columns if self.subset is not None else ())]))
+
+    @cached_property
+    def identifier(self) -> str | None:
+        """The one column of identifiers, or None."""
+        found = [name for name, entry in self.columns.items() if entry.type == IDENTIFIER]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def has_formula(self) -> bool:
+        """Whether a column is derived by a formula, or rows are left out: what a researcher could aim at single rows."""
+        return self.subset is not None or any(entry.formula is not None for entry in self.columns.values())
+
+    @cached_property
+    def derived(self) -> dict[str, set[str]]:
+        """Derived column -> columns of the table that it is made of."""
+        return {name: set(entry.sources) for name, entry in self.columns.items() if entry.is_derived}
+
+    def looked_at(self, names: Iterable[str]) -> list[str]:
+        """Return those of these columns whose categories or bounds come from data."""
+        return [name for name in names if name in self.columns and self.columns[name].looked_at]
+
+    def reading(self, domain: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the domain by which a table's cells are read: of the task, and above it of the dictionary."""
+        own = {name: entry.reading() for name, entry in self.columns.items() if not entry.is_derived}
+        common = [*top_missing(domain), *self.missing]
+        columns = {name: entry for name, entry in domain.items() if name != MISSING or isinstance(entry, Mapping)}
+        for name, entry in own.items():
+            given = columns.get(name)
+            columns[name] = {**given, **entry} if isinstance(given, Mapping) else entry
+        return {**columns, **({MISSING: common} if common else {})}
+
+
+def _applied(entry: Entry) -> dict[str, Any]:
+    """Return the part of an entry that is applied at a station."""
+    found: dict[str, Any] = {"type": entry.type}
+    found |= entry.to_domain() or ({MISSING: list(entry.missing)} if entry.missing else {})
+    if entry.recode:
+        found["recode"] = dict(entry.recode)
+    if entry.formula is not None:
+        found["derive"] = entry.formula.text
+    if entry.cut is not None:
+        found["cut"] = {"column": entry.cut.column, "at": list(entry.cut.at)}
+    if entry.reference is not None:
+        found["reference"] = entry.reference
+    return found
+
+
+def _entry(name: str, given: object) -> Entry:
+    if not isinstance(given, Mapping):
+        raise SchemaError(f"column {name!r}: give an object, like {{type: number, bounds: [0, 10]}}")
+    unknown = [str(key) for key in given if key not in ENTRIES]
+    if unknown:
+        raise SchemaError(f"column {name!r}: {unknown[0][:60]!r} is unknown; it has {', '.join(ENTRIES)}")
+    kind = given.get("type") or (CATEGORY if "categories" in given else NUMBER if "bounds" in given else None)
+    if kind not in TYPES:
+        raise SchemaError(f"column {name!r}: type must be one of {', '.join(TYPES)}")
+    categories, labels = _categories(name, given.get("categories"))
+    domain = {"categories": list(categories)} if categories is not None else {}
+    domain |= {"bounds": given["bounds"]} if given.get("bounds") is not None else {}
+    _check_kind(name, kind, domain)
+    column = Column.from_json(name, domain) if domain else None
+    entry = Entry(
+        name,
+        kind,
+        categories,
+        labels,
+        None if column is None else column.bounds,
+        check_missing(name, given.get(MISSING, [])),
+        _recode(name, given.get("recode"), column),
+        _reference(name, given.get("reference"), column),
+        _bins(name, given.get("bins"), column),
+        None if given.get("derive") is None else read_formula(f"column {name!r}: derive", given["derive"]),
+        _cut(name, given.get("cut"), categories),
+        _flag(name, given.get("looked_at")),
+        {key: str(given[key]) for key in TEXTS if given.get(key) is not None},
+    )
+    if entry.formula is not None and (entry.cut is not None or kind == IDENTIFIER):
+        raise SchemaError(f"column {name!r}: give either derive or cut, and of no identifier")
+    return entry
+
+
+def _check_kind(name: str, kind: str, domain: Mapping[str, Any]) -> None:
+    wrong = {CATEGORY: "bounds", IDENTIFIER: "bounds"}.get(kind, "categories")
+    if wrong in domain or (kind == IDENTIFIER and domain):
+        raise SchemaError(
+            f"column {name!r} of type {kind} has no {wrong if wrong in domain else 'categories'}; change its type"
+        )
+
+
+def _categories(name: str, given: object) -> tuple[tuple[Any, ...] | None, dict[str, str]]:
+    if given is None:
+        return None, {}
+    if isinstance(given, Mapping):
+        return tuple(given), {canonical_text(value) or "": str(label) for value, label in given.items()}
+    if not isinstance(given, list | tuple):
+        raise SchemaError(f"column {name!r}: categories must be a list, or an object {{category: label}}")
+    return tuple(given), {}
+
+
+def _recode(name: str, given: object, column: Column | None) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping) or len(given) > LARGEST:
+        raise SchemaError(f"column {name!r}: recode must be an object, like {{M: male, F: female}}")
+    known: dict[str, Any] = {}
+    for old, new in given.items():
+        text = canonical_text(old)
+        if text is None or text in known or isinstance(new, dict | list) or canonical_text(new) is None:
+            raise SchemaError(f"column {name!r}: recode maps one text or number to another, each once")
+        known[text] = new
+    if column is not None and column.is_categorical:
+        if not {canonical_text(new) for new in known.values()} <= set(column.keys):
+            raise SchemaError(f"column {name!r}: recode leads to something that is not among its categories")
+        if any(text in column.keys and canonical_text(new) != text for text, new in known.items()):
+            raise SchemaError(f"column {name!r}: recode renames one of its categories; leave that out")
+    return known
+
+
+def _reference(name: str, given: Any, column: Column | None) -> Any:
+    if given is None:
+        return None
+    if column is None or not column.is_categorical or canonical_text(given) not in column.keys:
+        raise SchemaError(f"column {name!r}: reference must be one of its categories")
+    return given
+
+
+def _bins(name: str, given: Any, column: Column | None) -> int | tuple[float, ...] | None:
+    if given is None:
+        return None
+    if column is None or column.bounds is None:
+        raise SchemaError(f"column {name!r}: bins need bounds")
+    column.edges(given)
+    return int(given) if isinstance(given, int) else tuple(float(edge) for edge in given)
+
+
+def _cut(name: str, given: Any, categories: tuple[Any, ...] | None) -> Cut | None:
+    if given is None:
+        return None
+    at = given.get("at") if isinstance(given, Mapping) and set(given) == {"column", "at"} else None
+    numbers = isinstance(at, list | tuple) and all(isinstance(p, int | float) and not isinstance(p, bool) for p in at)
+    if not numbers or not isinstance(given["column"], str) or not 0 < len(at or ()) <= MAXIMUM_BINS:
+        raise SchemaError(f"column {name!r}: give cut as {{column: age, at: [40, 65]}}")
+    points = np.asarray(at, dtype=np.float64)
+    if not bool(np.isfinite(points).all() and (np.diff(points) > 0).all()):
+        raise SchemaError(f"column {name!r}: the points of cut must increase")
+    if categories is None or len(categories) != len(points) + 1:
+        raise SchemaError(f"column {name!r}: cut needs one category more than points, the lowest first")
+    return Cut(given["column"], tuple(float(point) for point in points))
+
+
+def _flag(name: str, given: object) -> bool:
+    if given is None or isinstance(given, bool):
+        return bool(given)
+    raise SchemaError(f"column {name!r}: looked_at must be true or false")

@@ -1,0 +1,89 @@
+"""A table as its dictionary means it: recodes, derived columns and the subset, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dictionary import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Dictionary, Entry
+from .encoding import canonical_text
+from .formula import as_numbers, each
+
+
+def applied(
+    table: Mapping[str, Any], columns: Sequence[str], dictionary: Dictionary, rows: int
+) -> tuple[dict[str, Any], NDArray[np.bool_] | None]:
+    """Return columns as a dictionary means them, and which rows belong to the study.
+
+    Parameters
+    ----------
+    table : mapping of str to array
+        At least ``dictionary.sources(columns)``, shape (rows,) each; missing codes are missing already.
+    columns : sequence of str
+        What is wanted.
+    dictionary : Dictionary
+        Of the study.
+    rows : int
+        Rows of the table.
+
+    Returns
+    -------
+    columns : dict of str to array
+        Shape (rows,) each, all rows; a column that the dictionary does not change is the table's own.
+    kept : ndarray of bool, shape (rows,), or None
+        None: all.
+    """
+    sources = {name: _recoded(table[name], dictionary.columns.get(name)) for name in dictionary.sources(columns)}
+    made = {name: _made(sources, dictionary.columns.get(name), name, rows) for name in columns}
+    kept = None if dictionary.subset is None else dictionary.subset.values(sources, rows) == 1.0
+    return made, kept
+
+
+def _recoded(values: Any, entry: Entry | None) -> Any:
+    """Return a column of the table with its recodes applied, and in the type that the dictionary gives it."""
+    if entry is None or entry.is_derived or entry.type == IDENTIFIER:
+        return values
+    if entry.type == CATEGORY:
+        return _category(values, entry)
+    if not entry.recode:
+        return values
+    return as_numbers(np.array(each(values, lambda value: _replaced(value, entry)), dtype=object))
+
+
+def _category(values: Any, entry: Entry) -> NDArray[Any]:
+    """Return texts, None = missing: also of coded integers, so that nobody takes them for numbers."""
+    known = {canonical_text(category): category for category in entry.categories or ()}
+
+    def text(value: Any) -> str | None:
+        new = _replaced(value, entry)
+        key = canonical_text(new)
+        found = known.get(key, new)
+        return found if isinstance(found, str) or key is None else key
+
+    return np.array([None if value is None else value for value in each(values, text)] or [], dtype=object)
+
+
+def _replaced(value: Any, entry: Entry) -> Any:
+    text = canonical_text(value)
+    return None if text is None else entry.recode.get(text, value)
+
+
+def _made(sources: Mapping[str, Any], entry: Entry | None, name: str, rows: int) -> Any:
+    if entry is None or not entry.is_derived:
+        return sources[name]
+    if entry.cut is not None:
+        places = np.searchsorted(entry.cut.at, numbers := as_numbers(sources[entry.cut.column]), side="right")
+        names = np.array([*(entry.categories or ()), None], dtype=object)
+        return _category(names[np.where(np.isnan(numbers), -1, places)], entry)
+    assert entry.formula is not None
+    values = entry.formula.values(sources, rows)
+    if entry.type in (NUMBER, INTEGER):
+        return values
+    made = values.astype(object)
+    if entry.formula.is_condition:
+        made = np.where(values == 1.0, True, False).astype(object)
+    made[np.isnan(values)] = None
+    return _category(made, entry)

@@ -1,0 +1,86 @@
+"""``fedbayes domain draft`` and ``fedbayes domain check``: the data dictionary of a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from . import files
+from .dictionaries import SUFFIXES, dictionary_text, read_dictionary
+from .exits import UsageProblem
+from .tables import read_table
+
+HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
+State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
+until then a promise of differential privacy does not cover them, and results say so."""
+
+
+class DoesNotFit(Exception):
+    """A file does not fit its dictionary; the table that was printed tells where."""
+
+
+def draft(paths: Sequence[Path], out: Path | None) -> None:
+    """Propose a dictionary for files of one study, and write or print it.
+
+    Raises
+    ------
+    UsageProblem
+        If a file cannot be read, or `out` not be written.
+    """
+    from .drafting import draft as proposed
+
+    if out is not None:
+        if out.suffix not in SUFFIXES:
+            raise UsageProblem(f"--out: {out} must be one of: {', '.join(SUFFIXES)}")
+        files.check_output("--out", out)
+    content, notes = proposed([read_table(path) for path in paths])
+    text = (
+        files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
+    )
+    if out is None:
+        print(text, end="")
+    else:
+        files.write_text(out, text)
+
+
+def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
+    """Hold files against a dictionary and print, one line a column, what does not fit and what helps.
+
+    Raises
+    ------
+    UsageProblem
+        If the dictionary or a file cannot be read.
+    DoesNotFit
+        If something does not fit.
+    """
+    from ..bayes.dictionary import Dictionary
+    from .drafting import held_against
+
+    study = Dictionary.from_json(read_dictionary(dictionary))
+    found = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
+    if as_json:
+        print(
+            json.dumps(
+                {str(path): [asdict(finding) for finding in findings] for path, findings in found.items()}, indent=1
+            )
+        )
+    else:
+        for path, findings in found.items():
+            _print(str(path), findings)
+    wrong = [str(path) for path, findings in found.items() if any(finding.remedy for finding in findings)]
+    if wrong:
+        raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")
+
+
+def _print(title: str, findings: Sequence[object]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name in ("column", "rows", "missing", "unknown", "outside", "remedy"):
+        table.add_column(name, overflow="fold", justify="left" if name in ("column", "remedy") else "right")
+    for finding in findings:
+        table.add_row(*(str(value) for value in asdict(finding).values()))  # type: ignore[call-overload]
+    Console(markup=False, highlight=False).print(table)

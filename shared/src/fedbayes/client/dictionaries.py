@@ -1,0 +1,125 @@
+"""Data dictionaries as files: YAML or JSON in, YAML out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..bayes.dictionary import Dictionary
+from ..bayes.encoding import SchemaError, canonical_text
+from .exits import UsageProblem
+
+SUFFIXES = (".yaml", ".yml", ".json")
+# YAML 1.2's: `no` and `yes` are texts, and so are dates, 007 and 12:30; PyYAML follows YAML 1.1, where they are not.
+_PLAIN = {
+    "tag:yaml.org,2002:bool": re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)$"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"),
+    "tag:yaml.org,2002:null": re.compile(r"(~|null|Null|NULL|)$"),
+}
+
+
+def read_dictionary(path: Path) -> dict[str, Any]:
+    """Return the dictionary in a file, checked, as the argument ``dictionary`` of a task takes it.
+
+    Raises
+    ------
+    UsageProblem
+        If the file is missing, no YAML or JSON, or no dictionary; the message names the column.
+    """
+    if path.suffix not in SUFFIXES:
+        raise UsageProblem(f"the dictionary {path} must be one of: {', '.join(SUFFIXES)}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise UsageProblem(f"the dictionary {path} cannot be read; check the path") from None
+    content = _json(path, text) if path.suffix == ".json" else _yaml(path, text)
+    content = _with_text_keys(content)
+    try:
+        Dictionary.from_json(content)
+    except SchemaError as problem:
+        raise UsageProblem(f"{path}: {problem}") from None
+    return dict(content)
+
+
+def dictionary_text(content: Mapping[str, Any], notes: Mapping[str, str] | None = None, head: str = "") -> str:
+    """Return a dictionary as YAML, one line a column with a note behind it where there is one."""
+    import yaml
+
+    def line(value: Any) -> str:
+        return yaml.dump(
+            value, Dumper=_dumper(), default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**9
+        ).strip()
+
+    def scalar(value: Any) -> str:
+        return line([value])[1:-1]
+
+    lines = [*(f"# {row}" for row in head.splitlines())]
+    lines += [f"{key}: {scalar(value)}" for key, value in content.items() if key != "columns"]
+    lines.append("columns:")
+    for name, entry in content["columns"].items():
+        note = (notes or {}).get(name)
+        lines.append(f"  {scalar(name)}: {line(entry)}" + (f"  # {note}" if note else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _json(path: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as problem:
+        place = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
+        raise UsageProblem(f"the dictionary {path} is not valid JSON ({place}); correct it") from None
+
+
+def _yaml(path: Path, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=_loader())  # a SafeLoader
+    except (yaml.YAMLError, RecursionError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        place = f"line {mark.line + 1}" if mark is not None else "somewhere"
+        what = getattr(problem, "problem", None) or "it cannot be read"
+        raise UsageProblem(f"the dictionary {path} is not valid YAML ({place}: {what}); correct it") from None
+
+
+def _loader() -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [key.value for key, _ in node.value]
+            repeated = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+            if repeated is not None:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{str(repeated)[:60]!r} is there twice", node.start_mark
+                )
+            return super().construct_mapping(node, deep)
+
+    for tag, pattern in _PLAIN.items():
+        Loader.add_implicit_resolver(tag, pattern, None)
+    return Loader
+
+
+def _dumper() -> Any:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    return Dumper
+
+
+def _with_text_keys(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {
+            key if isinstance(key, str) else canonical_text(key) or "": _with_text_keys(part)
+            for key, part in content.items()
+        }
+    return [_with_text_keys(part) for part in content] if isinstance(content, list) else content

@@ -1,0 +1,188 @@
+"""A data dictionary from tables of this machine: proposed by looking at them, and tables held against one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..bayes.dictionary import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Dictionary, Entry
+from ..bayes.encoding import canonical_text
+from ..bayes.formula import as_numbers, as_texts, each
+from ..bayes.missing import USUAL
+from ..bayes.recoding import applied
+
+MOST_CATEGORIES = 50
+FEW_CODES = 10
+LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What of a column does not fit its entry.
+
+    Attributes
+    ----------
+    column : str
+    rows, missing, unknown, outside : int
+        Cells in all, those that are missing, none of the categories or no number, and outside the bounds.
+    remedy : str
+        Empty if everything fits.
+    """
+
+    column: str
+    rows: int
+    missing: int
+    unknown: int
+    outside: int
+    remedy: str
+
+
+def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a dictionary for tables of one study, and a note for columns that somebody should look at.
+
+    Parameters
+    ----------
+    tables : sequence of pandas.DataFrame
+        One a station; columns of one name are one column.
+    """
+    names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))
+    entries: dict[str, Any] = {}
+    notes: dict[str, str] = {}
+    for name in names:
+        parts = [as_texts(table[name]) for table in tables if name in table.columns]
+        texts = np.concatenate(parts) if parts else np.array([], dtype=object)
+        entries[name], note = _proposed(name, texts)
+        note = note or _differing(entries[name], parts)
+        if note:
+            notes[name] = note
+    return {"columns": entries}, notes
+
+
+def _proposed(name: str, texts: Any) -> tuple[dict[str, Any], str]:
+    counted = Counter(text for text in texts.tolist() if text)
+    usual = sorted(text for text in counted if text in USUAL)
+    rest = {text: count for text, count in counted.items() if text not in usual}
+    values = as_numbers(np.array(list(rest), dtype=object))
+    numeric = bool(rest) and not bool(np.isnan(values).any()) and not {"true", "false"} >= set(rest)
+    declared = {"missing": usual} if usual and numeric else {}
+    if not rest:
+        return {"type": CATEGORY, **declared}, "nothing in it; say what it holds"
+    distinct = len(rest) == sum(rest.values())
+    words = name.lower().replace("_", " ").replace("-", " ").split()
+    if distinct and (not numeric or (words[-1:] and words[-1] in LIKE_AN_IDENTIFIER)) and len(rest) > FEW_CODES:
+        return {"type": IDENTIFIER}, ""
+    if numeric:
+        return {**_numeric(values), **declared}, _about_codes(values)
+    return _categorical(rest, counted)
+
+
+def _differing(entry: Mapping[str, Any], parts: Sequence[Any]) -> str:
+    """Return a note on categories that some files lack: other words for the same thing, perhaps."""
+    known = [{entry.get("recode", {}).get(text, text) for text in part.tolist() if text} for part in parts]
+    alone = sorted(set.union(*known) - set.intersection(*known)) if "categories" in entry and known else []
+    return (
+        f"not in every file: {', '.join(alone)}; if they are other words for the same, write a recode" if alone else ""
+    )
+
+
+def _numeric(values: Any) -> dict[str, Any]:
+    whole = bool(np.all(values == np.floor(values)))
+    if whole and len(values) <= 2:
+        return {"type": CATEGORY, "categories": [int(value) for value in sorted(values)], "looked_at": True}
+    low, high = float(values.min()), float(values.max())
+    if low == high:
+        low, high = low - 1.0, high + 1.0
+    bounds = [int(low), int(high)] if whole else [low, high]
+    return {"type": INTEGER if whole else NUMBER, "bounds": bounds, "looked_at": True}
+
+
+def _about_codes(values: Any) -> str:
+    whole = bool(np.all(values == np.floor(values)))
+    few = whole and 2 < len(values) <= FEW_CODES
+    return "few whole numbers: if they are codes, write type category with its categories" if few else ""
+
+
+def _categorical(rest: Mapping[str, int], counted: Mapping[str, int]) -> tuple[dict[str, Any], str]:
+    if len(rest) > MOST_CATEGORIES:
+        return {"type": CATEGORY}, f"more than {MOST_CATEGORIES} texts: list the categories, or leave the column out"
+    spelled: dict[str, list[str]] = {}
+    for text in sorted(counted, key=lambda text: (-counted[text], text)):
+        spelled.setdefault(text.casefold(), []).append(text)
+    entry: dict[str, Any] = {"type": CATEGORY, "categories": sorted(forms[0] for forms in spelled.values())}
+    recode = {other: forms[0] for forms in spelled.values() for other in forms[1:]}
+    if recode:
+        entry["recode"] = recode
+    usual = sorted(text for text in counted if text in USUAL)
+    note = f"{', '.join(usual)} taken as a category; if it means missing, move it to missing" if usual else ""
+    return {**entry, "looked_at": True}, note
+
+
+def held_against(dictionary: Dictionary, table: Any) -> list[Finding]:
+    """Return what of every column of the dictionary does not fit it in a table that was read by it.
+
+    Parameters
+    ----------
+    dictionary : Dictionary
+        Of the study.
+    table : pandas.DataFrame
+        As `tables.read_table` gives it with ``dictionary.reading({})``.
+    """
+    present = set(map(str, table.columns))
+    subset = dictionary.subset
+    if subset is not None and set(subset.columns) <= present:
+        _, kept = applied({name: table[name] for name in subset.columns}, [], dictionary, len(table))
+        table = table[kept].reset_index(drop=True)
+    findings = []
+    for name, entry in dictionary.columns.items():
+        absent = [source for source in entry.sources if source not in present]
+        if absent:
+            findings.append(Finding(name, len(table), len(table), 0, 0, f"column '{absent[0]}' is not in the file"))
+        elif entry.is_derived and name in present:
+            findings.append(Finding(name, len(table), 0, 0, 0, "derived, but also in the file; rename one"))
+        else:
+            findings.append(_held(entry, table, Dictionary(dictionary.columns, dictionary.missing)))
+    wanted = () if subset is None else subset.columns
+    return findings + [
+        Finding(name, len(table), len(table), 0, 0, "of the subset, but not in the file")
+        for name in wanted
+        if name not in present
+    ]
+
+
+def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
+    made, _ = applied({name: table[name] for name in entry.sources}, [entry.name], dictionary, len(table))
+    texts = [canonical_text(value) for value in each(made[entry.name], lambda value: value)]
+    missing = sum(text is None for text in texts)
+    if entry.type == IDENTIFIER:
+        twice = len(texts) - missing - len({text for text in texts if text is not None})
+        return Finding(entry.name, len(texts), missing, 0, 0, "some identifiers are there twice" if twice else "")
+    if entry.type == CATEGORY:
+        known = {canonical_text(category) for category in entry.categories or texts}
+        unknown = sum(text is not None and text not in known for text in texts)
+        return Finding(
+            entry.name, len(texts), missing, unknown, 0, "add categories, a recode or missing" if unknown else ""
+        )
+    numbers = as_numbers(made[entry.name])
+    unknown = int(np.isnan(numbers).sum()) - missing
+    low, high = entry.bounds or (-np.inf, np.inf)
+    outside = int(np.sum((numbers < low) | (numbers > high)))
+    fractions = entry.type == INTEGER and bool(np.any(numbers[~np.isnan(numbers)] % 1))
+    remedy = (
+        "declare these texts as missing, or recode them"
+        if unknown
+        else "widen the bounds, or correct the unit"
+        if outside
+        else ""
+    )
+    return Finding(
+        entry.name,
+        len(texts),
+        missing,
+        unknown,
+        outside,
+        remedy or ("not all whole; make it a number" if fractions else ""),
+    )

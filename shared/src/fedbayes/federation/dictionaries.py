@@ -1,0 +1,112 @@
+"""The data dictionary of a study in a task: what it says fills a function's arguments, and what stations apply goes to them in the first round.
+
+Every central function takes the argument ``dictionary`` beside its own, `preflight` among those that it checks; no method needs to know of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..bayes.dictionary import Dictionary
+from ..bayes.encoding import SchemaError
+from .errors import ArgumentError
+
+if TYPE_CHECKING:
+    from .rounds import Federation
+
+ARGUMENT = "dictionary"
+SINGLE, SEVERAL = ("label", "target", "time", "event", "strata"), ("features", "columns")
+VERTICAL = "rows_aligned"
+"""An argument of functions over vertically split records."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a task's dictionary is besides the arguments that it fills.
+
+    Attributes
+    ----------
+    dictionary : Dictionary or None
+    used : list of str
+        Columns of which it gave the domain or the bins.
+    private : bool
+        Whether the task has an epsilon.
+    """
+
+    dictionary: Dictionary | None = None
+    used: tuple[str, ...] = ()
+    private: bool = False
+
+    def give(self, federation: Federation) -> None:
+        """Have the stations apply it, and warn where a promise does not cover how it came about."""
+        if self.dictionary is None:
+            return
+        federation.dictionary = self.dictionary.to_json()
+        seen = self.dictionary.looked_at(self.used)
+        if self.private and seen:
+            federation.warn(
+                f"the dictionary's domain of {', '.join(seen[:10])} was drafted from data (looked_at), which epsilon does not cover: "
+                "state it from public knowledge, then remove looked_at"
+            )
+
+
+def taken(federation: Federation, known: list[str], arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return a function's arguments with those that its dictionary fills; the stations get what they apply of it."""
+    filled, study = take(known, arguments)
+    study.give(federation)
+    return filled
+
+
+def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], Study]:
+    """Return a function's arguments with those that its dictionary fills, and the rest of the dictionary.
+
+    Parameters
+    ----------
+    known : list of str
+        The function's own arguments.
+    arguments : dict
+        As they were given.
+
+    Raises
+    ------
+    ArgumentError
+        If the dictionary cannot be read, or does not go with the function.
+    """
+    given = {name: value for name, value in arguments.items() if name != ARGUMENT}
+    content = arguments.get(ARGUMENT)
+    if content is None:
+        return given, Study()
+    dictionary = read(content)
+    if dictionary.subset is not None and VERTICAL in known:
+        raise ArgumentError(
+            "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
+        )
+    used = _columns(dictionary, given)
+    if "domain" in known and given.get("domain") is None and dictionary.domain(used):
+        given["domain"] = dictionary.domain(used)
+        bins = dictionary.bins(name for name in used if name != given.get("label"))
+        if bins and "bins" in known and given.get("bins") is None:
+            given["bins"] = bins
+    if VERTICAL in known and dictionary.identifier is not None and not given.get(VERTICAL):
+        given.setdefault("id_column", dictionary.identifier)
+    return given, Study(dictionary, tuple(used), given.get("epsilon") is not None)
+
+
+def read(content: Any) -> Dictionary:
+    """Return the dictionary of an argument; `ArgumentError` if it is none."""
+    try:
+        return Dictionary.from_json(content)
+    except SchemaError as problem:
+        text = str(problem)
+    raise ArgumentError(text if text.startswith("dictionary") else f"dictionary: {text}")
+
+
+def _columns(dictionary: Dictionary, given: Mapping[str, Any]) -> list[str]:
+    """Return the columns that a task names, or all of the dictionary where it leaves that open."""
+    named = [given[name] for name in SINGLE if isinstance(given.get(name), str)]
+    lists = [given[name] for name in SEVERAL if isinstance(given.get(name), list | tuple)]
+    if not lists:
+        return list(dictionary.columns)
+    return list(dict.fromkeys([*named, *(str(entry) for part in lists for entry in part)]))

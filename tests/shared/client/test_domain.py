@@ -1,0 +1,137 @@
+"""`fedbayes domain draft` and `check`, and `--dictionary`."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.client.dictionaries import dictionary_text, read_dictionary
+from fedbayes.client.exits import UsageProblem
+
+
+@pytest.fixture
+def files(tmp_path):
+    one = pd.DataFrame(
+        {
+            "patient": [f"{k:04}" for k in range(40)],
+            "sex": ["M", "F"] * 20,
+            "age": [*range(20, 58), "NA", "NA"],
+            "stage": [1, 2, 3, 1] * 10,
+            "ill": ["yes", "no", "Yes", "no"] * 10,
+            "state": ["None", "some"] * 20,
+            "weight": [60.5 + k for k in range(40)],
+        }
+    )
+    one.to_csv(tmp_path / "one.csv", index=False)
+    one.assign(sex=["male", "F"] * 20, age=[17, *range(60, 99)]).to_csv(tmp_path / "two.csv", index=False)
+    return ["one.csv", "two.csv"]
+
+
+def test_a_draft_says_what_was_looked_at_and_fits_its_files(command, files, tmp_path):
+    assert command("domain", "draft", *files, "--out", "study.yaml")[0] == 0
+    text = (tmp_path / "study.yaml").read_text()
+    assert "not public" in text
+    columns = read_dictionary(tmp_path / "study.yaml")["columns"]
+    assert columns["patient"] == {"type": "identifier"}
+    assert columns["sex"] == {"type": "category", "categories": ["F", "M", "male"], "looked_at": True}
+    assert columns["age"] == {"type": "integer", "bounds": [17, 98], "looked_at": True, "missing": ["NA"]}
+    assert columns["stage"]["type"] == "integer"
+    assert columns["ill"]["recode"] == {"Yes": "yes"}
+    assert columns["state"]["categories"] == ["None", "some"]
+    assert columns["weight"]["type"] == "number"
+    notes = {line.split(":")[0].strip(): line for line in text.splitlines() if "  # " in line}
+    assert set(notes) == {"sex", "stage", "state"}
+    assert "recode" in notes["sex"]
+    assert command("domain", "check", "study.yaml", *files)[0] == 1  # identifiers of `two` are fine; see below
+    assert command("domain", "draft", *files, "--out", "study.json")[0] == 0
+    assert read_dictionary(tmp_path / "study.json")["columns"] == columns
+
+
+def test_check_counts_what_does_not_fit_and_says_what_helps(command, files, tmp_path):
+    (tmp_path / "study.yaml").write_text(
+        """
+columns:
+  patient: {type: identifier}
+  sex: {type: category, categories: [female, male], recode: {M: male}}
+  age: {type: integer, bounds: [18, 90]}
+  ill: {type: category, categories: [no, yes], recode: {Yes: yes}}
+  gone: {type: number, bounds: [0, 1]}
+  old: {type: category, categories: [no, yes], cut: {column: age, at: [65]}}
+"""
+    )
+    code, out, err = command("domain", "check", "study.yaml", *files, "--json")
+    assert code == 1
+    assert "Traceback" not in err
+    found = {path: {entry["column"]: entry for entry in entries} for path, entries in json.loads(out).items()}
+    one, two = found["one.csv"], found["two.csv"]
+    assert (one["sex"]["unknown"], two["sex"]["unknown"]) == (20, 20)
+    assert "recode" in one["sex"]["remedy"]
+    assert (one["age"]["missing"], one["age"]["outside"], two["age"]["outside"]) == (2, 0, 9)
+    assert one["ill"]["remedy"] == ""
+    assert "not in the file" in one["gone"]["remedy"]
+    assert one["old"] == {"column": "old", "rows": 40, "missing": 2, "unknown": 0, "outside": 0, "remedy": ""}
+    assert one["patient"]["remedy"] == ""
+
+
+def test_check_looks_at_the_rows_of_the_subset_only(command, files, tmp_path):
+    content = {"columns": {"age": {"type": "integer", "bounds": [18, 98]}}, "subset": "age >= 18"}
+    (tmp_path / "study.json").write_text(json.dumps(content))
+    code, out, _ = command("domain", "check", "study.json", *files)
+    assert code == 0
+    assert "38" in out
+
+
+def test_yaml_means_what_is_written(tmp_path):
+    (tmp_path / "s.yaml").write_text(
+        "columns:\n  a: {categories: [no, yes, on, 007, 2020-01-01, 12:30, true]}\n  b: {categories: {1: one, true: two}}\n"
+    )
+    columns = read_dictionary(tmp_path / "s.yaml")["columns"]
+    assert columns["a"]["categories"] == ["no", "yes", "on", "007", "2020-01-01", "12:30", True]
+    assert columns["b"]["categories"] == {"1": "one", "true": "two"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("columns: {a: {type: x}}", "type"),
+        ("columns: {a: {type: number}, a: {type: number}}", "twice"),
+        ("columns: [", "line"),
+        ("!!python/object/apply:os.system [ls]", "YAML"),
+        ("- 1", "columns"),
+    ],
+)
+def test_a_file_that_is_no_dictionary_names_the_remedy(tmp_path, text, told):
+    (tmp_path / "s.yaml").write_text(text)
+    with pytest.raises(UsageProblem, match=told):
+        read_dictionary(tmp_path / "s.yaml")
+
+
+def test_yaml_that_is_written_reads_back(tmp_path):
+    content = {"missing": ["NA", ""], "columns": {"a b: c": {"type": "category", "categories": ["no", "#x", "é", 1]}}}
+    (tmp_path / "s.yaml").write_text(dictionary_text(content, {"a b: c": "look"}, "head"), encoding="utf-8")
+    assert read_dictionary(tmp_path / "s.yaml") == content
+    Dictionary.from_json(content)
+
+
+def test_a_run_takes_a_dictionary(command, parties, tmp_path):
+    study = {"columns": {"z": {"type": "integer", "derive": "2 * x"}}}
+    (tmp_path / "s.json").write_text(json.dumps(study))
+    run = (
+        "run",
+        "client_toy",
+        "fit",
+        *parties,
+        "--arg",
+        "column=z",
+        "--quiet",
+        "--out",
+        "r.json",
+        "--dictionary",
+        "s.json",
+    )
+    assert command(*run)[0] == 3
+    assert command(*run, "--policy", "allow_formulas=true")[0] == 0
+    assert json.loads((tmp_path / "r.json").read_text())["model"] == {"rows": 60, "sum": 1140}
+    assert command(*run, "--arg", "dictionary={}")[0] == 2
+    assert command(*run[:-1], "none.yaml")[0] == 2
