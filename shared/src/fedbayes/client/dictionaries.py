@@ -17,7 +17,7 @@ SUFFIXES = (".yaml", ".yml", ".json")
 _PLAIN = {
     "tag:yaml.org,2002:bool": re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
     "tag:yaml.org,2002:int": re.compile(r"[-+]?(0|[1-9][0-9]*)$"),
-    "tag:yaml.org,2002:float": re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$"),
     "tag:yaml.org,2002:null": re.compile(r"(~|null|Null|NULL|)$"),
 }
 

@@ -54,30 +54,26 @@ def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     notes: dict[str, str] = {}
     for name in names:
         parts = [as_texts(table[name]) for table in tables if name in table.columns]
-        texts = np.concatenate(parts) if parts else np.array([], dtype=object)
-        entries[name], note = _proposed(name, texts)
+        entries[name], note = _proposed(name, parts)
         note = note or _differing(entries[name], parts)
         if note:
             notes[name] = note
     return {"columns": entries}, notes
 
 
-def _proposed(name: str, texts: Any) -> tuple[dict[str, Any], str]:
-    counted = Counter(text for text in texts.tolist() if text)
-    usual = sorted(text for text in counted if text in USUAL)
-    rest = {text: count for text, count in counted.items() if text not in usual}
-    values = as_numbers(np.array(list(rest), dtype=object))
-    numeric = bool(rest) and not bool(np.isnan(values).any()) and not {"true", "false"} >= set(rest)
-    declared = {"missing": usual} if usual and numeric else {}
-    if not rest:
-        return {"type": CATEGORY, **declared}, "nothing in it; say what it holds"
-    distinct = len(rest) == sum(rest.values())
+def _proposed(name: str, parts: Sequence[Any]) -> tuple[dict[str, Any], str]:
+    counted = Counter(text for part in parts for text in part.tolist() if text)
+    values = as_numbers(np.array(list(counted), dtype=object))
+    numeric = bool(counted) and not bool(np.isnan(values).any()) and not {"true", "false"} >= set(counted)
+    if not counted:
+        return {"type": CATEGORY}, "nothing in it; say what it holds"
+    distinct = all(max(Counter(text for text in part.tolist() if text).values(), default=1) == 1 for part in parts)
     words = name.lower().replace("_", " ").replace("-", " ").split()
-    if distinct and (not numeric or (words[-1:] and words[-1] in LIKE_AN_IDENTIFIER)) and len(rest) > FEW_CODES:
+    if distinct and (not numeric or (words[-1:] and words[-1] in LIKE_AN_IDENTIFIER)) and len(counted) > FEW_CODES:
         return {"type": IDENTIFIER}, ""
     if numeric:
-        return {**_numeric(values), **declared}, _about_codes(values)
-    return _categorical(rest, counted)
+        return _numeric(values), _about_codes(values)
+    return _categorical(counted)
 
 
 def _differing(entry: Mapping[str, Any], parts: Sequence[Any]) -> str:
@@ -106,11 +102,11 @@ def _about_codes(values: Any) -> str:
     return "few whole numbers: if they are codes, write type category with its categories" if few else ""
 
 
-def _categorical(rest: Mapping[str, int], counted: Mapping[str, int]) -> tuple[dict[str, Any], str]:
-    if len(rest) > MOST_CATEGORIES:
+def _categorical(counted: Mapping[str, int]) -> tuple[dict[str, Any], str]:
+    if len(counted) > MOST_CATEGORIES:
         return {"type": CATEGORY}, f"more than {MOST_CATEGORIES} texts: list the categories, or leave the column out"
     spelled: dict[str, list[str]] = {}
-    for text in sorted(counted, key=lambda text: (-counted[text], text)):
+    for text in sorted(counted, key=lambda text: (-counted[text], text.swapcase())):
         spelled.setdefault(text.casefold(), []).append(text)
     entry: dict[str, Any] = {"type": CATEGORY, "categories": sorted(forms[0] for forms in spelled.values())}
     recode = {other: forms[0] for forms in spelled.values() for other in forms[1:]}
