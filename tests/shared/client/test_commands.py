@@ -38,7 +38,7 @@ def test_algorithms_lists_functions_and_arguments(command):
     code, out, _ = command("algorithms")
     assert code == 0
     assert "client_toy" in out
-    assert "fit(column, organizations=None, dictionary=None)" in out
+    assert "fit(column, organizations=None)" in out
     assert "Sum a column over all stations." in out
     assert "partial_sum" not in out
 
