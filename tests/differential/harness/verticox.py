@@ -14,11 +14,14 @@ from .records import Refusals, is_numeric, number, owner_of
 from .tables import joined, population, vertical
 
 ALGORITHM = "verticox"
+ADMM = ("tolerance", "gamma_update", "rho")
 TIME, EVENT, STRATA = "time of event", "event", "stratum"
 
 
 @st.composite
-def survival(draw: Any, most: int = 4, placed: bool = False) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+def survival(
+    draw: Any, most: int = 4, placed: bool = False, gaps: int = 1
+) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     """Draw people with features, times and events that depend on the features; return (people, placement, features)."""
     people = draw(
         population(
@@ -26,7 +29,7 @@ def survival(draw: Any, most: int = 4, placed: bool = False) -> tuple[dict[str, 
             most=most,
             people=(40, 120),
             kinds=("number", "number", "category"),
-            gaps=(0.0,) if placed or draw(st.integers(0, 9)) < 9 else (0.1,),
+            gaps=(0.0,) if placed or draw(st.integers(0, 9)) < 10 - gaps else (0.0, 0.02, 0.1, 0.1),
         )
     )
     features = list(people["columns"])
@@ -99,7 +102,7 @@ def fit_arguments(draw: Any, place: dict[str, Any], features: list[str]) -> dict
 
 @st.composite
 def fit_cases(draw: Any) -> Case:
-    _, place, features = draw(survival())
+    _, place, features = draw(survival(gaps=4))
     arguments = draw(fit_arguments(place, features))
     solver = draw(st.sampled_from(["private_newton", "private_newton", "bfgs", "admm"]))
     if solver != "private_newton":
@@ -108,7 +111,27 @@ def fit_cases(draw: Any) -> Case:
         arguments |= {"tolerance": 1e-5, "gamma_update": draw(st.sampled_from(["standard", "published"]))}
         arguments["rho"] = draw(st.sampled_from([0.25, 1.0]))
         arguments.pop("ties", None)
+    if draw(st.booleans()):
+        arguments["missing"] = draw(st.sampled_from(["complete", "complete", "refuse"]))
+        if arguments["missing"] == "complete" and draw(st.integers(0, 4)) < 4:
+            arguments = {name: arguments[name] for name in arguments if name not in ("solver", *ADMM)}
+            arguments["ties"] = draw(st.sampled_from(["breslow", "breslow", "breslow", "efron"]))
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
+
+
+def counted(arguments: dict[str, Any], records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the records that count: with missing="complete" those without a gap in a feature."""
+    if arguments.get("missing") != "complete":
+        return records
+    return [record for record in records if all(record[name] is not None for name in arguments["features"])]
+
+
+def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> bool:
+    """Say whether two events of a stratum have one time."""
+    seen = [
+        (record[TIME], record[STRATA] if arguments.get("strata") else "") for record in records if record[EVENT] == "1"
+    ]
+    return len({(float(time), stratum) for time, stratum in seen}) < len(seen)
 
 
 def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, list[str]]:
@@ -140,10 +163,13 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     owners = {owner_of(case, feature) for feature in arguments["features"]} | {owner_of(case, TIME)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
-    records = list(joined(stations, arguments["id_column"]).values())
+    whole = list(joined(stations, arguments["id_column"]).values())
+    complete, records = arguments.get("missing") == "complete", counted(arguments, whole)
+    if complete:
+        refuse_complete(case, arguments, whole, refuse)
     for feature in arguments["features"]:
         cells = [record[feature] for record in records]
-        if None in stations[owner_of(case, feature) or ""][feature]:
+        if not complete and None in stations[owner_of(case, feature) or ""][feature]:
             (refuse if None in cells else may).append(("DataProblem", f"{feature!r} has gaps"))
         present = [cell for cell in cells if cell is not None]
         if len(set(present)) < 2 or (
@@ -151,7 +177,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         ):
             refuse.append(("DataProblem", f"{feature!r} is constant"))
         elif not is_numeric(present):
-            least = min(present.count(cell) for cell in set(present))
+            known = present if not complete else _at_one_station(case, arguments, whole, feature)
+            least = min(present.count(cell) for cell in set(known))
             if least < case.limit("minimum_count", 5):
                 refuse.append(("DataProblem", f"{feature!r} has a rare category"))
     events = [record for record in records if record[EVENT] == "1"]
@@ -164,6 +191,24 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         if min(sizes, default=0) < case.limit("minimum_count", 5):
             refuse.append(("ThresholdError", "a small stratum"))
     return refuse, may
+
+
+def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], feature: str) -> list[Any]:
+    """Return the cells of a feature in the records without a gap at its station."""
+    owner = owner_of(case, feature)
+    own = [name for name in arguments["features"] if owner_of(case, name) == owner]
+    return [record[feature] for record in records if all(record[name] is not None for name in own)]
+
+
+def refuse_complete(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], refuse: Refusals) -> None:
+    """Add why a fit to complete records must be refused."""
+    if arguments.get("solver", "private_newton") != "private_newton":
+        refuse.append(("ArgumentError", "another solver"))
+    home = [name for name in arguments["features"] if owner_of(case, name) == owner_of(case, TIME)]
+    if arguments.get("ties") == "efron" and tied(arguments, counted({**arguments, "features": home}, records)):
+        refuse.append(("ArgumentError", "tied events"))
+    if len(counted(arguments, records)) < 1:
+        refuse += [("ThresholdError", "no complete record"), ("DataProblem", "no complete record")]
 
 
 def arrays(arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
@@ -179,12 +224,11 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     refuse, may = refusals(case, arguments)
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)
-    records = list(joined(case.stations(), arguments["id_column"]).values())
-    if may:
-        may = [*may]
+    whole = list(joined(case.stations(), arguments["id_column"]).values())
+    records = counted(arguments, whole)
     x, names = design(case, arguments, records)
     time, event, strata = arrays(arguments, records)
-    if len(records) < 5 * x.shape[1]:
+    if len(whole) < 5 * x.shape[1]:
         refuse.append(("ThresholdError", "too few records for so many columns"))
         return judge(case, outcome, refuse, lambda _: None, may)
     if np.ptp(time) == 0:
@@ -203,7 +247,13 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         if pooled.converged:
             tolerance = 2e-3 if arguments.get("solver") == "admm" else 1e-3 if hard else 1e-5
-            compare_fit(result["model"], pooled, names, scale, penalty, len(records), int(event.sum()), tolerance)
+            home = [name for name in arguments["features"] if owner_of(case, name) == owner_of(case, TIME)]
+            known = counted({**arguments, "features": home}, whole)
+            left = [len(whole) - len(records), sum(record[EVENT] == "1" for record in known) - int(event.sum())]
+            limit = max(case.limit("minimum_count", 5), 1)
+            told = not any(0 < count < limit for count in left)
+            counts = (len(records), int(event.sum())) if told else (None, None)
+            compare_fit(result["model"], pooled, names, scale, penalty, counts, tolerance)
 
     judge(case, outcome, refuse, compare, may)
 
@@ -214,13 +264,11 @@ def compare_fit(
     names: list[str],
     scale: Any,
     penalty: float,
-    records: int,
-    events: int,
+    counts: tuple[int | None, int | None],
     tolerance: float,
 ) -> None:
     """Compare every number of a coefficient table, the covariance and the likelihood."""
-    same("records", model["records"], records)
-    same("events", model["events"], events)
+    same("records and events", (model["records"], model["events"]), counts)
     table = {row["feature"] if "feature" in row else row["name"]: row for row in model["coefficients"]}
     same("design columns", sorted(table), sorted(names))
     covariance = np.linalg.inv(pooled.information + penalty * np.eye(len(names)))
@@ -239,8 +287,11 @@ def compare_fit(
         half = 1.959963984540054 * row["standard_error"]
         close(f"lower of {name!r}", row["lower_95"], row["coefficient"] - half, 1e-6, 1e-6 * half)
         close(f"upper of {name!r}", row["upper_95"], row["coefficient"] + half, 1e-6, 1e-6 * half)
-    close("log likelihood at zero", model["null_log_likelihood"], pooled.null, 1e-9)
-    close("log likelihood", model["log_likelihood"], pooled.log_likelihood, max(tolerance, 1e-5))
+    if model["missing"] == "complete":
+        same("log likelihoods", (model["null_log_likelihood"], model["log_likelihood"]), (None, None))
+    else:
+        close("log likelihood at zero", model["null_log_likelihood"], pooled.null, 1e-9)
+        close("log likelihood", model["log_likelihood"], pooled.log_likelihood, max(tolerance, 1e-5))
     test = model["likelihood_ratio_test"]
     statistic = 2 * (pooled.log_likelihood - pooled.null)
     found = next(test[key] for key in ("statistic", "chi_squared", "chi2") if key in test)

@@ -55,7 +55,7 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     surface = FederatedSurface(federation, prepared, options.max_rounds)
     surface.chosen = True
     score, information = walk(surface, target)
-    offset = mean_predictor(federation, prepared, target)
+    offset, _ = mean_predictor(federation, prepared, target)
     shift = math.exp(offset - float(model["offset"]))
     steepness = float(target @ information @ target)
     if steepness <= 0.0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ def fit(
     helper: int | str | None = None,
     organizations: list[int | str] | None = None,
     rows_aligned: bool = False,
+    missing: str = "refuse",
 ) -> dict[str, Any]:
     """Fit a Cox proportional hazards model to vertically split records.
 
@@ -83,6 +85,9 @@ def fit(
         All of the collaboration by default.
     rows_aligned : bool
         The caller's word that all files hold the same records in the same order, instead of an `id_column`.
+    missing : str
+        "refuse": a gap in a column that is used is an error. "complete" (`private_newton`, ties as "breslow"): the records without a gap at any
+        station count; nobody sees which.
 
     Returns
     -------
@@ -105,6 +110,7 @@ def fit(
             "id_column": check_alignment(id_column, rows_aligned) or None,
             "helper": helper,
             "time_transform": time_transform,
+            "missing": missing,
         }
     )
     called = {"bfgs": SEEN, "admm": ADMM}.get(options.solver, ())
@@ -133,17 +139,21 @@ def private_newton(federation: Federation, prepared: Prepared, options: FitOptio
             "transform features with outliers"
         )
     report.warn_of_units(federation, prepared, solution.coefficients / scales)
-    offset = mean_predictor(federation, prepared, solution.coefficients)
+    offset, shift = mean_predictor(federation, prepared, solution.coefficients)
+    counts = surface.counts if prepared.plan.complete else [prepared.plan.records, prepared.outcome.events]
+    if counts is None:
+        federation.warn("a few records have gaps; how many is not told, as a node reveals no such count")
     return federation.result(
         model=report.model_json(
             prepared,
             options,
             solution.coefficients / scales,
             solution.information * np.outer(scales, scales),
-            surface.hazard,
+            surface.hazard * math.exp(shift),
             solution.gain,
             offset,
-            surface.trend,
+            None if prepared.plan.complete else surface.trend,
+            counts or [None, None],
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={
@@ -173,7 +183,7 @@ def _seen_result(
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
     report.warn_of_units(federation, prepared, solution.coefficients / scales)
-    offset = mean_predictor(federation, prepared, solution.coefficients)
+    offset, _ = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
         model=report.model_json(
             prepared,
@@ -184,14 +194,15 @@ def _seen_result(
             solution.log_likelihood - prepared.outcome.log_likelihood,
             offset,
             solution.trend,
+            [prepared.plan.records, prepared.outcome.events],
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
     )
 
 
-def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> float:
-    """Return the linear predictor at the mean, by a secure sum: the job's last round."""
+def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> tuple[float, float]:
+    """Return the linear predictor at the mean, and the part of it by which complete records differ; by a secure sum, the job's last round."""
     plan, start, requests = prepared.plan, 0, {}
     for member, width in zip(plan.holders, plan.widths, strict=True):
         requests[member] = FinishRequest(plan, [float(value) for value in coefficients[start : start + width]])
@@ -199,4 +210,5 @@ def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.
     requests[plan.helper] = FinishRequest(plan, [])
     members = [*plan.holders, plan.helper]
     total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)
-    return float(total.astype(np.int64)[0]) / 2.0**OFFSET_BITS
+    own, shift = total.astype(np.int64) / 2.0**OFFSET_BITS
+    return float(own + shift), float(shift)

@@ -32,6 +32,8 @@ class Design:
         Powers of two near the standard deviations.
     references : dict of str to str
         Text feature -> the category that is left out.
+    paired : ndarray of bool, (columns,)
+        Which design columns have two values.
     """
 
     columns: dict[str, list[str]]
@@ -39,6 +41,7 @@ class Design:
     means: Matrix
     scales: Matrix
     references: dict[str, str]
+    paired: npt.NDArray[np.bool_]
 
 
 def design(frame: Any, features: list[str], minimum_count: int) -> Design:
@@ -76,12 +79,15 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
         raise DataProblem(
             f"feature '{far}' has values thousands of standard deviations away; transform it, e.g. by its log"
         )
-    return Design(names, values, means, scales, references)
+    paired = np.array([len(np.unique(column)) == 2 for column in raw.T], dtype=np.bool_)
+    return Design(names, values, means, scales, references, paired)
 
 
 def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str], str | None]:
     if column.isna().any():
-        raise DataProblem(f"feature '{feature}' has missing values; fill them in or drop the rows at every station")
+        raise DataProblem(
+            f"feature '{feature}' has missing values; fill them in, drop the rows at every station, or set missing='complete'"
+        )
     if column.dtype.kind in "biuf":
         values = column.to_numpy(dtype=np.float64)[:, None]
         if not np.all(np.isfinite(values)):
@@ -136,7 +142,9 @@ def survival(frame: Any, time: str, event: str, strata: str | None, minimum_even
     """
     for name in (time, event):
         if frame[name].isna().any():
-            raise DataProblem(f"outcome column '{name}' has missing values; drop these rows at every station")
+            raise DataProblem(
+                f"outcome column '{name}' has missing values; drop these rows at every station, or set missing='complete'"
+            )
         if frame[name].dtype.kind not in "biuf":
             wanted = "numbers" if name == time else "1 for an event and 0 for a censored record"
             raise DataProblem(f"outcome column '{name}' holds text; give {wanted}")

@@ -108,6 +108,7 @@ def specification(model: Any, roles: Roles) -> FitOptions:
             "max_rounds": None,
             "id_column": check_alignment(roles.id_column, roles.rows_aligned) or None,
             "helper": roles.helper,
+            "missing": "refuse",
             "time_transform": None,
         }
     )

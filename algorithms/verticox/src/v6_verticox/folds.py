@@ -88,6 +88,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     for number in range(request.folds):
         place, training = FoldStation(station, number), fold != number
         place.keep("design", **{**design, "values": design["values"][training]})
+        place.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
         if own:
             outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
     told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds)

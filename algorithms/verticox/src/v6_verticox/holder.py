@@ -15,7 +15,7 @@ from fedbayes.mpc.wide import Wide
 from .messages import Plan, StageInfo
 from .program import Outgoing, Program, Stage, masks, pack, sent, unpack
 from .roles import OutcomeHolder, delta
-from .shared_newton import Layout, line_names
+from .shared_newton import Layout, line_names, presence_name
 
 PURPOSE = "verticox"
 MOST_WORD = 16
@@ -33,6 +33,7 @@ def layout(plan: Plan) -> Layout:
         band=plan.band,
         single=plan.single,
         lines=sum(1 for width in plan.widths if width),
+        complete=plan.complete,
     )
 
 
@@ -45,8 +46,10 @@ def input_names(plan: Plan, step: int) -> list[tuple[str, int, int]]:
     """Return name, share holder and columns of every private input of a step (0: the features)."""
     with_features = [(index, width) for index, width in enumerate(plan.widths) if width]
     if step == 0:
-        return [(f"features/{index}", index, width) for index, width in with_features]
-    entering = [index for index, _ in with_features]
+        everybody = range(len(plan.holders)) if plan.complete else ()
+        presence = [(presence_name(index), index, 1) for index in everybody]
+        return [(f"features/{index}", index, width) for index, width in with_features] + presence
+    entering = [index for index, width in enumerate(plan.widths) if width or plan.complete]
     return [(f"{step}.0/factor{place}", index, 1) for place, index in enumerate(entering)]
 
 
@@ -129,7 +132,15 @@ class ShareHolder:
     def sorter(self) -> OutcomeHolder:
         """Return the secret order, the same in every round. At the outcome holder only."""
         kept = self.station.kept("outcome")
-        return OutcomeHolder(self.key, kept["time"], kept["event"], kept["stratum"], int(kept["limit"]), kept["trend"])
+        return OutcomeHolder(
+            self.key,
+            kept["time"],
+            kept["event"],
+            kept["stratum"],
+            int(kept["limit"]),
+            kept["trend"],
+            self.plan.complete > 0.0,
+        )
 
     def publish(self, step: int, arrays: dict[str, Wide]) -> None:
         """Keep what this party, the outcome holder, publishes in a step; once a step."""
@@ -235,14 +246,13 @@ def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stag
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:
     rows = plan.rows
-    own = [expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries]
-    if entries[0][0].startswith("features"):
+    own = {name: expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries}
+    columns = [own.pop(name) for name, _, _ in entries if name.startswith("features")]
+    found = {f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape)) for name, mask in own.items()}
+    if columns:
         target = dealer.random("features", (rows, sum(plan.widths)))
-        return {"features": delta(keys[-1], Wide.concatenate(own), target)}
-    return {
-        f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape))
-        for (name, _, _), mask in zip(entries, own, strict=True)
-    }
+        found["features"] = delta(keys[-1], Wide.concatenate(columns), target)
+    return found
 
 
 def _words(payload: bytes) -> np.ndarray:

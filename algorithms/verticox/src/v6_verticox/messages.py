@@ -12,6 +12,8 @@ from fedbayes.federation.vertical.messages import Parcel
 
 STAGES = (
     "features",
+    "gather",
+    "complete",
     "observed",
     "weigh_start",
     "tied",
@@ -47,6 +49,8 @@ class Question(Message):
         "breslow" or "efron".
     time_transform : str or None
         Function of time in the check of proportional hazards; None: no check.
+    missing : str
+        "refuse", or "complete": the records without gaps at any station.
     """
 
     time: str
@@ -58,6 +62,7 @@ class Question(Message):
     id_column: str | None
     ties: str = "breslow"
     time_transform: str | None = None
+    missing: str = "refuse"
 
     def __post_init__(self) -> None:
         """Check the roles."""
@@ -95,7 +100,7 @@ class Outcome(Message):
 @dataclass(frozen=True, slots=True)
 class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
-    features the category that is left out.
+    features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
     """
 
     columns: dict[str, list[str]]
@@ -104,6 +109,7 @@ class Described(Message):
     outcome: Outcome | None
     reach: list[list[float]]
     references: dict[str, str]
+    present: float = 1.0
 
     def __post_init__(self) -> None:
         """Check shapes."""
@@ -139,6 +145,8 @@ class Plan(Message):
         Most events of any other tie; 0: none, or Breslow's ties.
     single : bool
         Whether there are no ties of events, or Efron's.
+    complete : float
+        With missing="complete" the expected share of complete records; else 0.
     """
 
     holders: list[int]
@@ -150,9 +158,12 @@ class Plan(Message):
     ties: list[list[int]]
     band: int
     single: bool
+    complete: float = 0.0
 
     def __post_init__(self) -> None:
         """Check shapes."""
+        if not 0.0 <= self.complete <= 1.0:
+            raise ValueError("the plan's share of complete records is none")
         if not 1 <= self.records <= self.rows <= 4 * self.records or not 0 <= self.band <= self.records:
             raise ValueError("the plan's rows do not fit together")
         behind = 0
@@ -232,22 +243,31 @@ class PermuteReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class StageRequest(Message):
-    """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it)."""
+    """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it).
+
+    `told`: what the other share holders told this one in the previous stage, sealed (see `complete`).
+    """
 
     plan: Plan
     stages: list[StageInfo]
     openings: dict[str, np.ndarray[Any, Any]]
     permuted: Broadcast | None
     corrections: bytes
+    told: dict[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
-    """The station's part of every opening, and shares of what central may know."""
+    """The station's part of every opening, and shares of what central may know.
+
+    `told`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
+    """
 
     openings: dict[str, Share[np.ndarray[Any, Any]]]
     revealed: dict[str, Share[np.ndarray[Any, Any]]]
     frac_bits: Public[dict[str, int]]
+    told: dict[int, Sealed] = field(default_factory=dict)
+    counts: Exact[list[int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

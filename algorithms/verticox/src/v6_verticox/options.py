@@ -13,6 +13,7 @@ from .proportional import TRANSFORMS
 SOLVERS = ("private_newton", "bfgs", "admm")
 TIES = ("breslow", "efron")
 UPDATES = ("standard", "published")
+MISSING = ("refuse", "complete")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
 
 
@@ -34,6 +35,7 @@ class FitOptions:
     id_column: str | None
     helper: int | str | None
     time_transform: str | None
+    missing: str
 
     @classmethod
     def checked(cls, arguments: dict[str, Any]) -> FitOptions:
@@ -65,12 +67,18 @@ class FitOptions:
             time_transform=None
             if arguments["time_transform"] is None
             else check_choice("time_transform", arguments["time_transform"], TRANSFORMS),
+            missing=check_choice("missing", arguments["missing"], MISSING),
         )
         options.check_together()
         return options
 
     def check_together(self) -> None:
         """Raise `ArgumentError` where arguments contradict each other."""
+        if self.missing == "complete" and self.solver != "private_newton":
+            raise ArgumentError(
+                f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
+                "choose that solver, or fill in or leave out the records with gaps"
+            )
         outcome = [self.time, self.event, *([self.strata] if self.strata else [])]
         identifier = [self.id_column] if self.id_column else []
         twice = [name for name in self.features if name in outcome or name in identifier]

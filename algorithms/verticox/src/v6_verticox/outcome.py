@@ -9,8 +9,10 @@ from .messages import Outcome
 from .model import RiskSets, evaluate_predictor
 from .roles import OutcomeHolder
 
+SPARSER = 3
 
-def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome:
+
+def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool = False) -> Outcome:
     """Summarise the outcome.
 
     Parameters
@@ -22,20 +24,24 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow") -> Outcome
         tie that is told.
     ties : str
         How the likelihood treats them.
+    flat : bool
+        Whether nobody will know which records are complete: tied events are rows of their own then (`roles.OutcomeHolder`), points of the
+        baseline are three times as far apart, and the likelihood is not told.
 
     **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
     events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
     `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie;
     with Breslow's whether there are ties.
     """
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, per_edge if ties == "efron" else 0)
+    limit = per_edge if flat or ties == "efron" else 0
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=flat)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
-    edges, rows, strata = _edges(holder, per_edge)
+    edges, rows, strata = _edges(holder, SPARSER * per_edge if flat else per_edge)
     return Outcome(
         events=int(outcome.event.sum()),
         strata=[int(size) for size in holder.sizes],
         strata_names=outcome.strata_names,
-        log_likelihood=evaluate_predictor(risk, np.zeros(len(outcome.time)))[0],
+        log_likelihood=0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0],
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,

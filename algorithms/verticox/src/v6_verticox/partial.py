@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
@@ -12,7 +13,8 @@ from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.wide import Wide
 
-from .columns import design, survival
+from .columns import Survival, design, survival
+from .complete import rounded_up, spread_out, without_gaps
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
 from .messages import (
@@ -33,12 +35,14 @@ from .outcome import describe
 from .program import Program, joined, pack, reorder, scattered
 from .proportional import trend
 from .roles import as_places, masked_input
-from .shared_newton import FEATURE_BITS, LINE_BITS, STARTS
+from .shared_newton import FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from .tails import reach
+from .telling import mean_of_complete, sealed_told, told_counts
 
 ANSWER = "verticox: sums over the records of a fit"
 OFFSET_BITS = 40
 LARGEST_PREDICTOR = 11.0
+BEFORE_COUNTING = ("features", "gather", "complete")
 
 
 @partial
@@ -62,37 +66,60 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
-    own = design(frame, features, limit)
+    present = _present(station, question, frame, [*outcome, *strata, *features])
+    own = design(frame[present], features, limit)
+    values = spread_out(own.values, present)
     labels = [label for names in own.columns.values() for label in names]
-    station.keep("design", values=own.values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
+    station.keep("design", values=values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
+    station.keep("presence", present=present, paired=own.paired)
     described = None
     if len(outcome) == 2:
-        described = _outcome(station, question, frame, bool(strata), limit)
+        described = _outcome(station, question, frame, bool(strata), limit, present)
     elif outcome:
         other = question.event if outcome[0] == question.time else question.time
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
         )
     scales = [float(scale) for scale in own.scales]
-    told = Described(own.columns, scales, len(frame), described, reach(own.values), own.references)
+    share = rounded_up(present)
+    told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share)
     return PrepareReply(station.exact(told, ANSWER))
 
 
-def _outcome(station: Station, question: Question, frame: Any, stratified: bool, limit: int) -> Any:
+def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> npt.NDArray[np.bool_]:
+    """Return which rows take part as far as this station knows: all, or with missing="complete" those without a gap."""
+    if question.missing != "complete":
+        return np.ones(len(frame), dtype=np.bool_)
+    present = without_gaps(frame, columns)
+    if present.sum() < max(station.policy.minimum_rows, 1):
+        raise ThresholdError("fewer records without a gap than this node demands; leave out columns with many gaps")
+    return present
+
+
+def _outcome(
+    station: Station, question: Question, frame: Any, stratified: bool, limit: int, present: npt.NDArray[np.bool_]
+) -> Any:
     """Check and keep the outcome; return its description for central."""
     if question.strata and not stratified:
         raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
-    found = survival(frame, question.time, question.event, question.strata if stratified else None, limit)
+    complete = question.missing == "complete"
+    found = survival(frame[present], question.time, question.event, question.strata if stratified else None, limit)
+    found = Survival(
+        spread_out(found.time, present, found.time.min()),
+        spread_out(found.event, present),
+        spread_out(found.stratum, present),
+        found.strata_names,
+    )
     station.keep(
         "outcome",
         time=found.time,
         event=found.event,
         stratum=found.stratum,
         trend=trend(found.time, found.event, question.time_transform),
-        limit=np.array(limit if question.ties == "efron" else 0),
+        limit=np.array(limit if question.ties == "efron" or complete else 0),
         names=np.array(found.strata_names, dtype=str),
     )
-    described = describe(found, limit, question.ties)
+    described = describe(found, limit, question.ties, complete)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 
@@ -150,14 +177,21 @@ def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
         raise MessageError("this station has other columns than the plan says; start the job again")
     if name.startswith("features"):
         real, bits = kept, FEATURE_BITS
+    elif name == presence_name(holder.index):
+        real, bits = _presence(station), 0
     elif kind.startswith("line"):
         real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
     else:
-        real, bits = _relative_risk(station, coefficients), layout(plan).factor_bits()
+        real, bits = _relative_risk(station, coefficients) * _presence(station), layout(plan).factor_bits()
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
     sent = masked_input(holder.key, name, Wide.encode(real, bits))
     holder.once(f"input|{name}", {name: sent})
     return sent
+
+
+def _presence(station: Station) -> np.ndarray:
+    """Return 1 for the records without a gap here, 0 for the others, (records, 1)."""
+    return np.asarray(station.kept("presence")["present"][:, None], dtype=np.float64)
 
 
 def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
@@ -194,13 +228,13 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
         names = [name for name, place, _ in entries if place == index]
         received.update(_own_or_unsealed(holder, sender, request.inputs[sender], step, names))
     if step == 0:
-        joined = Wide.concatenate(list(received.values()))
-        published = {"features": sorter.permuted(joined, engine.correction("features"))}
+        columns = [received.pop(name) for name, _, _ in entries if name.startswith("features")]
+        published = {"features": sorter.permuted(Wide.concatenate(columns), engine.correction("features"))}
         published.update(sorter.entries(engine))
     else:
-        published = {
-            name: sorter.permuted(array, engine.correction(f"delta|{name}")) for name, array in received.items()
-        }
+        published = {}
+    for name, array in received.items():
+        published[name] = sorter.permuted(array, engine.correction(f"delta|{name}"))
     holder.publish(step, published)
     published["tau"] = Wide.from_words(
         np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1)
@@ -231,6 +265,9 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.openings)
+    counts = told_counts(holder, request.told) if request.told else None
+    if request.plan.complete and stage.kind not in BEFORE_COUNTING:
+        station.kept("complete")  # nothing is revealed before the counts were checked
     if stage.kind in ("features", "relative_risk"):
         published = _published(holder, stage.step, request.permuted)
         tau = _tau(holder, published)
@@ -245,7 +282,9 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     words, frac_bits = revealed_words(outgoing)
     label = f"{stage.kind}|{stage.label}"
     shares = {name: station.share(station.exact(part, ANSWER, queries=0)) for name, part in words.items()}
-    return StageReply(holder.open(program, label, outgoing), shares, station.public(frac_bits))
+    answer = None if counts is None else station.exact(counts, ANSWER, queries=0)
+    opened = holder.open(program, label, outgoing)
+    return StageReply(opened, shares, station.public(frac_bits), sealed_told(holder, outgoing.told), answer)
 
 
 def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[str, Wide]:
@@ -271,16 +310,18 @@ def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
 def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """Return coefficient times mean, summed over the own columns, masked for the sum over the stations.
 
-    **Reveals** to central the sum over all stations alone: the linear predictor at the mean.
+    **Reveals** to central the sum over all stations alone: the linear predictor at the mean; with missing="complete" that at the mean of the records
+    without a gap at the station of each column, and what the mean of the complete records adds.
     """
     if station.organization == request.plan.helper:
-        return FinishReply(station.mask(station.exact(np.zeros(1, dtype=np.uint64), ANSWER, queries=0), "offset"))
+        return FinishReply(station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset"))
     ShareHolder(station, request.plan)
     kept = station.kept("design")
-    own = float(np.asarray(request.coefficients, dtype=np.float64) @ (kept["means"] / kept["scales"]))
-    if abs(own) >= 2.0 ** (62 - OFFSET_BITS):
+    beta = np.asarray(request.coefficients, dtype=np.float64)
+    own = np.array([beta @ (kept["means"] / kept["scales"]), beta @ mean_of_complete(station, request.plan)])
+    if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
-    value = np.array([round(own * 2.0**OFFSET_BITS)], dtype=np.int64)
+    value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
     return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset"))
 
 

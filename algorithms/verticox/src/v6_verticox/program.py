@@ -16,9 +16,22 @@ import numpy.typing as npt
 from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire, closed, ring_bits
 from fedbayes.mpc.wide import Wide
 
+from . import complete
 from . import shared_newton as formulas
 from .reciprocals import reciprocal_name
-from .shared_newton import BANDS, FEATURE_BITS, LINE_BITS, RECIPROCAL_BITS, RISK_BITS, STARTS, TREND, Layout
+from .shared_newton import (
+    BANDS,
+    EVENT,
+    FEATURE_BITS,
+    LINE_BITS,
+    PRESENT,
+    RECIPROCAL_BITS,
+    RISK_BITS,
+    START,
+    STARTS,
+    TREND,
+    Layout,
+)
 from .tied import TIE_BITS
 
 CORRECTING = 2  # the refinement beside which the corrections of small ties are opened
@@ -58,10 +71,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Shares that leave a stage."""
+    """Shares that leave a stage: to be opened to all share holders, to be revealed to central, to be told to single stations."""
 
     opened: dict[str, Share] = field(default_factory=dict)
     revealed: dict[str, Share] = field(default_factory=dict)
+    told: dict[str, Share] = field(default_factory=dict)
 
 
 class Program:
@@ -127,6 +141,8 @@ class Program:
         return {
             "features": self._features,
             "relative_risk": self._relative_risk,
+            "gather": self._gather,
+            "complete": self._complete,
             "combine": self._combine,
             "observed": self._observed,
             "weigh_start": self._weigh_start,
@@ -148,7 +164,19 @@ class Program:
     def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         shape = (self.layout.rows, self.layout.features)
         own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
-        return Outgoing({"x": self.engine.lifted(own)})
+        opened = {"x": self.engine.lifted(own)}
+        return Outgoing(
+            {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.complete else opened
+        )
+
+    def _gather(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({PRESENT: complete.combined(self.engine, self.layout, self.get)})
+
+    def _complete(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        present, events = self.get(PRESENT), self.get("d")
+        self.wires["0.0/w"] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
+        told = complete.counts(self.engine, self.layout, present, events, self.get("x"))
+        return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
 
     def _relative_risk(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
@@ -180,6 +208,8 @@ class Program:
     def _first_refined(self, stage: Stage) -> dict[str, Share]:
         """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
         step, source = stage.step, int(stage.source.split(".")[0])
+        if self.layout.complete and stage.source == START:
+            self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
         risk = self.get(f"{step}.0/w")
         self.wires[f"{step}.0/risk"] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
         at_risk = self._at_risk(step, source)
@@ -191,7 +221,8 @@ class Program:
     def _at_risk(self, step: int, corrected: int) -> Wire:
         """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
         sums = self.get(f"{step}.0/risk")
-        return sums + self.get(f"{corrected}.0/c") if self.layout.band and corrected else sums
+        known = corrected or (self.layout.complete and "0.0/c" in self.wires)
+        return sums + self.get(f"{corrected}.0/c") if self.layout.band and known else sums
 
     def _refined(self, stage: Stage, at_risk: Wire) -> dict[str, Share]:
         previous = self.get(stage.source)
@@ -222,14 +253,16 @@ class Program:
             kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
             values = self.get(f"{step}.0/{weighted}")
             opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, values, self.get)
-            if kind == "e":
-                events = self.get(stage.source).columns([-1])
-                opened[f"{step}.0/k"] = formulas.tie_correction_back(self.engine, events, self.get)
+        again = self.layout.complete and stage.version > CORRECTING
+        if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
+            events = self.get(stage.source).columns([-1])
+            name = formulas.back_name(self.layout, stage.label)
+            opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
         return Outgoing(opened)
 
     def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         reciprocal = self.get(f"{stage.label}/reciprocal")
-        refined = stage.step and stage.version
+        refined = (stage.step or self.layout.complete) and stage.version
         at_risk = self._at_risk(stage.step, stage.step) if refined else None
         level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, at_risk, self.get)
         revealed = {"gradient": level.gradient}
@@ -242,14 +275,16 @@ class Program:
         if stage.rows:
             reciprocal = self.get(f"{stage.label}/reciprocal")
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
-            revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
+            if not self.layout.complete:
+                revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
         return Outgoing({}, revealed)
 
 
 def joined(parts: list[Outgoing]) -> Outgoing:
     """Return what several stages of one round send, in one."""
     opened = {name: share for part in parts for name, share in part.opened.items()}
-    return Outgoing(opened, {name: share for part in parts for name, share in part.revealed.items()})
+    revealed = {name: share for part in parts for name, share in part.revealed.items()}
+    return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.told.items()})
 
 
 def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
@@ -261,7 +296,9 @@ def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
 
 def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
     """Bring opened shares from the dealer's order of the inputs into the outcome holder's (secret) one of the rows."""
-    return Outgoing({name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed)
+    return Outgoing(
+        {name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed, outgoing.told
+    )
 
 
 def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:

@@ -23,6 +23,7 @@ from .survival import kaplan_meier
 Vector = npt.NDArray[np.float64]
 TRANSFORMS = ("rank", "km", "identity", "log")
 UNSEEN = "this solver opens no sum of residuals weighted by time; fit with solver='private_newton' or 'bfgs', or by strata where in doubt"
+UNRANKED = "nobody knows which records are complete, so nobody ranks or centres their times; fit with missing='refuse' or by strata where in doubt"
 TOO_FEW = "no stratum has as many events as the outcome holder's node demands; nothing was opened for the check"
 
 
@@ -93,10 +94,10 @@ def check(names: Sequence[str], score: Vector, covariance: Vector, transform: st
     return {"time_transform": transform, "features": features, "global": _tested(float(score @ shift), len(names))}
 
 
-def unavailable(transform: str | None) -> dict[str, Any] | None:
+def unavailable(transform: str | None, reason: str) -> dict[str, Any] | None:
     """Return what the result says where the solver cannot check."""
     return (
-        None if transform is None else {"time_transform": transform, "features": None, "global": None, "reason": UNSEEN}
+        None if transform is None else {"time_transform": transform, "features": None, "global": None, "reason": reason}
     )
 
 

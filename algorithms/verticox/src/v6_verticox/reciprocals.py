@@ -29,16 +29,18 @@ def reciprocal_name(step: int, version: int, pair: Pair) -> str:
     return f"{step}.{version}/{'wide' if is_wide(pair) else 'reciprocal'}"
 
 
-def reciprocal_plan(spread: float, target: float) -> list[Pair]:
+def reciprocal_plan(spread: float, target: float, down: float = DOWN_AT_MOST) -> list[Pair]:
     """Return coefficients (times 2^12) that bring 1/S0 from the previous step to this one.
 
     Parameters
     ----------
     spread : float
-        The ratio of new to old risk-set sums is expected to be at most exp(spread), and at least exp(-min(spread, 1.5)): risks are at most
+        The ratio of new to old risk-set sums is expected to be at most exp(spread), and at least exp(-min(spread, down)): risks are at most
         multiplied by a lot, and below the interval the plan converges more slowly but does not fail.
     target : float
         Wanted relative error.
+    down : float
+        See there.
 
     Notes
     -----
@@ -46,7 +48,7 @@ def reciprocal_plan(spread: float, target: float) -> list[Pair]:
     the error is below 0.3 the plain Newton reciprocal (a, b) = (2, 1) squares it. The last pair is narrow.
     """
     plan: list[Pair] = []
-    low, high = math.exp(-min(spread, DOWN_AT_MOST)), math.exp(spread)
+    low, high = math.exp(-min(spread, down)), math.exp(spread)
     while (max(high - 1.0, 1.0 - low) > target or not plan or is_wide(plan[-1])) and len(plan) < LONGEST:
         near = max(high - 1.0, 1.0 - low) <= CONVERGING
         unit = NARROW_UNIT if high <= math.exp(NARROW_UP_TO) else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from fedbayes.federation import results as common
 
 from .model import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
 from .options import FitOptions
-from .proportional import check, unavailable
+from .proportional import UNRANKED, UNSEEN, check, unavailable
 from .setup import Prepared
 
 Vector = npt.NDArray[np.float64]
@@ -28,20 +29,20 @@ def model_json(
     hazard: Vector,
     gain: float,
     offset: float,
-    score: Vector | None = None,
+    score: Vector | None,
+    counts: Sequence[int | None],
 ) -> dict[str, Any]:
     """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
 
     `offset` is the linear predictor at the mean of every feature: the baseline is that of a record at the mean.
-    `score` is that of the features' interactions with time, in the scale of the parties' columns.
+    `score` is that of the features' interactions with time, in the scale of the parties' columns. `counts`: records and events that count.
     """
-    outcome = prepared.outcome
-    null = outcome.log_likelihood
+    null = None if prepared.plan.complete else prepared.outcome.log_likelihood
     information = information + options.penalty * np.eye(len(coefficients))
     covariance = inverse(information)
     transform, scales = options.time_transform, np.array(prepared.scales)
     checked = (
-        unavailable(transform)
+        unavailable(transform, UNRANKED if prepared.plan.complete else UNSEEN)
         if score is None
         else check(prepared.names, score * scales[: len(score)], covariance, transform)
     )
@@ -56,14 +57,15 @@ def model_json(
         "references": dict(prepared.references),
         "coefficients": coefficient_table(prepared.names, coefficients, information),
         "covariance": covariance.tolist(),
-        "log_likelihood": null + gain,
+        "log_likelihood": None if null is None else null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
         "proportional_hazards": checked,
         "offset": offset,
         "baseline": baseline_json(prepared, hazard),
-        "records": prepared.plan.records,
-        "events": outcome.events,
+        "missing": options.missing,
+        "records": counts[0],
+        "events": counts[1],
     }
 
 
@@ -134,4 +136,9 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
             "the coefficients of the steps solves for the columns; the other stations learn uniformly distributed vectors"
         )
+    if prepared.plan.complete:
+        base["stations"] += (
+            "; how many records are complete, in each stratum, and the sums of their own columns over these"
+        )
+        base["central"] += "; of every station the share of records without a gap, rounded up to eighths"
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)

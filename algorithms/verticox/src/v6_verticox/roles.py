@@ -72,6 +72,8 @@ class OutcomeHolder:
         With Efron's ties, the fewest events of a tie whose place is public (see `tied`); 0: Breslow's ties.
     trend : ndarray of float, (records,), optional
         Centred function of time for the check of proportional hazards (`proportional.trend`).
+    flat : bool
+        Whether tied events are rows of their own with Breslow's risk sets: where nobody knows which of them are complete.
 
     Attributes
     ----------
@@ -98,6 +100,7 @@ class OutcomeHolder:
     stratum: npt.NDArray[np.int_]
     limit: int = 0
     trend: Vector | None = None
+    flat: bool = False
     rows: Rows = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
@@ -121,7 +124,7 @@ class OutcomeHolder:
         self.when, self.code = self.time[real], self.stratum[real]
         self.indicator = np.where(blank, 0, self.event[record]).astype(np.float64)
         self.tied = self.indicator if self.limit else self._counts()
-        self.bands = diagonals(len(record), self.rows.small, self.rows.band)
+        self.bands = diagonals(len(record), self.rows.small, self.rows.band, self.flat)
         trend = np.zeros(records) if self.trend is None else self.trend
         self.moved = np.stack([self.indicator * trend[real], np.sqrt(self.tied) * trend[real]], axis=1)
         back = np.argsort(secret_order(self.key, len(record)), kind="stable")
@@ -202,6 +205,11 @@ class OutcomeHolder:
 
     def entries(self, engine: Party) -> dict[str, Wide]:
         """Return event indicators, first reciprocals, trend and what small ties need, masked, for the other parties."""
+        if self.flat:
+            plain = {"d": Wide.encode(self.indicator[:, None], 0)}
+            if self.rows.band:
+                plain[BANDS] = Wide.encode(self.bands, TIE_BITS)
+            return {name: engine.enter(name, value) for name, value in plain.items()}
         first = self.reciprocals(self.at_risk())
         entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
         entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)

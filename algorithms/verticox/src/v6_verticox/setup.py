@@ -11,6 +11,7 @@ from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdE
 from fedbayes.federation.vertical import choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
+from .complete import expected
 from .messages import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from .options import FitOptions
 from .tails import Tails
@@ -123,7 +124,8 @@ def prepare(
         helper,
         options.id_column,
         options.ties,
-        options.time_transform if options.solver != "admm" else None,
+        options.time_transform if options.solver != "admm" and options.missing == "refuse" else None,
+        options.missing,
     )
     rows, orders = aligned(federation, question)
     requests = {
@@ -173,6 +175,11 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     assert outcome is not None
     widths = [len(replies[member].scales) for member in holders]
     rows = sum(outcome.strata)
+    complete = expected([replies[member].present for member in holders]) if question.missing == "complete" else 0.0
+    if complete and question.ties == "efron" and (outcome.ties or outcome.band):
+        raise ArgumentError(
+            "ties='efron' needs to know how many tied events are complete, which nobody does with missing='complete'; use ties='breslow'"
+        )
     plan = Plan(
         holders,
         widths,
@@ -183,6 +190,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         outcome.ties,
         outcome.band,
         outcome.single,
+        complete,
     )
     if plan.records < RECORDS_PER_COLUMN * sum(widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")

@@ -44,6 +44,7 @@ START = "0.0/reciprocal"
 FIRST_HAZARD = "0.0/k"
 BANDS = "bands"
 TREND = "trend"
+PRESENT, EVENT = "0.0/present", "0.0/event"
 STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD)
 
 Get = Callable[[str], Wire]
@@ -75,6 +76,8 @@ class Layout:
         Most events of a small tie (Efron); 0: none.
     single : bool
         Whether c is 0 or 1 in every row, so that r, t and q are the same where there is an event, and q alone is carried along.
+    complete : float
+        Expected share of complete records where only these count (`complete`); else 0.
     """
 
     rows: int
@@ -86,6 +89,7 @@ class Layout:
     band: int = 0
     lines: int = 0
     single: bool = False
+    complete: float = 0.0
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
@@ -119,7 +123,7 @@ class Layout:
     def public_ties(self) -> PublicTies:
         """Return the map of the public ties."""
         ends = np.cumsum(self.strata)
-        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends))
+        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.complete > 0.0)
 
 
 def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
@@ -128,6 +132,8 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
     kind = name.rsplit("/", 1)[-1]
     columns = 1 if layout.single else 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
     groups = layout.groups()
+    if kind in ("present", "event") or kind.startswith("present"):
+        return (rows, 1), 0, 0
     if kind.startswith("group"):
         return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
     product_bits = layout.factor_bits() * layout.factors if len(groups) == 1 else RISK_BITS * len(groups)
@@ -226,20 +232,45 @@ def last_level(
     engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, at_risk: Wire | None, get: Get
 ) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
-    weighted, events = get(f"{step}.0/y") if step else get("x"), reciprocal.columns([-1])
+    weighted, events = get(f"{step}.0/y") if step or layout.complete else get("x"), reciprocal.columns([-1])
     roots = events if layout.single else reciprocal.columns([1])
     sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
-        sums, hazard = sums + get(f"{step}.0/e"), hazard + get(f"{step}.0/k")
+        sums, hazard = sums + get(f"{step}.0/e"), hazard + get(back_name(layout, label))
     explained = engine.inner(f"{label}/explained", events, sums)
-    observed = engine.inner(f"{label}/observed", get("d"), get("x"))
+    observed = engine.inner(f"{label}/observed", get(events_name(layout)), get("x"))
     return Level(
         engine.product(f"{label}/hazard", [hazard, weighted]),
         engine.product(f"{label}/means", [roots, sums]),
         observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained,
-        None if at_risk is None else engine.inner(f"{label}/residual", events, at_risk),
+        None if at_risk is None else residual(engine, layout, label, events, at_risk, get),
     )
+
+
+def residual(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: Wire, get: Get) -> Share:
+    """Return sum_j q_j S0_j, which is the number of events where q is exact; where only complete records count, that number less it."""
+    explained = engine.inner(f"{label}/residual", events, at_risk)
+    if not layout.complete:
+        return explained
+    count = engine.lifted(get(EVENT).apply(lambda part: part.total()[None, :]))
+    bits = RECIPROCAL_BITS + RISK_BITS
+    return count.times(1 << bits, bits) - explained
+
+
+def presence_name(index: int) -> str:
+    """Return the name under which a share holder enters which of its records have no gap."""
+    return f"presence/{index}"
+
+
+def events_name(layout: Layout) -> str:
+    """Return the name of the event indicators that count."""
+    return EVENT if layout.complete else "d"
+
+
+def back_name(layout: Layout, label: str) -> str:
+    """Return the name of the corrections of hazards: opened once a step, or with every refinement where the first ones are rough."""
+    return f"{label}/k" if layout.complete else f"{label.split('.')[0]}.0/k"
 
 
 def line_names(layout: Layout, step: int) -> list[str]:
@@ -269,9 +300,9 @@ def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, 
     if layout.band:
         sums = sums + get(f"{step}.0/es")
     explained = engine.inner(f"{label}/explained slope", events, sums)
-    observed = engine.inner(f"{label}/observed slope", get("d"), get(f"{beside_of(step)}.0/line"))
-    residual = engine.inner(f"{label}/residual", events, at_risk)
-    return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, residual
+    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(f"{beside_of(step)}.0/line"))
+    left = residual(engine, layout, label, events, at_risk, get)
+    return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, left
 
 
 def information(engine: Engine, label: str, get: Get) -> Share:

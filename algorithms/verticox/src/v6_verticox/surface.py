@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
+from .complete import opened_names
 from .holder import layout
 from .messages import (
     EnterReply,
@@ -24,13 +26,15 @@ from .messages import (
 )
 from .newton import Beside, Gradient
 from .program import CORRECTING, relayed
-from .reciprocals import NEWTON, Pair, reciprocal_name
+from .reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from .setup import Prepared
 from .shared_newton import START
 from .shared_newton import beside as beside_step
+from .sums import sealed_parts
 
 Vector = npt.NDArray[np.float64]
 SPARE_ROUNDS = 3
+FEWER, EXACT_START, SETTLED_START, MOST_REFINEMENTS = 1.2, 1e-7, 1e-5, 8
 
 
 class FederatedSurface:
@@ -45,6 +49,8 @@ class FederatedSurface:
 
     Attributes
     ----------
+    counts : list of int or None
+        Complete records and events, where only these count and their numbers may be told.
     chosen : bool
         Whether the coefficients are the caller's, which stations then check for dominance.
 
@@ -63,6 +69,8 @@ class FederatedSurface:
         self.hazard: Vector = np.zeros(0)
         self.trend: Vector = np.zeros(0)
         self.chosen = False
+        self.counts: list[int] | None = None
+        self._told: dict[int, dict[int, bytes]] = {}
         self._layout = layout(prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
@@ -70,7 +78,9 @@ class FederatedSurface:
         self._openings: dict[str, npt.NDArray[np.uint8]] = {}
 
     def start(self) -> Gradient:
-        """Evaluate at zero coefficients: five rounds (six with small ties and Efron)."""
+        """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
+        if self.plan.complete:
+            return self._start_complete()
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
         if self.plan.band:
             stages.insert(1, _info("tied", 0))
@@ -79,6 +89,35 @@ class FederatedSurface:
         for stage in stages[1:-1]:
             revealed = self._stage([stage])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
+
+    def _start_complete(self) -> Gradient:
+        """Find the complete records on shares, and the reciprocals at zero coefficients, refined from what is expected."""
+        spread = FEWER - math.log(self.plan.complete)
+        plan = reciprocal_plan(spread, EXACT_START, spread)
+        self._version = max(len(plan), CORRECTING)
+        rounds = [[_info("features", 0)], [_info("complete", 0)]]
+        if len(opened_names(self._layout)) > 1:
+            rounds.insert(1, [_info("gather", 0)])
+        for version in range(1, self._version + 1):
+            pair = plan[version - 1] if version <= len(plan) else NEWTON
+            rounds.append([_info("weigh" if version == 1 else "refine", 0, version, self._source, pair)])
+            self._source = reciprocal_name(0, version, pair)
+        rounds.append(self._last())
+        self._check_rounds(len(rounds) + 3)
+        permuted: Broadcast | None = self._enter(0, [*(info for part in rounds for info in part), self._final()])
+        for stages in rounds:
+            revealed, permuted = self._stage(stages, permuted), None
+        here = self._gradient(revealed)
+        for _ in range(MOST_REFINEMENTS):
+            if abs(here.residual) <= EXACT_START * self.events:
+                break
+            here = self.refine(0)
+        if not abs(here.residual) <= SETTLED_START * self.events:
+            raise ConvergenceError(
+                "too many records at risk late have gaps beside those of others; fill them in or leave features with many gaps out"
+            )
+        self.accept()
+        return here
 
     def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
@@ -156,7 +195,7 @@ class FederatedSurface:
         rows = self.edge_rows if final else []
         revealed = self._stage([_info("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
-            self.hazard, self.trend = revealed["baseline"].ravel(), revealed["trend"].ravel()
+            self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
 
     def seen_stages(self, step: int) -> list[StageInfo]:
@@ -186,9 +225,13 @@ class FederatedSurface:
         return self.information(step, final)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
-        residual = self.events - float(revealed["residual"].ravel()[0])
+        events = 0.0 if self.plan.complete else self.events
+        sign = (
+            1.0 if self.plan.complete else -1.0
+        )  # the difference itself is revealed where nobody knows the number of events
+        residual = events + sign * float(revealed["residual"].ravel()[0])
         slopes = np.array([revealed[f"slope|{key}"].item() for key in self._beside])
-        residuals = np.array([self.events - revealed[f"residual|{key}"].item() for key in self._beside])
+        residuals = np.array([events + sign * revealed[f"residual|{key}"].item() for key in self._beside])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
 
     def _check_rounds(self, needed: int) -> None:
@@ -207,7 +250,7 @@ class FederatedSurface:
         for member, width in zip(plan.holders, plan.widths, strict=True):
             own = slice(start, start + width)
             start += width
-            if width:
+            if width or plan.complete:
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
@@ -222,6 +265,7 @@ class FederatedSurface:
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan = self.plan
+        told, self._told = self._told, {}
         requests = {
             member: StageRequest(
                 plan,
@@ -229,14 +273,18 @@ class FederatedSurface:
                 self._openings,
                 to_one(permuted, member) if permuted is not None and member != plan.holders[-1] else None,
                 corrections if member == plan.holders[-1] else b"",
+                {sender: parts[member] for sender, parts in told.items() if member in parts},
             )
             for member in plan.holders
         }
-        if permuted is None and not corrections:  # the same for all: enciphered once
+        if permuted is None and not corrections and not told:  # the same for all: enciphered once
             requests = dict.fromkeys(plan.holders, requests[plan.holders[0]])
         replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
         names = replies[plan.holders[0]].openings
         self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
+        self._told = {member: sealed_parts(dict(reply.told)) for member, reply in replies.items() if reply.told}
+        if (counts := replies[plan.holders[-1]].counts) is not None:
+            self.counts = counts.value
         return _added(list(replies.values()))
 
     def _relayed(self, name: str, replies: list[StageReply]) -> npt.NDArray[np.uint8]:

@@ -127,12 +127,12 @@ def _laid(
     return [BLANK] * blanks + rows, shifted[0], shifted[1]
 
 
-def diagonals(rows: int, small: Sequence[tuple[int, int]], band: int) -> Vector:
-    """Return K by diagonals, (rows, 2 band - 1); column band - 1 is the main one."""
+def diagonals(rows: int, small: Sequence[tuple[int, int]], band: int, flat: bool = False) -> Vector:
+    """Return K by diagonals, (rows, 2 band - 1); column band - 1 is the main one. `flat`: Breslow's risk sets."""
     found = np.zeros((rows, max(2 * band - 1, 0)))
     for first, size in small:
         place, other = np.divmod(np.arange(size * size), size)
-        found[first + place, band - 1 + other - place] = (1.0 - place / size) - (other >= place)
+        found[first + place, band - 1 + other - place] = (1.0 if flat else 1.0 - place / size) - (other >= place)
     return found
 
 
@@ -172,11 +172,14 @@ class PublicTies:
     rows : int
     ends : tuple of int
         One past the last row of each stratum.
+    flat : bool
+        Breslow's risk sets: every tied event has that of the first.
     """
 
     ties: tuple[tuple[int, int], ...]
     rows: int
     ends: tuple[int, ...]
+    flat: bool = False
 
     @cached_property
     def _places(self) -> tuple[Integers, Integers, Integers, Wide, Wide]:
@@ -186,7 +189,8 @@ class PublicTies:
         place = np.concatenate([np.arange(size) for size in sizes]) if len(sizes) else np.zeros(0, dtype=np.intp)
         behind = first + np.repeat(sizes, sizes)
         behind = np.where(np.isin(behind, self.ends), self.rows, behind).astype(np.intp)
-        lower = np.rint(place / np.repeat(sizes, sizes) * 2.0**TIE_BITS).astype(np.uint64)[:, None]
+        share = np.zeros(len(place)) if self.flat else place / np.repeat(sizes, sizes)
+        lower = np.rint(share * 2.0**TIE_BITS).astype(np.uint64)[:, None]
         upper = np.uint64(2**TIE_BITS) - lower
         return first + place, first, behind, Wide(np.zeros_like(upper), upper), Wide(np.zeros_like(lower), lower)
 

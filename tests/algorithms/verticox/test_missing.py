@@ -1,0 +1,129 @@
+"""missing="complete": the records without a gap at any station, found on shares; the twin drops them from the pooled table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
+from v6_verticox import model
+
+ROWS = 400
+TASK = {
+    "time": "time",
+    "event": "event",
+    "features": ["age", "dose", "group"],
+    "id_column": "id",
+    "missing": "complete",
+}
+SPLIT = {"a": ["age"], "b": ["dose", "rare"], "c": ["group", "site", "time", "event", "whole"]}
+
+
+def records(seed, digits=None, share=0.1, rows=ROWS):
+    rng = np.random.default_rng(seed)
+    age, dose = rng.normal(60, 9, rows), rng.normal(size=rows)
+    group = rng.choice(["x", "y", "z"], rows)
+    risk = 0.04 * (age - 60) + 0.5 * dose + 0.6 * (group == "z")
+    death, censored = rng.exponential(10 * np.exp(-risk)), rng.exponential(20, rows)
+    time = np.minimum(death, censored)
+    frame = pd.DataFrame({"id": [f"p{i}" for i in range(rows)], "age": age, "dose": dose, "group": group})
+    frame["site"] = rng.choice(["n", "s"], rows)
+    frame["time"] = time if digits is None else np.ceil(time * 10**digits) / 10**digits
+    frame["event"] = (death <= censored).astype(float)
+    frame["whole"] = rng.normal(size=rows)
+    frame["rare"] = (rng.random(rows) < 0.2).astype(float)
+    for name in ("age", "dose", "group", "time", "event"):
+        frame.loc[rng.random(rows) < share / (1 if name in ("age", "dose") else 3), name] = None
+    frame.loc[(frame["rare"] == 1) & (frame.index > 40), "age"] = None if share else 0.0
+    return frame
+
+
+def run(frame, task):
+    """In one process, the stations' rows in the same order."""
+    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+    frames = [*(frame[columns].copy() for columns in SPLIT.values()), pd.DataFrame()]
+    datasets = [[{"database": part, "db_type": "csv"}] for part in frames]
+    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_verticox")
+    task = {**{key: value for key, value in task.items() if key != "id_column"}, "rows_aligned": True}
+    made = client.task.create(input_={"method": "fit", "kwargs": task}, organizations=[1])
+    return client.result.from_task(made["id"])[0]
+
+
+def run_on_shuffled_files(frame, folder, task):
+    parties = {}
+    for place, (name, columns) in enumerate(SPLIT.items()):
+        frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
+        parties[name] = {"default": folder / f"{name}.csv"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+        return running.run("verticox", "fit", task)
+
+
+def pooled(frame, strata=None):
+    used = frame.dropna(subset=["age", "dose", "group", "time", "event"])
+    design = used[["age", "dose"]].assign(y=used["group"] == "y", z=used["group"] == "z").astype(float)
+    codes = None if strata is None else used[strata].to_numpy()
+    risk = model.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int), codes)
+    return model.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"]), used, design
+
+
+@pytest.mark.parametrize(("seed", "digits", "strata"), [(0, None, None), (1, 0, None), (2, 1, "site")])
+def test_the_fit_is_that_of_the_complete_records(tmp_path, seed, digits, strata):
+    frame = records(seed, digits)
+    task = {**TASK, "strata": strata}
+    result = run(frame, task) if digits is not None else run_on_shuffled_files(frame, tmp_path, task)
+    expected, used, design = pooled(frame, strata)
+    rows = {row["feature"]: row for row in result["model"]["coefficients"]}
+    names = ["age", "dose", "group=y", "group=z"]
+    assert len(used) < ROWS - 50
+    np.testing.assert_allclose([rows[name]["coefficient"] for name in names], expected.coefficients, atol=1e-6)
+    errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
+    np.testing.assert_allclose([rows[name]["standard_error"] for name in names], errors, rtol=1e-4)
+    assert (result["model"]["records"], result["model"]["events"]) == (len(used), int(used["event"].sum()))
+    gain = expected.log_likelihood - expected.null_log_likelihood
+    assert result["model"]["likelihood_ratio_test"]["statistic"] == pytest.approx(2 * gain, rel=1e-5)
+    assert result["model"]["offset"] == pytest.approx(float(design.mean().to_numpy() @ expected.coefficients), rel=1e-5)
+    assert result["federation"]["rounds"] <= 80
+    if strata is None:
+        check_baseline(result["model"], expected, used, design)
+
+
+def check_baseline(found, expected, used, design):
+    predictor = (design - design.mean()).to_numpy() @ expected.coefficients
+    risk = model.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int))
+    hazard = model.evaluate_predictor(risk, predictor)[2]
+    times = np.sort(used["time"].to_numpy())
+    for time, value in zip(found["baseline"]["time"], found["baseline"]["cumulative_hazard"], strict=True):
+        last = np.searchsorted(times, time, side="right") - 1
+        assert value == pytest.approx(hazard[last], rel=1e-5)
+
+
+def test_a_few_gaps_are_not_counted():
+    frame = records(3, share=0.0)
+    frame.loc[[5, 77], "age"] = None
+    result = run(frame, TASK)
+    assert result["model"]["records"] is None
+    assert any("a few records have gaps" in text for text in result["warnings"])
+    rows = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
+    assert rows["dose"] == pytest.approx(pooled(frame)[0].coefficients[1], abs=1e-6)
+
+
+def test_what_only_complete_records_show_is_refused():
+    frame = records(4)
+    with pytest.raises(DataProblem, match="'rare' has a category with fewer complete records"):
+        run(frame, {**TASK, "features": ["age", "rare"]})
+    frame["dose"] = frame["dose"].where(frame["age"].isna())
+    with pytest.raises((ThresholdError, DataProblem), match="fewer"):
+        run(frame, TASK)
+
+
+def test_what_it_does_not_go_with():
+    frame = records(5, digits=0)
+    with pytest.raises(ArgumentError, match="solver='private_newton'"):
+        run(frame, {**TASK, "solver": "bfgs"})
+    with pytest.raises(ArgumentError, match="ties='breslow'"):
+        run(frame, {**TASK, "ties": "efron"})
+    with pytest.raises(ArgumentError, match="missing must be one of"):
+        run(frame, {**TASK, "missing": "drop"})
+    with pytest.raises(DataProblem, match=r"has missing values.*missing='complete'"):
+        run(frame, {**TASK, "missing": "refuse"})
