@@ -13,6 +13,7 @@ from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.wide import Wide
 
+from .binding import bound, chained
 from .columns import Survival, design, survival
 from .complete import rounded_up, spread_out, without_gaps
 from .guards import check_effect
@@ -279,8 +280,9 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         if stage.kind == "weigh_start" and stage.step:
             program.enter(_published(holder, stage.step, request.permuted))
         outgoing = joined([program.run(one) for one in stages])
-    words, frac_bits = revealed_words(outgoing)
     label = f"{stage.kind}|{stage.label}"
+    outgoing = bound(holder, chained(holder, request, label), label, outgoing)
+    words, frac_bits = revealed_words(outgoing)
     shares = {name: station.share(station.exact(part, ANSWER, queries=0)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0)
     opened = holder.open(program, label, outgoing)

@@ -12,6 +12,7 @@ from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
+from .binding import CHECK, check_bound
 from .complete import opened_names
 from .holder import layout
 from .messages import (
@@ -324,7 +325,10 @@ def _added(replies: list[StageReply]) -> dict[str, Vector]:
         total = Wide.from_words(np.asarray(replies[0].revealed[name].value))
         for reply in replies[1:]:
             total = total + Wide.from_words(np.asarray(reply.revealed[name].value))
-        revealed[name] = total.decode(bits)
+        if name == CHECK:
+            check_bound(total)
+        else:
+            revealed[name] = total.decode(bits)
     return revealed
 
 
