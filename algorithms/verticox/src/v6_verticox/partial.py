@@ -237,9 +237,9 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     for name, array in received.items():
         published[name] = sorter.permuted(array, engine.correction(f"delta|{name}"))
     holder.publish(step, published)
-    published["tau"] = Wide.from_words(
-        np.stack([sorter.tau.astype(np.uint64), np.zeros_like(sorter.tau, np.uint64)], 1)
-    )
+    if step == 0:  # the same in every step
+        tau = sorter.tau.astype(np.uint64)
+        published["tau"] = Wide.from_words(np.stack([tau, np.zeros_like(tau)], 1))
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
@@ -301,11 +301,13 @@ def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict
 
 
 def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
-    """Return the permutation tau, taken out of what was published."""
+    """Return the permutation tau, taken out of what was published first."""
     if holder.owns_outcome:
         return holder.sorter().tau
     tau = published.pop("tau", None)
-    return as_places(np.zeros(0) if tau is None else tau.low, holder.plan.rows)
+    if tau is not None:
+        holder.station.keep("tau", places=as_places(tau.low, holder.plan.rows))
+    return np.asarray(holder.station.kept("tau")["places"])
 
 
 @partial
