@@ -15,7 +15,7 @@ ROWS = 60
 TASK = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}
 
 
-def run(task=TASK, function="fit"):
+def run():
     from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
     rng = np.random.default_rng(0)
@@ -24,7 +24,7 @@ def run(task=TASK, function="fit"):
     frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], pd.DataFrame()]
     datasets = [[{"database": part.copy(), "db_type": "csv"}] for part in frames]
     client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_verticox")
-    made = client.task.create(input_={"method": function, "kwargs": task}, organizations=[4 if "far" in task else 1])
+    made = client.task.create(input_={"method": "fit", "kwargs": TASK}, organizations=[1])
     return client.result.from_task(made["id"])[0]
 
 
