@@ -31,7 +31,9 @@ def cox(result: Mapping[str, Any]) -> pd.DataFrame:
         return summary_frame(dict(result["model"]))
     except ValueError:
         entries = result["model"]["coefficients"]
-        return _frame(entries, index=[entry["feature"] for entry in entries]).rename_axis("feature")
+        table = _frame(entries, index=[entry["feature"] for entry in entries])
+        table.index.name = "feature"
+        return table
 
 
 def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:

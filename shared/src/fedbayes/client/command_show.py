@@ -74,7 +74,7 @@ def _exported(result: dict[str, Any], path: Path) -> str:
 
         frame = to_frame(result)
         return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
-    model = result.get("model")
+    model: Any = result.get("model")
     if kind_of(model) != NETWORK:
         raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")
     from ..bayes.bif import to_bif

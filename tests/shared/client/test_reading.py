@@ -1,0 +1,187 @@
+"""What people read of a result: scores of each class and Cox figures against libraries, tables in the place of raw JSON, whole names, distinct colours."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.sklearn import NaiveBayesClassifier
+from fedbayes.client import figures
+from fedbayes.client.cox_text import aic_of, coefficient_rows, nested_test
+from fedbayes.client.figures.style import color_of
+from fedbayes.client.report import heading_of, render
+from fedbayes.client.scores import confusion_of, per_class
+from fedbayes.federation.answers import Result
+
+LONG = ["Chronic obstructive pulmonary disease", "Chronic ischaemic heart disease"]
+PRIVACY = {"differentially_private": False, "reason": "a test"}
+
+
+def texts(figure):
+    """Return all words of a figure."""
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    return {item.get_text().replace("\n", " ") for item in figure.findobj(Text)}
+
+
+def cox(names, likelihood, **more):
+    """Return a Cox model with a likelihood."""
+    entries = [
+        {"feature": name, "coefficient": 0.5, "standard_error": 0.1, "hazard_ratio": 1.65, "z": 5.0, "p": 0.01}
+        for name in names
+    ]
+    return {
+        "coefficients": entries,
+        "log_likelihood": likelihood,
+        "time": "t",
+        "event": "e",
+        "records": 9,
+        "events": 5,
+        **more,
+    }
+
+
+def test_each_class_is_told_as_scikit_learn_tells_it():
+    from sklearn.metrics import confusion_matrix, f1_score, precision_score, recall_score
+
+    rng = np.random.default_rng(4)
+    truth, guess = rng.integers(0, 4, 300), rng.integers(0, 4, 300)
+    rows = per_class(confusion_matrix(truth, guess).astype(float), list("abcd"))
+    for name, score in ((2, recall_score), (4, precision_score), (6, f1_score)):
+        assert np.allclose([row[name] for row in rows], score(truth, guess, average=None))
+    for place, row in enumerate(rows):
+        assert np.isclose(row[3], recall_score(truth != place, guess != place))
+        assert np.isclose(row[5], precision_score(truth != place, guess != place))
+        assert row[1] == int((truth == place).sum())
+
+
+def test_hidden_counts_and_empty_classes_are_dashes_not_numbers():
+    rows = per_class(np.array([[np.nan, 1.0], [2.0, 3.0]]), ["a", "b"])
+    assert rows[0][2] is None
+    assert rows[1][2] == pytest.approx(0.6)
+    assert per_class(np.array([[0.0, 0.0], [1.0, 1.0]]), ["a", "b"])[0][2] is None
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"diagnostics": {"confusion": [[1, 2], [3, 4]], "classes": ["a", "b"]}},
+        {"model": {"accuracy": 1, "auc": 1, "confusion": [[1, 2], [3, 4]], "states": ["a", "b"]}},
+    ],
+)
+def test_the_confusion_table_is_found_wherever_a_method_puts_it(result):
+    counts, classes = confusion_of(result)
+    assert counts.tolist() == [[1, 2], [3, 4]]
+    assert classes == ["a", "b"]
+    page = render(result, "x")
+    assert "Sensitivity" in page
+    assert "Negative predictive value" in page
+
+
+def test_nested_cox_models_and_aic_are_those_of_lifelines():
+    from lifelines import CoxPHFitter
+    from lifelines.datasets import load_rossi
+    from scipy.stats import chi2
+
+    frame = load_rossi()
+    fits = {
+        names: CoxPHFitter().fit(frame[[*names, "week", "arrest"]], "week", "arrest")
+        for names in (("age", "fin", "prio"), ("age",))
+    }
+    large, small = (Result(model=cox(names, fit.log_likelihood_)) for names, fit in fits.items())
+    test = large.compare(small)
+    statistic = 2 * (large["model"]["log_likelihood"] - small["model"]["log_likelihood"])
+    assert test["statistic"] == pytest.approx(statistic)
+    assert test["p"] == pytest.approx(chi2.sf(statistic, 2))
+    assert (test["degrees_of_freedom"], test["added"]) == (2, ["fin", "prio"])
+    assert aic_of(large["model"]) == pytest.approx(fits[("age", "fin", "prio")].AIC_partial_)
+
+
+@pytest.mark.parametrize(
+    ("smaller", "part"),
+    [
+        (cox(["c"], -9.0), "a part of the other's"),
+        (cox(["a", "b"], -9.0), "a part of the other's"),
+        (cox(["a"], -9.0, records=8), "records"),
+        (cox(["a"], None), "log-likelihood"),
+        (cox(["a"], -9.0, penalty=0.5), "no penalty"),
+    ],
+)
+def test_models_that_are_not_nested_are_refused(smaller, part):
+    with pytest.raises(ValueError, match=part):
+        nested_test(cox(["a", "b"], -8.0), smaller)
+
+
+def test_decimals_of_coefficients_are_aligned():
+    entries = [
+        {"feature": "a", "coefficient": value, "standard_error": 0.02, "z": value} for value in (1.5, -0.0573, 12.0)
+    ]
+    column = [row[1] for row in coefficient_rows(entries)]
+    assert column == ["1.500", "-0.057", "12.000"]
+    assert coefficient_rows([{"feature": "a", "coefficient": 0.00012, "standard_error": 0.00003}])[0][1] == "0.000120"
+
+
+def test_ten_classes_have_ten_colours():
+    assert len({color_of(place) for place in range(16)}) == 16
+
+
+def test_long_names_are_whole_in_every_figure():
+    domain = {"y": {"categories": LONG}, "c": {"categories": [f"{name} {k}" for name in LONG for k in range(2)]}}
+    frame = pd.DataFrame({"c": domain["c"]["categories"] * 5})
+    model = NaiveBayesClassifier(domain, "y").fit(frame, pd.Series(LONG * 10)).model_.to_dict()
+    assert set(LONG) | set(domain["c"]["categories"]) <= texts(figures.class_distributions(model))
+    assert set(LONG) <= texts(figures.confusion_matrix([[1, 2], [3, 4]], LONG))
+    assert set(LONG) <= texts(figures.counts_heatmap([[1, 2], [3, 4]], ("a", LONG), ("b", LONG)))
+    assert set(LONG) <= texts(figures.forest(cox(LONG, -1.0)))
+    assert set(LONG) <= texts(figures.named_bars(dict.fromkeys(LONG, 1.0), "bits"))
+    network = {"nodes": {name.replace(" ", "_"): {} for name in LONG}, "edges": []}
+    assert {name.replace(" ", "_") for name in LONG} == {
+        text.replace(" ", "") for text in texts(figures.bayesian_network(network))
+    } - {""}
+
+
+def test_nothing_but_the_appendix_is_raw_json():
+    nested = {
+        "list": [{"a": 1, "b": [1, 2]}, {"a": 2}],
+        "table": {"x": [1, 2], "y": [3, 4]},
+        "deep": {"a": {"b": {"c": {"d": {"e": 1}}}}},
+    }
+    page = render({"model": {"something": nested}, "privacy": PRIVACY, "diagnostics": nested, "answer": nested}, "x")
+    assert page.count("<pre>") == 1
+    assert '<details class="raw">' in page
+
+
+def test_rounds_are_folded():
+    rounds = [{"round": k, "function": "partial_x", "organizations": [1], "seconds": 1.0, "bytes": 5} for k in (1, 2)]
+    page = render(
+        {"federation": {"rounds": 2, "bytes": 10, "seconds": 2.0, "organizations": ["a"], "per_round": rounds}}, "x"
+    )
+    assert re.search(r"<details><summary>2 rounds</summary>.*partial_x", page)
+
+
+def test_the_title_says_what_was_done():
+    told = {
+        "date": "2026-11-22T10:00:00+00:00",
+        "algorithm": "dp_naive_bayes",
+        "function": "fit",
+        "arguments": {"label": "outcome"},
+    }
+    assert heading_of({"provenance": told}) == "Fit of outcome with dp_naive_bayes, 2026-11-22"
+    assert heading_of(
+        {"provenance": {**told, "function": "evaluate", "arguments": {"model": {"label": "y"}}}}
+    ).startswith("Evaluation of y")
+    assert heading_of({})
+
+
+def test_predictions_and_samples_are_previewed():
+    found = Result(
+        model={"predicted": ["x"] * 30, "probabilities": [[0.5, 0.5]] * 30, "states": ["x", "y"], "identifiers": None},
+        privacy=PRIVACY,
+    )
+    assert "... 24 more" in found.summary()
+    assert "the first 20 of 30" in render(found, "x")
+    assert "a2" in Result(model={"records": {"col": ["a1", "a2"]}}, privacy=PRIVACY).summary()
+    baseline = {"time": [1.0, 2.0, 9.0], "cumulative_hazard": [0.1, 0.2, 0.5]}
+    assert re.search(r"9 │ +0\.607", Result(model=cox(["a"], -1.0, baseline=baseline)).summary())
