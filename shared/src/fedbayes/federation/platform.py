@@ -20,6 +20,7 @@ ASK_SECONDS = 60.0
 READY_SECONDS = 60.0  # a node that has just started runs what was left before its proxy answers
 PAUSE_SECONDS = 0.5
 MOST_PAGES = 100
+ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 ORIGIN_MARK = "fedbayes_origin"
 FINISHED = (
     "completed",
@@ -284,9 +285,14 @@ def requested_label() -> str | None:
     labels = [label for label in os.environ.get("USER_REQUESTED_DATABASE_LABELS", "").split(",") if label]
     for label in labels[:1]:
         uri = os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-        if uri and os.path.exists(uri):
+        if uri and (os.path.exists(uri) or database_kind(label) in ADDRESSED):
             return label
     return None
+
+
+def database_kind(label: str) -> str:
+    """Return the kind of a database of the node: csv, parquet, excel, sql, omop, folder, ..."""
+    return os.environ.get(f"{label.upper()}_DATABASE_TYPE", "csv").lower()
 
 
 def plain_csv() -> Path | None:
@@ -294,13 +300,6 @@ def plain_csv() -> Path | None:
     name = (requested_label() or "").upper()
     plain = os.environ.get(f"{name}_DATABASE_TYPE") == "csv" and os.environ.get(f"{name}_PREPROCESSING") is None
     return Path(os.environ[f"{name}_DATABASE_URI"]) if plain else None
-
-
-def read_table() -> Any:
-    """Return the requested database as a pandas frame, as vantage6's own reader gives it (with its preprocessing)."""
-    from vantage6.algorithm.tools.decorators import data
-
-    return data(1)(lambda frame: frame)()
 
 
 def folder_database(label: str) -> Path:

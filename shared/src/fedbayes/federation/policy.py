@@ -65,6 +65,8 @@ class Policy:
         Organization (name or id) -> fingerprint of the only lasting key that this station accepts from it.
     allow_foreign_models : bool
         Whether exact answers about models leave that no fit of this federation made.
+    cohort : str or None
+        Table or view of an SQL database, or file beside the ledger, that tasks read; see `databases`. Researchers' queries are never taken.
     allow_formulas : bool
         Whether exact answers may use columns that a task derives by a formula, or a subset of the rows: either can be aimed at single rows.
     """
@@ -89,6 +91,7 @@ class Policy:
     pinned_keys: dict[str, str] | None = None
     allow_foreign_models: bool = False
     allow_formulas: bool = False
+    cohort: str | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:

@@ -8,17 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
 from ..bayes.missing import Reading, settle
 from ..bayes.recoding import applied
 from . import platform
-from .errors import DataProblem, ThresholdError
+from .errors import DataProblem, PolicyError, ThresholdError
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
+if TYPE_CHECKING:
+    from .databases import Database
+
 KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
+KNOWN = ", ".join([*KINDS.values(), *platform.ADDRESSED])
 
 
 def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None) -> Any:
@@ -89,11 +93,21 @@ class Source:
         The node's schema file ({} without one).
     dictionary : Dictionary, optional
         Of the study: what it says of a column is above the task's domain.
+    cohort : str, optional
+        What the administrator lets tasks read of an SQL database; see `databases`.
+    folder : pathlib.Path, optional
+        Where the administrator's files are.
     """
 
     def __init__(
-        self, mock_data: list[Any] | None, schema: Mapping[str, Any], dictionary: Dictionary | None = None
+        self,
+        mock_data: list[Any] | None,
+        schema: Mapping[str, Any],
+        dictionary: Dictionary | None = None,
+        cohort: str | None = None,
+        folder: Path | None = None,
     ) -> None:
+        self._cohort, self._folder = cohort, folder
         self._mock = mock_data
         self._schema = schema
         self._dictionary = dictionary
@@ -112,6 +126,9 @@ class Source:
         if self._small is not None:
             return list(self._small.cells)
         path = platform.plain_csv() if self._mock is None and self.present else None
+        if path is None and self._database is not None:
+            with ReadingErrors():
+                return self._database.names()
         if path is None:
             return list(self.frame().columns)
         import pandas
@@ -185,6 +202,16 @@ class Source:
         path = platform.plain_csv() if self._mock is None and self.present else None
         return read_small_csv(path) if path is not None else None
 
+    @cached_property
+    def _database(self) -> Database | None:
+        """The node's SQL database, if that is what the task asks for."""
+        label = platform.requested_label() if self._mock is None else None
+        if label is None or platform.database_kind(label) not in platform.ADDRESSED:
+            return None
+        from .databases import Database
+
+        return Database(label, self._cohort, self._folder)
+
     def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
         known = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
         return Reading(known, self._schema, tuple(identifiers))
@@ -198,7 +225,7 @@ class Source:
             path = platform.plain_csv()
             repeated = repeated_name(path) if path is not None else None
             if repeated is None:
-                return read_database(reading)
+                return read_database(reading, self._database)
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
@@ -219,6 +246,8 @@ class ReadingErrors:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if error is None or isinstance(error, KeyboardInterrupt):
             return
+        if isinstance(error, (DataProblem, PolicyError, ThresholdError)):
+            return
         if isinstance(error, SchemaError):
             raise DataProblem(str(error)) from None
         if type(error).__name__ == "EmptyDataError":
@@ -226,19 +255,33 @@ class ReadingErrors:
         raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
 
 
-def read_database(reading: Reading) -> Any:
+def read_database(reading: Reading, database: Database | None = None) -> Any:
     """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
 
-    Files are read here; for other kinds of databases vantage6's own reader is used. It imports clients of all kinds, which takes as long as pandas itself.
+    Parameters
+    ----------
+    reading : Reading
+        What is missing, and what stays text.
+    database : Database, optional
+        The node's SQL database, if it is one.
+
+    Raises
+    ------
+    DataProblem
+        If the node's database is of a kind that tasks cannot read.
     """
     label = (platform.requested_label() or "").upper()
-    kind = os.environ.get(f"{label}_DATABASE_TYPE", "csv").lower()
-    if kind not in KINDS.values():
-        return settled(platform.read_table(), reading)
+    kind = platform.database_kind(label)
+    if kind not in KINDS.values() and database is None:
+        raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
     steps = json.loads(os.environ.get(f"{label}_PREPROCESSING", "[]"))
     filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
-    path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
-    frame = read_file(path, kind, replace(reading, typed=filtered), sheet)
+    typed = replace(reading, typed=filtered)
+    if database is not None:
+        frame = settled(database.frame(), typed)
+    else:
+        path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
+        frame = read_file(path, kind, typed, sheet)
     if not steps:
         return frame
     from vantage6.algorithm.tools.preprocessing import preprocess_data

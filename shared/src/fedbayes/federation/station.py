@@ -106,7 +106,9 @@ class Station:
 
     @cached_property
     def _source(self) -> Source:
-        return Source(self._mock_data, self._schema_file or {}, self.dictionary)
+        cohort = self.policy.cohort
+        folder = self.policy.folder() if cohort is not None else None
+        return Source(self._mock_data, self._schema_file or {}, self.dictionary, cohort, folder)
 
     @property
     def columns(self) -> list[str]:

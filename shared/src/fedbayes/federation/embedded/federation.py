@@ -22,7 +22,7 @@ from .processes import processes
 from .server import RunState, Server, TaskState, from_text, to_text
 from .views import Views
 
-TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel"}
+TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
 DEFAULTS = {"allow_predictions": "true"}
 SETTLE_SECONDS = 10.0
 CLOSING = "partial_close"

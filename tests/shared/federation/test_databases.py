@@ -1,0 +1,316 @@
+"""SQL and OMOP databases: what the administrator names is read, and nothing else; SQLite always, PostgreSQL where it is installed."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.missing import Reading
+from fedbayes.client.cli import invoke
+from fedbayes.federation import reading
+from fedbayes.federation.databases import Database
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import DataProblem, PolicyError
+from fedbayes.federation.omop import query_of
+from fedbayes.federation.reading import Source
+
+PAGE = Path(__file__).resolve().parents[3] / "docs/sources.md"
+COHORT = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[0])
+TABLES = {
+    "person": "person_id, gender_concept_id, year_of_birth",
+    "condition_occurrence": "person_id, condition_concept_id",
+    "drug_exposure": "person_id, drug_concept_id",
+    "measurement": "measurement_id, person_id, measurement_concept_id, measurement_date, value_as_number",
+    "death": "person_id",
+    "cohort": "cohort_definition_id, subject_id",
+    "concept_ancestor": "ancestor_concept_id, descendant_concept_id",
+}
+
+
+def made(seed: int, persons: int = 80) -> dict[str, pd.DataFrame]:
+    """A small common data model."""
+    random = np.random.default_rng(seed)
+    several = random.integers(0, persons, 3 * persons)
+    dates = pd.to_datetime("2019-01-01") + pd.to_timedelta(random.integers(0, 300, 3 * persons), "D")
+    values = pd.Series(random.normal(6, 1, 3 * persons).round(2)).where(random.random(3 * persons) > 0.1)
+    frames = {
+        "person": [range(persons), random.choice([8507, 8532, 0], persons), random.integers(1930, 2000, persons)],
+        "condition_occurrence": [several, random.choice([201820, 443238, 4], 3 * persons)],
+        "drug_exposure": [several[:persons], random.choice([1503297, 5], persons)],
+        "measurement": [
+            range(3 * persons),
+            several,
+            random.choice([3004410, 6], 3 * persons),
+            dates.strftime("%Y-%m-%d"),
+            values,
+        ],
+        "death": [random.choice(persons, 10, replace=False)],
+        "cohort": [np.where(np.arange(persons) % 5 == 0, 8, 7), range(persons)],
+        "concept_ancestor": [[201820], [443238]],
+    }
+    return {
+        name: pd.DataFrame(dict(zip(TABLES[name].split(", "), columns, strict=True)))
+        for name, columns in frames.items()
+    }
+
+
+def expected(model: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The page's cohort by pandas."""
+    person = model["person"].set_index("person_id")
+    person = person[person.index.isin(model["cohort"].query("cohort_definition_id == 7")["subject_id"])]
+    who = person.index
+
+    def has(table: str, column: str, concepts: list[int]) -> np.ndarray:
+        found = model[table][model[table][column].isin(concepts)]["person_id"]
+        return np.where(who.isin(found), "yes", "no")
+
+    measured = model["measurement"].query("measurement_concept_id == 3004410").dropna()
+    last = measured.sort_values(["measurement_date", "measurement_id"]).groupby("person_id")["value_as_number"].last()
+    return pd.DataFrame(
+        {
+            "person": who,
+            "sex": person["gender_concept_id"].map({8507: "male", 8532: "female"}).to_numpy(),
+            "age": 2020 - person["year_of_birth"].to_numpy(),
+            "diabetes": has("condition_occurrence", "condition_concept_id", [201820, 443238]),
+            "metformin": has("drug_exposure", "drug_concept_id", [1503297]),
+            "hba1c": last.reindex(who).to_numpy(),
+            "died": np.where(who.isin(model["death"]["person_id"]), "yes", "no"),
+        }
+    )
+
+
+def sqlite(path: Path, model: dict[str, pd.DataFrame]) -> Path:
+    with sqlite3.connect(path) as connection:
+        for name, frame in model.items():
+            frame.to_sql(name, connection, index=False)
+        connection.execute("CREATE VIEW study AS SELECT person_id, year_of_birth FROM person")
+    connection.close()
+    return path
+
+
+@pytest.fixture
+def node(tmp_path, monkeypatch):
+    """Return ``source(uri, cohort)`` of a node with such a database and the page's cohort file."""
+    (tmp_path / "cohort.json").write_text(json.dumps(COHORT))
+    (tmp_path / "cohort.sql").write_text(
+        "SELECT person_id AS \"a b\", ':x' AS c FROM person WHERE year_of_birth < 1960;\n"
+    )
+
+    def source(uri, cohort, kind="sql", **environment):
+        monkeypatch.setenv("USER_REQUESTED_DATABASE_LABELS", "default")
+        monkeypatch.setenv("DEFAULT_DATABASE_URI", str(uri))
+        monkeypatch.setenv("DEFAULT_DATABASE_TYPE", kind)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return Source(None, {}, None, cohort, tmp_path)
+
+    return source
+
+
+def alike(found: pd.DataFrame, wanted: pd.DataFrame, key: str) -> None:
+    found = found.sort_values(key).reset_index(drop=True)
+    wanted = wanted.sort_values(key).reset_index(drop=True)
+    assert list(found.columns) == list(wanted.columns)
+    for name in wanted:
+        one = found[name].astype(object).where(found[name].notna(), None).tolist()
+        other = wanted[name].astype(object).where(wanted[name].notna(), None).tolist()
+        assert one == other, name
+
+
+def test_an_omop_cohort_is_what_pandas_makes_of_the_tables(node, tmp_path):
+    model = made(0)
+    source = node(sqlite(tmp_path / "cdm.sqlite", model), "cohort.json", "omop")
+    assert source.names == list(COHORT["columns"])
+    alike(source.frame(), expected(model), "person")
+
+
+@pytest.mark.parametrize("take", ["first", "mean", "least", "largest"])
+def test_a_measurement_is_summed_up_as_asked(node, tmp_path, take):
+    model = made(1)
+    content = {"columns": {"person": "identifier", "m": {"measurement": [3004410], "take": take}}}
+    (tmp_path / "cohort.json").write_text(json.dumps(content))
+    found = node(sqlite(tmp_path / "cdm.sqlite", model), "cohort.json").frame().set_index("person")["m"]
+    measured = model["measurement"].query("measurement_concept_id == 3004410").dropna()
+    measured = measured.sort_values(["measurement_date", "measurement_id"])
+    grouped = measured.groupby("person_id")["value_as_number"]
+    wanted = getattr(grouped, {"least": "min", "largest": "max"}.get(take, take))().reindex(found.index)
+    np.testing.assert_allclose(found.astype(float), wanted, rtol=1e-12)
+
+
+def test_a_view_and_a_query_file_are_read(node, tmp_path):
+    model = made(2)
+    file = sqlite(tmp_path / "cdm.sqlite", model)
+    source = node(file, "study")
+    assert source.names == ["person_id", "year_of_birth"]
+    alike(source.frame(), model["person"][["person_id", "year_of_birth"]], "person_id")
+    old = model["person"].query("year_of_birth < 1960")
+    found = node(f"sqlite:///{file}", "cohort.sql").frame()
+    assert sorted(found["a b"]) == sorted(old["person_id"])
+    assert set(found["c"]) == {":x"}
+
+
+def test_what_the_administrator_did_not_name_is_not_read(node, tmp_path):
+    file = sqlite(tmp_path / "cdm.sqlite", made(3))
+    with pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
+        node(file, None).frame()
+    for cohort in ("person; DROP TABLE person", '"person"', "none.sql", "none.json", "per son"):
+        with pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
+            node(file, cohort).frame()
+    with pytest.raises(DataProblem, match="cannot be read"):
+        node(file, "no_such_view").frame()
+    assert len(node(file, "study").frame()) == 80
+
+
+def test_a_researchers_query_is_refused(node, tmp_path):
+    file = sqlite(tmp_path / "cdm.sqlite", made(4))
+    with pytest.raises(PolicyError, match="leave the query out"):
+        node(file, "study", DEFAULT_QUERY="SELECT * FROM death").frame()
+    assert len(node(file, "study", DEFAULT_QUERY=" study ").frame()) == 80
+
+
+def test_a_database_is_only_read(node, tmp_path):
+    file = sqlite(tmp_path / "cdm.sqlite", made(5))
+    (tmp_path / "cohort.sql").write_text("SELECT 1 AS a) AS x; DROP TABLE person; --")
+    with pytest.raises(DataProblem):
+        node(file, "cohort.sql").frame()
+    with sqlite3.connect(file) as connection:
+        assert connection.execute("SELECT count(*) FROM person").fetchone() == (80,)
+
+
+def test_a_kind_that_nobody_knows_is_refused(node, tmp_path):
+    with pytest.raises(DataProblem, match="kind"):
+        node(sqlite(tmp_path / "cdm.sqlite", made(6)), "study", "sparql").frame()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"columns": {}},
+        {"columns": {"a": "person_id; --"}},
+        {"columns": {'a"': "death"}},
+        {"columns": {"a": {"condition": ["1) OR 1=1"]}}},
+        {"columns": {"a": {"condition": []}}},
+        {"columns": {"a": {"condition": [1], "where": "1=1"}}},
+        {"columns": {"a": {"gender": {"8507": "it's"}}}},
+        {"columns": {"a": {"measurement": [1], "take": "any"}}},
+        {"columns": {"a": "death"}, "cohort": "1 OR 1=1"},
+        {"columns": {"a": "death"}, "sql": "x"},
+    ],
+)
+def test_a_cohort_file_outside_the_format_is_refused(content):
+    with pytest.raises(ValueError, match="cohort file"):
+        query_of(content)
+
+
+def test_an_omop_file_becomes_a_fit_without_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    models = {}
+    for seed, name in enumerate("abc"):
+        models[name] = made(seed)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "cohort.json").write_text(json.dumps(COHORT))
+        sqlite(tmp_path / f"{name}.sqlite", models[name])
+    (tmp_path / "study.yaml").write_text(
+        """
+columns:
+  sex: {type: category, categories: [female, male]}
+  age: {type: integer, bounds: [18, 100]}
+  hba1c: {type: number, bounds: [3, 12]}
+  diabetes: {type: category, categories: [no, yes]}
+"""
+    )
+    line = re.findall(r"```console\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[0]
+    program, *words = shlex.split(line.replace("\\\n", " ").removeprefix("$ "))
+    assert program == "fedbayes"
+    words[words.index("epsilon=1")] = "noise=none"
+    assert invoke([*words, "--quiet"]) == 0
+    model = json.loads((tmp_path / "fit.json").read_text())["model"]
+    whole = pd.concat([expected(one) for one in models.values()])
+    counts = pd.crosstab(whole["diabetes"], whole["sex"])[["female", "male"]].to_numpy()
+    np.testing.assert_array_equal(model["features"]["sex"]["counts"], counts)
+    parties = {name: {"default": tmp_path / f"{name}.sqlite"} for name in "abc"}
+    with EmbeddedFederation(parties) as federation, pytest.raises(PolicyError, match="FEDBAYES_COHORT"):
+        federation.run("dp_naive_bayes", "fit", {"label": "diabetes", "epsilon": 1, "domain": model["domain"]})
+
+
+def binaries() -> Path | None:
+    """Where PostgreSQL's programs are, as Debian's packages put them."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """A PostgreSQL of its own that listens at a port of this machine; its address without user and password."""
+    programs = binaries()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: postgresql)")
+    home = Path(
+        subprocess.run(
+            ["mktemp", "-d", "/tmp/fedbayes-pg-XXXXXX"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    )
+    user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.getuid() == 0 else []
+    if user:
+        shutil.chown(home, "nobody", "nogroup")
+    (home / "pw").write_text("secret word\n")
+    port = str(20000 + os.getpid() % 20000)
+    setup = ["-D", home / "data", "-U", "reader", "-A", "scram-sha-256", f"--pwfile={home / 'pw'}", "--no-sync"]
+    subprocess.run([*user, programs / "initdb", *setup], check=True, capture_output=True, cwd=home)
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
+    control = [*user, programs / "pg_ctl", "-D", home / "data", "-w", "-l", home / "log"]
+    subprocess.run([*control, "-o", options, "start"], check=True, capture_output=True, cwd=home)
+    yield f"postgresql://127.0.0.1:{port}/postgres"
+    subprocess.run([*control, "-m", "immediate", "stop"], check=True, capture_output=True, cwd=home)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def test_postgresql_gives_the_same(node, postgres, tmp_path):
+    import sqlalchemy
+
+    model = made(7)
+    engine = sqlalchemy.create_engine(
+        sqlalchemy.engine.make_url(postgres).set(username="reader", password="secret word")
+    )
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text("CREATE SCHEMA cdm"))
+        for name, frame in model.items():
+            kinds = [
+                "numeric" if c == "value_as_number" else "date" if c.endswith("date") else "integer" for c in frame
+            ]
+            columns = ", ".join(f"{column} {kind}" for column, kind in zip(frame, kinds, strict=True))
+            connection.execute(sqlalchemy.text(f"CREATE TABLE cdm.{name} ({columns})"))
+            rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+            marks = ", ".join(f":{column}" for column in frame)
+            connection.execute(sqlalchemy.text(f"INSERT INTO cdm.{name} VALUES ({marks})"), rows)
+    engine.dispose()
+    access = {"DEFAULT_DB_PARAM_USER": "reader", "DEFAULT_DB_PARAM_PASSWORD": "secret word"}
+    source = node(postgres, "cohort.json", "omop", DEFAULT_DB_PARAM_CDM_SCHEMA="cdm", **access)
+    assert source.present
+    alike(source.frame(), expected(model), "person")
+    assert len(node(postgres, "cdm.death", **access).frame()) == 10
+    (tmp_path / "cohort.sql").write_text("WITH gone AS (DELETE FROM cdm.death RETURNING *) SELECT * FROM gone")
+    with pytest.raises(DataProblem):
+        node(postgres, "cohort.sql", **access).frame()
+    with pytest.raises(DataProblem) as caught:
+        node(postgres, "cdm.death", **{**access, "DEFAULT_DB_PARAM_PASSWORD": "wrong"}).frame()
+    assert "reader" not in str(caught.value)
+
+
+def test_only_what_is_asked_for_is_fetched(node, tmp_path):
+    file = sqlite(tmp_path / "cdm.sqlite", made(8))
+    node(file, "study")
+    assert list(Database("default", "study", None).frame(["year_of_birth"]).columns) == ["year_of_birth"]
+    assert list(reading.read_database(Reading(), Database("default", "study", None)).columns) == [
+        "person_id",
+        "year_of_birth",
+    ]
