@@ -77,15 +77,16 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
             request: Request = decode(Request, message)
             request.check(name)
             memory = Memory(run, origin)
-            # The same request once more: the platform runs it again, perhaps after the job's keys were wiped.
-            recorded = memory.recorded(request.signature.hex(), request.reply_key)
-            if recorded is not None:
-                return dict(recorded)
-            visit = _arrive(name, run, origin, memory, request)
+            with memory.alone(request.signature.hex()):
+                # The same request once more: the platform runs it again, perhaps after the job's keys were wiped.
+                recorded = memory.recorded(request.signature.hex(), request.reply_key)
+                if recorded is not None:
+                    return dict(recorded)
+                visit = _arrive(name, run, origin, memory, request)
+                return _answer(function, visit, mock_data)
         except Exception as failure:
             log_error(log_line(failure))
             raise _public(failure) from None
-        return _answer(function, visit, mock_data)
 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.wrapped_in_data_decorator = True  # type: ignore[attr-defined]

@@ -5,19 +5,23 @@ The folder holds the session, the job's keys and manifest, kept arrays, and the 
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import platform
-from .errors import MessageError
+from .errors import MessageError, StationError
 from .platform import Origin, Run
-from .secrets import KEY_FILE, once, own_keys
+from .secrets import KEY_FILE, UNWRITABLE, once, own_keys
 
 FOLDER = "fedbayes-"
 SESSION_FILE = "session"
@@ -56,9 +60,15 @@ class Memory:
             shutil.rmtree(self.path, ignore_errors=True)
         if not run.mock and not self.path.exists():
             self._remove_stale(run.folder)
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._make()
         once(self.path / TASK_FILE, str(origin.parent).encode())
         return once(known, session.encode()).decode()
+
+    def _make(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            raise StationError(UNWRITABLE) from None
 
     @staticmethod
     def _remove_stale(folder: Path) -> None:
@@ -76,7 +86,7 @@ class Memory:
         confirmed = platform.confirmed(origin)
         if confirmed.session != self.session:
             shutil.rmtree(self.path, ignore_errors=True)
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make()
             once(self.path / TASK_FILE, str(origin.parent).encode())
             self.session = once(self.path / SESSION_FILE, confirmed.session.encode()).decode()
 
@@ -120,6 +130,19 @@ class Memory:
     def record(self, asked: str, reply_key: bytes, payload: Any) -> Any:
         """Record a sealed reply before it leaves; of two runs at the same time the first one's reply is returned by both."""
         return json.loads(once(self._reply(asked, reply_key), json.dumps(payload).encode()))
+
+    @contextmanager
+    def alone(self, asked: str) -> Iterator[None]:
+        """Hold a question's lock: of two runs at the same time the second waits for the reply of the first."""
+        try:
+            lock = os.open(self.path / f"lock-{_safe(asked)}", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            raise StationError(UNWRITABLE) from None
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def has_keys(self) -> bool:
         """Return whether this station has a key pair of the job."""

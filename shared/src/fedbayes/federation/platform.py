@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
 import http.client
 import json
@@ -15,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from .errors import MessageError, PolicyError, StationError
+from .patience import PAUSE_SECONDS, READY_SECONDS, Patience
 
 ASK_SECONDS = 60.0
-READY_SECONDS = 60.0  # a node that has just started runs what was left before its proxy answers
-PAUSE_SECONDS = 0.5
 MOST_PAGES = 100
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 ORIGIN_MARK = "fedbayes_origin"
@@ -254,6 +254,8 @@ def algorithm_client() -> Any:
     """Return vantage6's client of this container, which asks what stays the same in a job only once.
 
     vantage6's own asks the server for every organization's public key, and whether it has a blob storage, each time that it creates a task.
+    It waits while the server is started again. A node that goes away in mid-job collects nothing of what it had started: this container ends at once then,
+    so that the node runs the central function once more when it is back, with the keys and the recorded replies of the job.
     """
     from vantage6.algorithm.client import AlgorithmClient
 
@@ -266,12 +268,20 @@ def algorithm_client() -> Any:
         def blob_storage(self) -> bool:
             return bool(super().check_if_blob_store_enabled())
 
+        @cached_property
+        def patience(self) -> Patience:
+            return Patience()
+
         def request(self, endpoint: str, *positional: Any, **named: Any) -> Any:
             if positional or named or not endpoint.startswith("organization/"):
-                return super().request(endpoint, *positional, **named)
+                return self._answer(endpoint, *positional, **named)
             if endpoint not in self.organizations:
-                self.organizations[endpoint] = super().request(endpoint)
+                self.organizations[endpoint] = self._answer(endpoint)
             return self.organizations[endpoint]
+
+        def _answer(self, endpoint: str, *positional: Any, **named: Any) -> Any:
+            ask = functools.partial(super().request, endpoint, *positional, attempts_on_timeout=0, **named)
+            return self.patience.answer_of(ask)
 
         def check_if_blob_store_enabled(self) -> bool:
             return self.blob_storage

@@ -325,6 +325,8 @@ class Federation:
         for task, part in zip(tasks, sent, strict=True):
             answers.update(self._transport.collect(task, part, began, timeout, record))
         record["seconds"] = round(time.monotonic() - began, 4)
+        for member in sorted(self._transport.repeated):
+            self.warn(f"{self.name(member)} was asked again in a round: the platform had lost its reply")
         return answers
 
     def close(self) -> None:

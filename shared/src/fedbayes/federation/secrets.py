@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 from ..mpc.relay import KeyPair
+from .errors import StationError
 
 KEY_FILE = "private_key"
+UNWRITABLE = (
+    "the job's temporary folder at the node cannot be written; ask the node's administrator for space and rights"
+)
 
 
 def once(path: Path, content: bytes) -> bytes:
     """Write a file of mode 0600 unless it is there, atomically and on disk; return what it holds then.
 
     Of several writers at the same time the first one's content stays.
+
+    Raises
+    ------
+    StationError
+        If the folder is full or cannot be written.
     """
-    if not path.exists():
-        draft = path.with_name(f"{path.name}-{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    try:
+        if not path.exists():
+            _write_new(path, content)
+        return path.read_bytes()
+    except OSError:
+        raise StationError(UNWRITABLE) from None
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    # Not named by the process: every container's is number 1.
+    handle, draft = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
-    return path.read_bytes()
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(draft)
 
 
 def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:

@@ -6,10 +6,11 @@ Central's keys of the job lie in the job's folder, so that a central function th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from vantage6.algorithm.tools.util import info as log_info
 
 from ..mpc.relay import KeyPair, SigningPair
 from ..mpc.secure_sum import reconstruct
@@ -24,7 +25,7 @@ from .platform import Run
 from .policy import Policy
 from .secrets import once, own_keys
 from .station import lasting_keys
-from .waiting import results_of
+from .waiting import SILENT_SECONDS, TIMEOUT_SECONDS, cause, may_be_asked_again, results_of
 
 COSTS = ("epsilon", "delta", "queries")
 
@@ -67,6 +68,8 @@ class Transport:
         Organization -> what it has debited in this job.
     answered : set of int
         Who answered in the last round without a refusal.
+    repeated : set of int
+        Who was asked a second time in some round, because the platform lost the reply.
     lasting : SigningPair or None
         The node's lasting key pair.
     """
@@ -76,6 +79,7 @@ class Transport:
         self.manifest: Manifest | None = None
         self.spent: dict[int, dict[str, float]] = {}
         self.answered: set[int] = set()
+        self.repeated: set[int] = set()
         self.lasting = lasting_keys(policy)
         self._client, self._run, self._memory, self._name = client, run, memory, name
         self._keys: KeyPair = own_keys(memory.path, AGGREGATOR_FILES[0])
@@ -161,7 +165,29 @@ class Transport:
         MessageError
             If a reply is malformed, stale, comes twice, or was not sealed with its station's key.
         """
-        payloads = self._payloads(task, sent, began, timeout)
+        patience = min(SILENT_SECONDS, timeout / 2.0)
+        answers = self._receive(self._payloads(task, sent, began, timeout, patience), sent, record)
+        missing = _missing(sent, answers)
+        if missing and not self._run.mock and may_be_asked_again(self._client, task, missing):
+            again = replace(sent, members=missing)
+            self.repeated.update(missing)
+            log_info(f"round {sent.request.round_name} once more at {len(missing)} organizations")
+            record["bytes"] += again.size
+            task = self.create(again, sent.request.round_name)
+            payloads = self._payloads(task, again, began, timeout, TIMEOUT_SECONDS)
+            answers.update(self._receive(payloads, again, record))
+            missing = _missing(sent, answers)
+        if missing:
+            names = ", ".join(self._name(member) for member in missing)
+            why = "" if self._run.mock else f" ({cause(self._client, task, missing, self._name)})"
+            raise StationError(
+                f"no answer from {names}: its container crashed or was stopped, or its node refused it{why}"
+                + self.costs()
+            )
+        return answers
+
+    def _receive(self, payloads: list[Any], sent: Sent, record: dict[str, Any]) -> dict[int, Any]:
+        """Open replies, count their bytes in `record`."""
         answers: dict[int, Any] = {}
         for payload in payloads:
             member, content = self._open(sent, payload)
@@ -169,18 +195,12 @@ class Transport:
                 raise MessageError("a reply came twice; the job stops")
             answers[member] = content
             record["bytes"] += len(str(payload.get("sealed", "")))
-        missing = [self._name(member) for member in sent.members if member not in answers]
-        if missing and not any("error" in answer for answer in answers.values()):
-            raise StationError(
-                f"no answer from {', '.join(missing)}: its node crashed, refused or stopped the round; see the node's log"
-                + self.costs()
-            )
         return answers
 
-    def _payloads(self, task: int, sent: Sent, began: float, timeout: float) -> list[Any]:
+    def _payloads(self, task: int, sent: Sent, began: float, timeout: float, patience: float) -> list[Any]:
         if self._run.mock:
             return list(self._client.wait_for_results(task))
-        return results_of(self._client, task, sent.members, began, timeout, self._name)
+        return results_of(self._client, task, sent.members, began, timeout, self._name, patience)
 
     def _open(self, sent: Sent, payload: Any) -> tuple[int, dict[str, Any]]:
         """Return who answered and what, of a reply that was sealed with that station's key."""
@@ -224,6 +244,13 @@ class Transport:
         if self.lasting is None:
             without.add(self._run.organization)
         return [self._name(member) for member in sorted(without)]
+
+
+def _missing(sent: Sent, answers: Mapping[int, Any]) -> tuple[int, ...]:
+    """Return who has not answered; nobody where somebody refused: the refusal tells more."""
+    if any("error" in answer for answer in answers.values()):
+        return ()
+    return tuple(member for member in sent.members if member not in answers)
 
 
 def summed(parts: Sequence[Any]) -> np.ndarray[Any, Any]:

@@ -1,7 +1,8 @@
 """Waiting for the runs of a sub-task.
 
 vantage6's own ``wait_for_results`` waits ever longer between its looks; here the status is asked often, from the moment on at which a stock node can have
-answered, with a time-out.
+answered, with a time-out. A stock node may lose a reply (when it or the server is started again, its container is killed, its disk is full for a moment):
+what was lost is asked for once more, by the same request, to which a station gives the reply that it has recorded.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from .errors import StationError
+from .errors import StationError, from_log
 from .platform import FINISHED
 
 # A stock node looks once a second whether a container has ended, and sleeps another second before it sends the result.
@@ -21,8 +22,11 @@ EMBEDDED_POLL_SECONDS = 0.02
 LONGEST_POLL_SECONDS = 1.0
 POLL_FRACTION = 0.02
 TIMEOUT_SECONDS = 600.0
-START_SECONDS = 30.0
+START_SECONDS = 90.0  # a node that is started again needs up to a minute
 SETTLE_SECONDS = 10.0
+SILENT_SECONDS = 150.0
+FINAL = ("pending", "killed by user", "not allowed", "non-existing Docker image")
+LONGEST_CAUSE = 300
 
 
 def pauses(began: float) -> Iterator[float]:
@@ -40,32 +44,63 @@ def pauses(began: float) -> Iterator[float]:
 
 
 def results_of(
-    client: Any, task: int, members: Sequence[int], began: float, timeout: float, name: Callable[[int], str]
+    client: Any,
+    task: int,
+    members: Sequence[int],
+    began: float,
+    timeout: float,
+    name: Callable[[int], str],
+    patience: float = TIMEOUT_SECONDS,
 ) -> list[Any]:
-    """Return the results of a sub-task once all its runs have ended, or one has failed.
+    """Return the results of a sub-task once all its runs have ended, one has failed, or `patience` seconds have passed.
 
     Raises
     ------
     StationError
         Naming the organizations whose node is off or silent.
     """
-    deadline = began + timeout
+    deadline, impatient = began + timeout, time.monotonic() + patience
     look = time.monotonic() + START_SECONDS
     for pause in pauses(began):
         time.sleep(pause)
         status = client.request(f"task/{task}/status").get("status")
-        if status in FINISHED:
+        if status in FINISHED or time.monotonic() > min(impatient, deadline):
             break
         if time.monotonic() > look:
             _check_started(client, task, name)
             look += START_SECONDS
-        if time.monotonic() > deadline:
-            silent = ", ".join(name(member) for member in members)
-            raise StationError(f"no answer in time from one of {silent}; is its node online?")
+    if time.monotonic() > deadline and status not in FINISHED:
+        silent = ", ".join(name(member) for member in members)
+        raise StationError(f"no answer in time from one of {silent}; is its node online?")
     results = client.result.from_task(task)
-    if status != "completed":
+    if status in FINISHED and status != "completed":
         results = _settle(client, task, min(deadline, time.monotonic() + SETTLE_SECONDS))
     return [result for result in results if isinstance(result, dict)]
+
+
+def may_be_asked_again(client: Any, task: int, missing: Sequence[int]) -> bool:
+    """Return whether the platform may have lost the replies that are missing: nobody refused, and every node is there."""
+    for run in _runs_of(client, task, missing):
+        told = from_log(str(run.get("log") or ""))
+        if run.get("status") in FINAL or (told is not None and not isinstance(told, StationError)):
+            return False
+    return True
+
+
+def cause(client: Any, task: int, missing: Sequence[int], name: Callable[[int], str]) -> str:
+    """Return in words what the platform tells of runs without a reply: their log's last word, or their status."""
+    words = []
+    for run in _runs_of(client, task, missing):
+        told = from_log(str(run.get("log") or ""))
+        status = run.get("status")
+        lost = "its node lost the reply" if status == "completed" else f"its container ended as '{status}'"
+        why = lost if told is None else str(told)[:LONGEST_CAUSE]
+        words.append(f"{name(int(run['organization']['id']))}: {why}")
+    return "; ".join(sorted(words)) or "see the node's log"
+
+
+def _runs_of(client: Any, task: int, members: Sequence[int]) -> list[dict[str, Any]]:
+    return [run for run in client.run.from_task(task) if int(run["organization"]["id"]) in members]
 
 
 def _check_started(client: Any, task: int, name: Callable[[int], str]) -> None:
@@ -74,7 +109,8 @@ def _check_started(client: Any, task: int, name: Callable[[int], str]) -> None:
     if runs:
         names = ", ".join(sorted(name(int(run["organization"]["id"])) for run in runs))
         raise StationError(
-            f"the node of {names} does not take up the task: it is off or out of reach; leave it out or try later"
+            f"the node of {names} has not taken up the task in {START_SECONDS:g} s: it is off or out of reach; "
+            "leave it out or try later"
         )
 
 
