@@ -93,14 +93,22 @@ class Network:
         version = plain_field("version", ROOT / f"algorithms/{algorithm}/pyproject.toml")
         return f"{self.made['registry']}/algorithms/{algorithm}:{version}-v6-{platform}"
 
-    def submit(self, algorithm: str, function: str, arguments: dict[str, Any], at: str, label: str = "default") -> int:
+    def submit(
+        self,
+        algorithm: str,
+        function: str,
+        arguments: dict[str, Any],
+        at: str,
+        label: str = "default",
+        image: str | None = None,
+    ) -> int:
         """Create a task at one organization and return its id."""
         task = self.client.task.create(
             collaboration=self.collaboration,
             organizations=[self.ids[at]],
             name=f"{algorithm} {function}",
             description="dev network test",
-            image=self.image(algorithm),
+            image=image or self.image(algorithm),
             input_={"method": function, "kwargs": arguments},
             databases=[{"label": label}],
         )
