@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from methods import CASES, Case
-from researcher import OVER, ROOT, Network, docker
+from researcher import OVER, ROOT, Ledger, Network, docker
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from fedbayes.federation.platform import Origin
+from fedbayes.federation.embedded import EmbeddedFederation
 
 VICTIM = "hospital-b"
 METHODS = tuple(sorted(CASES))
@@ -23,6 +24,7 @@ LONGEST = 480.0
 """Seconds after which a job counts as hanging: a round waits 150 s for a silent station and 90 s for a node that is off, and eight jobs share the machine."""
 PAGE = ROOT / "docs/faults.md"
 Debit = tuple[str, str, str, float, str]
+Usual = dict[str, "Counter[tuple[str, str, float]]"]
 
 
 SMALLER: dict[str, dict[str, object]] = {
@@ -50,7 +52,6 @@ class Job:
 
     method: str
     task: int
-    session: str
     began: float
     met: int | None = None
     status: str = ""
@@ -66,6 +67,11 @@ class Jobs:
     network: Network
     suffix: str = ""
     all: list[Job] = field(default_factory=list)
+    before: dict[str, list[Debit]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Note what is debited already."""
+        self.before = {station: self.network.ledger(station).debits() for station in self.network.stations}
 
     def submit(self, *methods: str) -> list[Job]:
         """Submit jobs, one after another without waiting."""
@@ -77,10 +83,7 @@ class Jobs:
         case, began = fault_case(method), time.monotonic()
         image = self.network.image(method) + self.suffix
         number = self.network.submit(method, case.function, case.arguments, at=case.at, label=case.label, image=image)
-        task = self.network.client.request(f"task/{number}")
-        organization = self.network.ids[case.at]
-        origin = Origin(int(task["job_id"]), number, str(task["image"]), organization, str(task["created_at"]))
-        return Job(method, number, origin.session, began)
+        return Job(method, number, began)
 
     def wait_for_round(self, number: int = 2) -> None:
         """Wait until the victim runs a container while some job is in this round; note in which round each job is."""
@@ -128,19 +131,50 @@ class Jobs:
             job.status = "HANGS" if "is still" in str(failure) else "NO CAUSE"
             job.error = f"{type(failure).__name__}: {failure}"[-300:]
 
-    def debits(self) -> dict[str, dict[str, list[Debit]]]:
-        """Return the debits of each job's session at each station."""
-        found: dict[str, dict[str, list[Debit]]] = {job.session: {} for job in self.all}
-        for station in self.network.stations:
-            for entry in self.network.ledger(station).debits():
-                if entry[0] in found:
-                    found[entry[0]].setdefault(station, []).append(entry)
-        return found
+    def debits(self) -> dict[str, list[Debit]]:
+        """Return what was debited since these jobs were planned, by station."""
+        return {
+            station: [entry for entry in self.network.ledger(station).debits() if entry not in self.before[station]]
+            for station in self.network.stations
+        }
+
+    def wrong_debits(self, usual: dict[str, Usual]) -> list[str]:
+        """Return what was debited twice in a job, too often in all, or less than completed jobs debit."""
+        wrong = []
+        for station, entries in self.debits().items():
+            counted = Counter((name, note, epsilon) for _, name, _, epsilon, note in entries)
+            most = sum((usual[job.method][station] for job in self.all), Counter())
+            least = sum((usual[job.method][station] for job in self.all if job.status == "completed"), Counter())
+            wrong += [f"{station}: {key} is debited too often" for key in counted if counted[key] > most[key]]
+            wrong += [f"{station}: {key} lacks a debit" for key in least if counted[key] < least[key]]
+            once = max((Counter(entry[:2] for entry in entries)).values(), default=0)
+            largest = max(max(own[station].values(), default=0) for own in usual.values())
+            wrong += [f"{station}: a job debited a round twice"] * (once > largest)
+        return wrong
 
 
-def notes(debits: dict[str, list[Debit]]) -> dict[str, Counter[str]]:
-    """Return what was debited how often at each station."""
-    return {station: Counter(entry[-1] for entry in entries) for station, entries in debits.items()}
+def usual_debits(network: Network, folder: Path) -> dict[str, Usual]:
+    """Return what one undisturbed job of each method debits at each station, from the embedded federation: station -> (round, note, epsilon) -> how often."""
+    found: dict[str, Usual] = {}
+    limits = network.made["policy"]
+    bare = {name: value for name, value in limits.items() if "LEDGER" not in name and "BUDGET" not in name}
+    for method in METHODS:
+        case, parties = fault_case(method), network.tables(fault_case(method).label)
+        ledgers = {station: folder / method / station for station in parties}
+        for station, ledger in ledgers.items():
+            ledger.mkdir(parents=True)
+            parties[station] = {**parties[station], "ledger": ledger}
+        policies = {**dict.fromkeys(parties, limits), network.helper: bare}
+        with EmbeddedFederation(parties=parties, helpers=[network.helper], policies=policies) as federation:
+            federation.run(method, case.function, case.arguments, organization=case.at)
+        found[method] = {
+            station: Counter(
+                (name, note, epsilon)
+                for _, name, _, epsilon, note in Ledger(ledger / "fedbayes-ledger.sqlite3").debits()
+            )
+            for station, ledger in ledgers.items()
+        }
+    return found
 
 
 def running_at(organization: str) -> list[str]:
@@ -234,44 +268,30 @@ def images_with_a_clock(network: Network, suffix: str) -> None:
 def told(job: Job) -> str:
     """Return how a job ended, in a cell."""
     met = "" if job.met is None else f", met in round {job.met}" if job.met else ", met before round 1"
-    return f"{job.status} {job.seconds:.0f} s{met}{job.kills}"
+    words = f": {job.error[:240]}".replace("|", "/").replace("\n", " ") if job.error else ""
+    return f"{job.status} {job.seconds:.0f} s{met}{job.kills}{words}"
 
 
-@dataclass
-class Page:
-    """The table, written again after each fault; errors are numbered below it."""
-
-    rows: dict[str, dict[str, str]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-
-    def note(self, fault: str, jobs: list[Job], debits: str, works: str) -> None:
-        """Add a fault's row and write the page."""
-        row = {method: "<br>".join(self._cell(job) for job in jobs if job.method == method) for method in METHODS}
-        self.rows[fault] = {**row, "debits": debits, "next": works}
-        self.write()
-
-    def _cell(self, job: Job) -> str:
-        if not job.error:
-            return told(job)
-        words = job.error.replace("|", "/").replace("\n", " ")[:400]
-        if words not in self.errors:
-            self.errors.append(words)
-        return f"{told(job)} [{self.errors.index(words) + 1}]"
-
-    def write(self) -> None:
-        """Write the page."""
-        head = f"""# Faults on real nodes
+HEAD = f"""# Faults on real nodes
 
 Written by `FEDBAYES_FAULTS=1 make network-test ARGS="-k faults"` on the dev network: a server and four stock nodes in containers, on one machine.
 In each row one small job of every method runs at the same time, and the fault meets all of them; the victim is {VICTIM}.
 A job that is not over after {LONGEST:g} s would count as hanging. Times are those of eight jobs at once on a busy machine.
-Debits are compared job by job with those of undisturbed jobs: "right" means that no job debited anything twice,
+Debits are compared with those of the same jobs in the embedded federation: "right" means that no job debited anything twice at any station,
 and that every job that completed debited all of it at every station. Jobs that end with an error may have debited less.
 "Next" is a job of dp_naive_bayes afterwards; the jobs of the next row ask the same questions once more.
 
-| fault | {" | ".join(METHODS)} | debits | next |
-|{"---|" * (len(METHODS) + 3)}
 """
-        body = "".join(f"| {fault} | {' | '.join(row.values())} |\n" for fault, row in self.rows.items())
-        errors = "".join(f"{number}. {words}\n" for number, words in enumerate(self.errors, 1))
-        PAGE.write_text(head + body + (f"\n## The errors\n{errors}" if errors else ""), encoding="utf-8")
+COLUMNS = ("fault", *METHODS, "debits", "next")
+
+
+def write_row(fault: str, order: list[str], jobs: list[Job], debits: str, works: str) -> None:
+    """Put a fault's row into the page; rows of faults that did not run now stay as they were."""
+    old = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
+    split = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in old if line.startswith("| ")]
+    rows = {row[0]: row for row in split[1:] if len(row) == len(COLUMNS) and row[0] in order}
+    cells = ["<br>".join(told(job) for job in jobs if job.method == method) for method in METHODS]
+    rows[fault] = (fault, *cells, debits, works)
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += [f"| {' | '.join(rows.get(name, (name, *['not run'] * (len(COLUMNS) - 1))))} |" for name in order]
+    PAGE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
