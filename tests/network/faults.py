@@ -21,7 +21,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 VICTIM = "hospital-b"
 METHODS = tuple(sorted(CASES))
 LONGEST = 480.0
-"""Seconds after which a job counts as hanging: a round waits 150 s for a silent station and 90 s for a node that is off, and eight jobs share the machine."""
+"""Seconds after which a job counts as hanging: a round waits 150 s for a silent station and 120 s for a node that is off, and eight jobs share the machine."""
 PAGE = ROOT / "docs/faults.md"
 Debit = tuple[str, str, str, float, str]
 Usual = dict[str, "Counter[tuple[str, str, float]]"]

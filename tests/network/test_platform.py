@@ -118,7 +118,7 @@ def test_a_node_that_is_off_is_named(network: Network, node_control: Callable[[s
     began = time.monotonic()
     with pytest.raises(StationError, match=VICTIM):
         network.run(ALGORITHM, "fit", FIT)
-    assert time.monotonic() - began < 180  # 90 s for a node that may be starting again
+    assert time.monotonic() - began < 240  # two minutes for a node that may be starting again
 
 
 def test_a_reply_that_was_changed_on_the_server_stops_the_job(network: Network, engine: Callable[..., str]) -> None:
