@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from v6_vertibayes.options import Options
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.inference import posteriors
@@ -25,7 +26,6 @@ from v6_bayesian_ensemble.members import encoded, oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes
 from v6_bayesian_ensemble.votes import VOTES
 from v6_vertibayes import model as verti
-from v6_vertibayes.options import Options
 
 pytestmark = pytest.mark.benchmark
 FOLDS = 10
