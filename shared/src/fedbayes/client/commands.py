@@ -150,6 +150,25 @@ def check(
 
 
 @app.command()
+def plan(
+    algorithm: Algorithm = None,
+    function: Function = None,
+    arg: Arg = None,
+    args: Args = None,
+    model: Model = None,
+    policy: Annotated[Texts, option("LIMIT=VALUE of a node. Repeatable.", "--policy")] = None,
+    stations: Annotated[int, option("How many organizations take part (3).", "--stations", min=1)] = 3,
+    rows: Annotated[int, option("Records in all, to judge the noise by.", "--rows", min=0)] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
+    from . import command_plan, run_options
+
+    given = run_options.Options.read(algorithm, function, arg=arg, args=args, model=model)
+    command_plan.execute(given, stations, rows, policy, as_json)
+
+
+@app.command()
 def jobs(
     server: Server = None,
     collaboration: Collaboration = None,

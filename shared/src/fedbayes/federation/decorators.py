@@ -154,7 +154,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         try:
             if positional:
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
-            bare, claims = _without_seals(arguments)
+            bare, claims = without_seals(arguments)
             given = _plain(arguments)
             asked = Question(function.__module__.split(".")[0], name, digest_of(given), claims, given)
             federation = _join(mock_client, asked)
@@ -218,7 +218,7 @@ def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
         raise ArgumentError("the arguments must be plain JSON") from None
 
 
-def _without_seals(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[ModelClaim, ...]]:
+def without_seals(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[ModelClaim, ...]]:
     """Return the arguments with the seals taken off the models among them, and what is claimed of each model."""
     bare, claims = dict(arguments), []
     for name in MODEL_ARGUMENTS:

@@ -1,0 +1,72 @@
+"""``fedbayes plan`` on the terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import options
+from .formats import number
+from .local import Job
+from .planning import Setting, plan
+from .run_options import Options
+
+
+def execute(given: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool) -> None:
+    """Print what a task would ask and cost; nobody is asked.
+
+    Raises
+    ------
+    PolicyError
+        If a limit that was given would refuse it, after the plan is printed.
+    """
+    limits = {name: value for entry in options.read_policies(policy or []).values() for name, value in entry.items()}
+    found = plan(Job(given.algorithm, given.function, given.arguments()), Setting(stations, rows, limits))
+    if as_json:
+        print(json.dumps(found, indent=1))
+    else:
+        _print(found)
+    if found["refusals"]:
+        from ..federation.errors import PolicyError
+
+        raise PolicyError(f"a node with these limits would refuse it: {'; '.join(found['refusals'])}")
+
+
+def _print(found: dict[str, Any]) -> None:
+    debit = found["debit"]
+    cost = f"epsilon {debit['epsilon']:g}, delta {debit['delta']:g}, queries {debit['queries']}"
+    rows = [
+        ("stations", str(found["stations"])),
+        (
+            "rounds",
+            f"about {found['rounds']}, {found['seconds']:g} s on nodes" if found["rounds"] else "not known before",
+        ),
+        ("columns", ", ".join(found["columns"]) or "told by the stations"),
+        ("debit at each station", cost),
+        ("differentially private", number(found["private"])),
+        ("predicts single records", number(found["single_records"])),
+        *_noise_rows(found["noise"]),
+    ]
+    for name, text in rows:
+        print(f"{name + ':':<26}{text}")
+    for warning in found["warnings"]:
+        print(f"warning: {warning}")
+
+
+def _noise_rows(noise: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if noise is None:
+        return []
+    rows = [
+        (
+            "noise in a cell",
+            f"about {noise['deviation']:.3g} (standard deviation), {noise['cells']} cells in the largest table",
+        )
+    ]
+    if noise["mean_count"] is not None:
+        told = (
+            "the noise dominates: raise epsilon, or take fewer bins or features"
+            if noise["dominates"]
+            else "more than the noise"
+        )
+        rows.append(("mean count of a cell", f"{noise['mean_count']:.3g}: {told}"))
+    return rows

@@ -1,0 +1,201 @@
+"""``fedbayes plan``: what a task would ask and cost, from public facts alone: nobody is asked, nothing runs anywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .exits import UsageProblem
+from .expected import rounds_of
+from .local import Job
+
+SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
+TABLES = {("dp_naive_bayes", "fit"): 20, ("secure_naive_bayes", "fit"): 20}
+"""Functions that release a table of every feature by class -> bins of a numeric feature by default."""
+
+
+class _Told(Exception):
+    """Central is at its first round: what it would tell the stations before anything is spent."""
+
+    def __init__(self, preflight: Any) -> None:
+        super().__init__("the plan is told")
+        self.preflight = preflight
+
+
+class _Outlook:
+    """What a central function sees before its first round, where no federation is: it ends there."""
+
+    def __init__(self, stations: int, policy: Any) -> None:
+        self.names = {number: f"station {number}" for number in range(1, stations + 1)}
+        self.organization, self.policy, self.dry = 1, policy, False
+        self.dictionary: Any = None
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Keep a warning."""
+        self.warnings.append(text)
+
+    def name(self, organization: int) -> str:
+        """Return a made-up name."""
+        return self.names.get(organization, f"organization {organization}")
+
+    def resolve(self, organizations: Any = None, argument: str = "organizations") -> tuple[int, ...]:
+        """Return all stations, or as many as are named: names are known at the server only."""
+        if isinstance(organizations, list):
+            return tuple(range(1, len(organizations) + 1))
+        return tuple(self.names)
+
+    def open_channel(self, organizations: Any = None, preflight: Any = None) -> Any:
+        """End the plan with what the stations would be told."""
+        self.names = {number: self.name(number) for number in self.resolve(organizations)}
+        raise _Told(preflight)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits."""
+
+    stations: int = 3
+    rows: int = 0
+    limits: Mapping[str, Any] | None = None
+
+
+def plan(job: Job, setting: Setting) -> dict[str, Any]:
+    """Return what a task would ask and cost.
+
+    Returns
+    -------
+    dict
+        ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``columns``, ``debit`` (epsilon, delta, queries at every
+        station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
+        others), ``refusals`` (the words of each limit), ``warnings``.
+
+    Raises
+    ------
+    UsageProblem
+        If algorithm or function does not exist, or the function cannot be planned.
+    ArgumentError
+        What the function says of its arguments.
+    """
+    policy = _policy(setting.limits or {})
+    outlook = _Outlook(setting.stations, policy)
+    told = _ask(job, outlook)
+    rounds = rounds_of(job)
+    return {
+        "algorithm": job.algorithm.removeprefix("v6_"),
+        "function": job.function,
+        "stations": len(outlook.names),
+        "rounds": rounds or None,
+        "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
+        "columns": list(told.columns),
+        "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
+        "private": told.private,
+        "single_records": told.single_records,
+        "noise": _noise(job, setting.rows),
+        "refusals": _refusals(policy, told, len(outlook.names)),
+        "warnings": outlook.warnings,
+    }
+
+
+def _ask(job: Job, outlook: _Outlook) -> Any:
+    import importlib
+
+    from ..federation.decorators import without_seals
+    from .catalogue import PREFIX, algorithm_named, check_function
+
+    name = algorithm_named(job.algorithm).name
+    check_function(name, job.function)
+    body = getattr(getattr(importlib.import_module(PREFIX + name), job.function), "fedbayes_body", None)
+    if body is None or job.function == "preflight":
+        raise UsageProblem(f"{job.function} asks nothing that can be planned; plan a fit or an answer")
+    try:
+        body(outlook, **without_seals(dict(job.arguments))[0])
+    except _Told as told:
+        if told.preflight is not None:
+            return told.preflight
+    except AttributeError:
+        pass
+    raise UsageProblem(
+        f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
+    )
+
+
+def _policy(limits: Mapping[str, Any]) -> Any:
+    from ..federation.errors import PolicyError
+    from ..federation.policy import PREFIX, Policy
+
+    texts = {
+        f"{PREFIX}{name.upper()}": ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        for name, value in limits.items()
+    }
+    try:
+        return Policy.from_environment({f"{PREFIX}LEDGER": "ledger", **texts})
+    except PolicyError as problem:
+        raise UsageProblem(f"--policy: {problem}") from None
+
+
+def _refusals(policy: Any, told: Any, stations: int) -> list[str]:
+    """Return what a node with these limits would say, each limit by itself."""
+    from ..federation.errors import PolicyError, too_few
+
+    found = [too_few("this node", policy.minimum_organizations)] if stations < policy.minimum_organizations else []
+    checks: list[tuple[Any, tuple[Any, ...]]] = [(policy.check_function, (name,)) for name in told.functions]
+    checks += [(policy.check_release, (told.epsilon, told.delta)), (policy.check_columns, (list(told.columns),))]
+    for check, given in checks:
+        try:
+            check(*given)
+        except PolicyError as refusal:
+            found.append(str(refusal))
+    if not told.private and not policy.allow_non_private:
+        found.append("allow_non_private=false: the answer is not differentially private; give epsilon")
+    if told.single_records and not policy.allow_predictions:
+        found.append("allow_predictions=false: single records are predicted; ask the node administrator")
+    for limit, cost in (
+        ("budget_epsilon", told.epsilon),
+        ("budget_delta", told.delta),
+        ("maximum_queries", told.queries),
+    ):
+        most = getattr(policy, limit)
+        if most is not None and math.isfinite(most) and cost > most:
+            found.append(f"{limit}={most:g}: one task costs {cost:g}")
+    return found
+
+
+def _noise(job: Job, rows: int) -> dict[str, Any] | None:
+    """Return the noise in a cell of a table of a feature by class, about: the honest stations' shares make it a little larger; None for other tasks."""
+    from ..dp.accounting import epsilon_to_rho
+
+    arguments, name = job.arguments, job.algorithm.removeprefix("v6_")
+    domain, label, epsilon = (arguments.get(key) for key in ("domain", "label", "epsilon"))
+    usual = TABLES.get((name, job.function))
+    if (
+        usual is None
+        or not isinstance(domain, Mapping)
+        or label not in domain
+        or not epsilon
+        or arguments.get("statistics") == "gaussian"
+    ):
+        return None
+    features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
+    queries, delta = len(features), float(arguments.get("delta") or 0.0)
+    deviation = (
+        math.sqrt(queries / (2.0 * epsilon_to_rho(float(epsilon), delta)))
+        if delta
+        else math.sqrt(2.0) * queries / float(epsilon)
+    )
+    classes = len(domain[label].get("categories", []))
+    bins = arguments.get("bins", usual)
+    cells = classes * max(_values(domain.get(column, {}), bins) for column in features)
+    mean = rows / cells if rows and cells else None
+    return {
+        "deviation": deviation,
+        "cells": cells,
+        "mean_count": mean,
+        "dominates": None if mean is None else deviation > mean,
+    }
+
+
+def _values(entry: Mapping[str, Any], bins: Any) -> int:
+    return len(entry["categories"]) if "categories" in entry else bins if isinstance(bins, int) else 20

@@ -1,0 +1,97 @@
+"""`fedbayes plan`: what a task would ask and cost is what it then does; nobody is asked, and limits refuse as nodes do."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.client.local import Job
+from fedbayes.client.planning import Setting, plan
+from fedbayes.federation.embedded import EmbeddedFederation
+
+DOMAIN = {"y": {"categories": ["p", "q"]}, "x": {"bounds": [0, 1]}, "z": {"bounds": [0, 1]}}
+FIT = Job("dp_naive_bayes", "fit", {"label": "y", "epsilon": 0.5, "domain": DOMAIN})
+
+
+def test_the_plan_of_a_fit_is_what_it_then_costs():
+    rng = np.random.default_rng(1)
+    frames = {
+        name: pd.DataFrame({"y": rng.choice(["p", "q"], 60), "x": rng.random(60), "z": rng.random(60)})
+        for name in "abc"
+    }
+    with EmbeddedFederation(frames) as federation:
+        result = federation.run(FIT.algorithm, FIT.function, FIT.arguments)
+    told = plan(FIT, Setting(rows=180))
+    assert told["rounds"] == result.cost.rounds
+    assert told["private"] == result.privacy.differentially_private
+    assert all(debit["epsilon"] == pytest.approx(told["debit"]["epsilon"]) for debit in result.cost.debits.values())
+    noise = result["model"]["features"]["x"]["noise"]
+    assert told["noise"]["deviation"] == pytest.approx(noise, rel=0.35)
+    assert told["noise"]["cells"] == 40
+    assert told["noise"]["dominates"] == (told["noise"]["deviation"] > 180 / 40)
+    assert set(told["columns"]) == set(DOMAIN)
+
+
+@pytest.mark.parametrize(
+    ("limits", "stations", "part"),
+    [
+        ({"maximum_epsilon": 0.1}, 3, "above what this node allows"),
+        ({"denied_columns": ["x"]}, 3, "column 'x'"),
+        ({"allowed_functions": ["fit"]}, 3, "is not allowed at this node"),
+        ({"minimum_organizations": 5}, 3, "minimum_organizations=5"),
+        ({"budget_epsilon": 0.4}, 3, "budget_epsilon=0.4: one task costs 0.5"),
+    ],
+)
+def test_limits_that_would_refuse_are_told(limits, stations, part):
+    (told,) = plan(FIT, Setting(stations=stations, limits=limits))["refusals"]
+    assert part in told
+
+
+def test_answers_without_noise_and_single_records_are_refused_where_nodes_do():
+    job = Job(
+        "scalar_product",
+        "count",
+        {
+            "conditions": [{"column": "a", "op": "==", "value": 1}, {"column": "b", "op": "==", "value": 1}],
+            "id_column": "id",
+        },
+    )
+    told = plan(job, Setting(limits={"allow_non_private": "false"}))
+    assert told["debit"]["queries"] >= 1
+    assert any("allow_non_private=false" in text for text in told["refusals"])
+    assert plan(job, Setting())["refusals"] == []
+
+
+def test_the_command_prints_it_and_exits_as_check_does(command):
+    words = ["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1"]
+    code, out, err = command(*words)
+    assert (code, err) == (0, "")
+    assert "debit at each station:    epsilon 1" in out
+    assert json.loads(command(*words, "--json")[1])["debit"] == {"epsilon": 1.0, "delta": 0.0, "queries": 0}
+    code, out, err = command(*words, "--policy", "maximum_epsilon=0.5")
+    assert code == 3
+    assert "debit" in out
+    assert "would refuse" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (["plan"], "`fedbayes algorithms` lists them"),
+        (["plan", "nothing", "fit"], "installed are"),
+        (["plan", "dp_naive_bayes", "fot"], "it has: "),
+        (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=-1"], "epsilon must be"),
+        (["plan", "dp_naive_bayes", "disclosure_settings"], "nothing that can be planned"),
+        (
+            ["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1", "--policy", "minimum_rows=few"],
+            "MINIMUM_ROWS",
+        ),
+        (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1", "--stations", "0"], "--stations"),
+    ],
+)
+def test_wrong_plans_are_answered_in_one_line(command, words, part):
+    code, _, err = command(*words)
+    assert code == 2
+    assert len(err.strip().splitlines()) == 1
+    assert part in err
