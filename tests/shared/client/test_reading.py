@@ -185,3 +185,20 @@ def test_predictions_and_samples_are_previewed():
     assert "a2" in Result(model={"records": {"col": ["a1", "a2"]}}, privacy=PRIVACY).summary()
     baseline = {"time": [1.0, 2.0, 9.0], "cumulative_hazard": [0.1, 0.2, 0.5]}
     assert re.search(r"9 │ +0\.607", Result(model=cox(["a"], -1.0, baseline=baseline)).summary())
+
+
+def test_noise_has_a_band_as_high_as_its_deviation(bayes_model):
+    from fedbayes.bayes.naive_bayes import NaiveBayes
+    from fedbayes.client.figures.naive_bayes import noise_share
+
+    assert "grey band" not in render({"model": bayes_model, "privacy": PRIVACY}, "x")
+    noisy = {
+        **bayes_model,
+        "class_noise": 2.0,
+        "features": {name: {**told, "noise": 2.5} for name, told in bayes_model["features"].items()},
+    }
+    assert noise_share(NaiveBayes.from_dict(noisy), "x") == pytest.approx(2.5 / 10)
+    assert "grey band" in render({"model": noisy, "privacy": PRIVACY}, "x")
+    before, after = (figures.class_distributions(model) for model in (bayes_model, noisy))
+    assert [axes.get_title(loc="left") for axes in after.axes]
+    assert sum(len(axes.patches) for axes in after.axes) > sum(len(axes.patches) for axes in before.axes)

@@ -155,6 +155,7 @@ def plan(
     function: Function = None,
     arg: Arg = None,
     args: Args = None,
+    dictionary: Dictionary = None,
     model: Model = None,
     policy: Annotated[Texts, option("LIMIT=VALUE of a node. Repeatable.", "--policy")] = None,
     stations: Annotated[int, option("How many organizations take part (3).", "--stations", min=1)] = 3,
@@ -164,7 +165,7 @@ def plan(
     """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
     from . import command_plan, run_options
 
-    given = run_options.Options.read(algorithm, function, arg=arg, args=args, model=model)
+    given = run_options.Options.read(algorithm, function, arg=arg, args=args, dictionary=dictionary, model=model)
     command_plan.execute(given, stations, rows, policy, as_json)
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
-from .style import COLORS, INK, clean, color_of, dash_of, new_figure, wrapped
+from .style import COLORS, GRID, INK, clean, color_of, dash_of, new_figure, wrapped
 
 Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64
@@ -89,14 +89,32 @@ def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
             axes.stairs(row / widths, places, color=color_of(k), linestyle=dash_of(k), linewidth=1.5)
             if classes <= FILLED:
                 axes.stairs(row / widths, places, color=color_of(k), fill=True, alpha=0.15)
+        _noise_band(axes, noise_share(model, name) / float(widths.mean()))
         return
     shown = probabilities[:, :MOST_CATEGORIES]
     for k, row in enumerate(shown):
         offset = (k - (classes - 1) / 2) * 0.8 / classes
         axes.bar(np.arange(len(row)) + offset, row, width=0.8 / classes, color=color_of(k))
+    _noise_band(axes, noise_share(model, name))
     labels = [wrapped(category, 24) for category in categories[:MOST_CATEGORIES]]
     turned = len(labels) > 4 or max(len(label) for label in labels) * len(labels) > WIDEST_TICKS
     axes.set_xticks(range(len(labels)), labels, rotation=45 if turned else 0, ha="right" if turned else "center")
+
+
+def noise_share(model: NaiveBayes, name: str) -> float:
+    """Return one standard deviation of the noise in a cell of a feature's table, as a part of a class of mean size; 0 where nothing tells it."""
+    feature: Any = model.features[name]
+    if isinstance(feature, Gaussian):
+        return 0.0
+    return float(feature.noise) / max(float(np.mean(model.positive_counts)), 1.0)
+
+
+def _noise_band(axes: Any, level: float) -> None:
+    """Shade what is lower than one deviation of the noise, without changing what the axes show."""
+    if level > 0:
+        shown = axes.get_ylim()
+        axes.axhspan(0.0, min(level, shown[1]), color=GRID, zorder=0)
+        axes.set_ylim(shown)
 
 
 def _mark(position: int, name: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from ...bayes.naive_bayes import NaiveBayes
 from .. import html
 from ..figures import class_distributions, informative_features
-from ..figures.naive_bayes import information
+from ..figures.naive_bayes import information, noise_share
 from ..figures.style import to_svg
 from ..formats import number
 
@@ -49,7 +49,13 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
 
 def _caption(classifier: NaiveBayes) -> str:
     shown = min(12, len(classifier.features))
-    return f"Distributions of the {shown} most informative of {len(classifier.features)} features in each class, as the model has them."
+    noisy = any(noise_share(classifier, name) > 0 for name in classifier.features)
+    band = (
+        " The grey band is one standard deviation of the noise in a cell: what does not rise above it may be noise."
+        if noisy
+        else ""
+    )
+    return f"Distributions of the {shown} most informative of {len(classifier.features)} features in each class, as the model has them.{band}"
 
 
 def _features(classifier: NaiveBayes) -> list[tuple[str, str, str]]:
