@@ -5,15 +5,17 @@ Every central function takes the argument ``dictionary`` beside its own, `prefli
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
-from .errors import ArgumentError
+from .errors import ArgumentError, MessageError
 
 if TYPE_CHECKING:
+    from .memory import Memory
     from .rounds import Federation
 
 ARGUMENT = "dictionary"
@@ -110,3 +112,27 @@ def _columns(dictionary: Dictionary, given: Mapping[str, Any]) -> list[str]:
     if not lists:
         return list(dictionary.columns)
     return list(dict.fromkeys([*named, *(str(entry) for part in lists for entry in part)]))
+
+
+def keep(memory: Memory, content: dict[str, Any] | None) -> None:
+    """Keep the dictionary that a job's first round brings to a station.
+
+    Raises
+    ------
+    MessageError
+        If it cannot be read, or the job has had another one.
+    """
+    if content is None:
+        return
+    try:
+        text = json.dumps(Dictionary.from_json(content).to_json(), sort_keys=True).encode()
+    except SchemaError as problem:
+        raise MessageError(f"the dictionary of the request cannot be read: {problem}") from None
+    if memory.once(ARGUMENT, text) != text:
+        raise MessageError("this job has had another dictionary before; start the job again")
+
+
+def kept(memory: Memory) -> Dictionary | None:
+    """Return the dictionary of the job, or None."""
+    content = memory.read(ARGUMENT)
+    return None if content is None else Dictionary.from_json(json.loads(content))

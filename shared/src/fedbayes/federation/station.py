@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..bayes.dictionary import Dictionary
-from ..bayes.encoding import SchemaError, identifier_text
+from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..mpc.relay import SigningPair, fingerprint
-from . import arrival, platform
+from . import arrival, dictionaries, platform
 from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
@@ -27,7 +27,7 @@ from .reading import Source
 from .uniform import is_uniform
 
 T = TypeVar("T")
-DICTIONARY, FEW_LEFT_OUT = "dictionary", "few-left-out"
+FEW_LEFT_OUT = "few-left-out"
 
 
 class Station:
@@ -82,25 +82,11 @@ class Station:
     @cached_property
     def dictionary(self) -> Dictionary | None:
         """The study's data dictionary, from the job's first round."""
-        content = self.memory.read(DICTIONARY)
-        return None if content is None else Dictionary.from_json(json.loads(content))
+        return dictionaries.kept(self.memory)
 
     def use_dictionary(self, content: dict[str, Any] | None) -> None:
-        """Keep the dictionary that a job's first round brings for the rounds that follow.
-
-        Raises
-        ------
-        MessageError
-            If it cannot be read, or the job has had another one.
-        """
-        if content is None:
-            return
-        try:
-            text = json.dumps(Dictionary.from_json(content).to_json(), sort_keys=True).encode()
-        except SchemaError as problem:
-            raise MessageError(f"the dictionary of the request cannot be read: {problem}") from None
-        if self.memory.once(DICTIONARY, text) != text:
-            raise MessageError("this job has had another dictionary before; start the job again")
+        """Keep the dictionary that a job's first round brings for the rounds that follow; see `dictionaries.keep`."""
+        dictionaries.keep(self.memory, content)
         for known in ("dictionary", "_source"):
             self.__dict__.pop(known, None)
 
