@@ -16,6 +16,7 @@ from ..bayes.missing import Reading, settle
 from ..bayes.recoding import applied
 from . import platform
 from .errors import DataProblem, PolicyError, ThresholdError
+from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
 KNOWN = ", ".join([*KINDS.values(), *platform.ADDRESSED])
 
 
-def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None) -> Any:
+def read_file(
+    path: Path, kind: str, reading: Reading, sheet: str | None = None, columns: Sequence[str] | None = None
+) -> Any:
     """Return a file as a pandas frame.
 
     Parameters
@@ -38,6 +41,8 @@ def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None)
         What is missing, and what stays text.
     sheet : str, optional
         Of an Excel file; the first one if not given.
+    columns : sequence of str, optional
+        Only these, of a CSV or parquet file; every one is there once.
 
     Raises
     ------
@@ -47,20 +52,16 @@ def read_file(path: Path, kind: str, reading: Reading, sheet: str | None = None)
     import pandas
 
     if kind == "csv":
-        names = [str(name) for name in pandas.read_csv(path, nrows=0).columns]
+        names = [str(name) for name in pandas.read_csv(path, nrows=0).columns] if columns is None else list(columns)
+        if path.stat().st_size > LARGE_BYTES and names:
+            return read_large_csv(path, names, reading)
         text: Any = {name: str for name in names if reading.rule(name).text}
-        options: Any = {
-            "keep_default_na": False,
-            "na_values": [""],
-            "low_memory": False,
-            "float_precision": "round_trip",
-        }
-        frame = pandas.read_csv(path, dtype=text, **options)
+        frame = pandas.read_csv(path, dtype=text, usecols=None if columns is None else names, **OPTIONS)
     elif kind == "excel":
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
     else:
-        frame = pandas.read_parquet(path)
+        frame = pandas.read_parquet(path, columns=None if columns is None else list(columns))
     return settled(frame, reading, convert=kind != "parquet")
 
 
@@ -136,8 +137,13 @@ class Source:
         with ReadingErrors():
             return [str(name) for name in pandas.read_csv(path, nrows=0).columns]
 
-    def frame(self, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:
-        """Return the whole table as a pandas frame with names of text.
+    def frame(
+        self,
+        domain: Mapping[str, Any] | None = None,
+        identifiers: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the table as a pandas frame with names of text: all of it, or at least those of `columns` that it has.
 
         Raises
         ------
@@ -145,12 +151,22 @@ class Source:
             If there is none, or it cannot be read.
         """
         reading = self._reading(domain, identifiers)
-        known = json.dumps([reading.domain, sorted(identifiers)], sort_keys=True, default=str)
+        chosen = self._chosen(columns)
+        known = json.dumps([reading.domain, sorted(identifiers), chosen], sort_keys=True, default=str)
         if known not in self._frames:
-            frame = self._read(reading).copy(deep=False)
+            frame = self._read(reading, chosen).copy(deep=False)
             frame.columns = [str(name) for name in frame.columns]
             self._frames[known] = frame
         return self._frames[known]
+
+    def _chosen(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return which columns are to be read, in the table's order; None: all, where nothing is gained or preprocessing may need others."""
+        label = (platform.requested_label() or "").upper()
+        whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
+        if columns is None or whole or (platform.plain_csv() is None and self._database is None):
+            return None
+        found = [name for name in self.names if name in set(columns)]
+        return found if len(set(found)) == len(found) else None
 
     def applied(
         self, columns: Sequence[str], domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()
@@ -163,8 +179,8 @@ class Source:
             As `frame`; also if a column of the table has the name of a derived one.
         """
         assert self._dictionary is not None
-        frame = self.frame(domain, identifiers)
-        self._check_derived(list(frame.columns))
+        frame = self.frame(domain, identifiers, self._dictionary.sources(columns))
+        self._check_derived(self.names)
         sources = {name: frame[name] for name in self._dictionary.sources(columns)}
         made, kept = applied(sources, columns, self._dictionary, len(frame))
         import pandas
@@ -216,7 +232,7 @@ class Source:
         known = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
         return Reading(known, self._schema, tuple(identifiers))
 
-    def _read(self, reading: Reading) -> Any:
+    def _read(self, reading: Reading, columns: list[str] | None) -> Any:
         if not self.present:
             raise DataProblem("this organization has no database with the label that the task asks for")
         with ReadingErrors():
@@ -225,7 +241,7 @@ class Source:
             path = platform.plain_csv()
             repeated = repeated_name(path) if path is not None else None
             if repeated is None:
-                return read_database(reading, self._database)
+                return read_database(reading, self._database, columns)
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
@@ -255,7 +271,7 @@ class ReadingErrors:
         raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
 
 
-def read_database(reading: Reading, database: Database | None = None) -> Any:
+def read_database(reading: Reading, database: Database | None = None, columns: Sequence[str] | None = None) -> Any:
     """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
 
     Parameters
@@ -264,6 +280,8 @@ def read_database(reading: Reading, database: Database | None = None) -> Any:
         What is missing, and what stays text.
     database : Database, optional
         The node's SQL database, if it is one.
+    columns : sequence of str, optional
+        Only these; every one is there once, and no preprocessing is wanted.
 
     Raises
     ------
@@ -278,10 +296,10 @@ def read_database(reading: Reading, database: Database | None = None) -> Any:
     filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
     typed = replace(reading, typed=filtered)
     if database is not None:
-        frame = settled(database.frame(), typed)
+        frame = settled(database.frame(columns), typed)
     else:
         path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
-        frame = read_file(path, kind, typed, sheet)
+        frame = read_file(path, kind, typed, sheet, columns)
     if not steps:
         return frame
     from vantage6.algorithm.tools.preprocessing import preprocess_data

@@ -143,7 +143,7 @@ class Station:
             frame, left_out = self._source.applied(columns, domain, identifiers)
             self._note_left_out(left_out)
         else:
-            frame = self._source.frame(domain, identifiers)
+            frame = self._source.frame(domain, identifiers, columns)
         self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
         return frame[columns]
 

@@ -1,0 +1,92 @@
+"""CSV files that are too large to be taken apart at once: read in pieces, only the columns that are needed, texts as one code a cell.
+
+A column comes as `reading.read_file` would give it, but for texts, which are a pandas Categorical instead of one object a cell: 20 million of them take 20 to
+160 MB, not gigabytes. A column that is a number in some pieces and text in others is read once more as text, as it would be in one piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..bayes.missing import Reading, Rule, settle
+
+LARGE_BYTES = 100_000_000
+ROWS = 1_000_000
+OPTIONS: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
+
+
+def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: int = ROWS) -> Any:
+    """Return columns of a CSV file as a pandas frame.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        UTF-8, a header row, commas.
+    columns : sequence of str
+        Names; every one is there once.
+    reading : Reading
+        What is missing, and what stays text.
+    rows : int
+        Of a piece.
+    """
+    import pandas
+
+    texts = {name for name in columns if reading.rule(name).text}
+    parts = _parts(path, columns, texts, rows)
+    mixed = [name for name in columns if not _fit(parts[name])]
+    if mixed:
+        parts |= _parts(path, mixed, set(mixed), rows)
+    whole = {name: _settled(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
+    return pandas.DataFrame({name: whole[name] for name in columns}, copy=False)
+
+
+def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int) -> dict[str, list[Any]]:
+    import pandas
+
+    parts: dict[str, list[Any]] = {name: [] for name in columns}
+    types: Any = dict.fromkeys(texts, str)
+    pieces = pandas.read_csv(path, usecols=list(columns), dtype=types, chunksize=rows, **OPTIONS)
+    for piece in pieces:
+        for name in columns:
+            values = piece[name]
+            plain = values.dtype.kind in "biuf"
+            parts[name].append(values.to_numpy() if plain else pandas.Categorical(values))
+    return parts
+
+
+def _kinds(parts: Sequence[Any]) -> set[str]:
+    return {part.dtype.kind if isinstance(part, np.ndarray) else "text" for part in parts}
+
+
+def _fit(parts: Sequence[Any]) -> bool:
+    """Return whether the pieces of a column are of one kind."""
+    return len(_kinds(parts)) == 1 or _kinds(parts) == {"i", "f"}
+
+
+def _joined(parts: list[Any]) -> Any:
+    from pandas.api.types import union_categoricals
+
+    if not parts:
+        return np.array([], dtype=np.float64)
+    return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else union_categoricals(parts)
+
+
+def _settled(values: Any, rule: Rule) -> Any:
+    """Return a column in which every missing cell is one, as `settle` decides by its distinct values."""
+    import pandas
+
+    if isinstance(values, np.ndarray):
+        return settle(pandas.Series(values, copy=False), rule, convert=True)
+    distinct = settle(pandas.Series(np.asarray(values.categories, dtype=object)), rule, convert=True)
+    codes = np.asarray(values.codes)
+    if distinct.dtype.kind in "iuf":
+        numbers = np.append(distinct.to_numpy(dtype=np.float64), np.nan)[codes]
+        whole = distinct.dtype.kind != "f" and bool((codes >= 0).all())
+        return pandas.Series(numbers.astype(np.int64) if whole else numbers, copy=False)
+    there = distinct.notna().to_numpy()
+    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(codes.dtype)
+    return pandas.Series(pandas.Categorical.from_codes(places[codes], distinct[there].tolist()), copy=False)

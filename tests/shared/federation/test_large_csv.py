@@ -1,0 +1,108 @@
+"""A CSV file that is read in pieces gives the columns that it gives in one piece."""
+
+import csv
+import resource
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedbayes.bayes.missing import Reading
+from fedbayes.bayes.schema import Schema
+from fedbayes.federation import reading
+from fedbayes.federation.large_csv import read_large_csv
+from fedbayes.federation.reading import read_file
+
+CELLS = [
+    "",
+    "1",
+    "2",
+    "-9",
+    "007",
+    "1.5",
+    "NA",
+    "None",
+    "true",
+    "False",
+    "x",
+    "a,b",
+    'say "x"',
+    "Zürich",
+    " 3 ",
+    "1e3",
+    "inf",
+]
+DOMAINS = [
+    {},
+    {"c": {"bounds": [0, 9]}},
+    {"c": {"categories": ["1", "x", "NA"]}},
+    {"c": {"bounds": [0, 9], "missing": ["-9"]}},
+]
+
+
+def plain(column) -> list:
+    return [
+        None if pd.isna(value) else (type(value).__name__.replace("64", "").rstrip("_"), value)
+        for value in column.tolist()
+    ]
+
+
+@given(
+    cells=st.lists(st.sampled_from(CELLS), min_size=1, max_size=12),
+    numeric=st.booleans(),
+    domain=st.sampled_from(DOMAINS),
+    rows=st.integers(1, 5),
+)
+@settings(deadline=None, max_examples=120)
+def test_pieces_give_what_the_whole_gives(tmp_path_factory, cells, numeric, domain, rows):
+    path = tmp_path_factory.mktemp("large") / "t.csv"
+    kept = [cell if not numeric or cell in ("", "1", "2", "-9", "1.5", "NA") else "2" for cell in cells]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["n", "c", "other"], *([k, cell, "z"] for k, cell in enumerate(kept))])
+    whole = read_file(path, "csv", Reading(domain), columns=["n", "c"])
+    pieces = read_large_csv(path, ["n", "c"], Reading(domain), rows)
+    assert list(whole.columns) == list(pieces.columns) == ["n", "c"]
+    assert plain(pieces["c"]) == plain(whole["c"])
+    assert pieces["n"].tolist() == whole["n"].tolist()
+    for entry in ({"bounds": [0, 9]}, {"categories": ["1", "x", "NA", "true", "7"]}):
+        schema = Schema.from_domain({"c": entry})
+        np.testing.assert_array_equal(schema.encode(pieces, "absorb")["c"], schema.encode(whole, "absorb")["c"])
+
+
+def test_a_station_reads_a_large_file_in_pieces(tmp_path, monkeypatch):
+    table = pd.DataFrame({"a": ["x", "y"] * 50, "b": range(100), "unused": ["z"] * 100})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    seen = []
+    monkeypatch.setattr(reading, "LARGE_BYTES", 10)
+    monkeypatch.setattr(
+        reading, "read_large_csv", lambda path, names, rule: seen.append(names) or read_large_csv(path, names, rule, 7)
+    )
+    found = read_file(tmp_path / "t.csv", "csv", Reading(), columns=["a", "b"])
+    assert seen == [["a", "b"]]
+    assert found["a"].tolist() == table["a"].tolist()
+    assert found["b"].tolist() == table["b"].tolist()
+
+
+@pytest.mark.benchmark
+def test_twenty_million_rows_stay_below_two_gibibytes(tmp_path):
+    rows, pieces = 20_000_000, 20
+    random = np.random.default_rng(0)
+    path = tmp_path / "large.csv"
+    for piece in range(pieces):
+        count = rows // pieces
+        table = {"sex": random.choice(["female", "male"], count), "age": random.integers(18, 90, count)}
+        table |= {"stage": random.choice(["I", "II", "III", "IV"], count), "ill": random.integers(0, 2, count)}
+        table |= {"unused": random.integers(0, 10**6, count)}
+        pd.DataFrame(table).to_csv(path, index=False, header=piece == 0, mode="a")
+    domain = {"sex": {"categories": ["female", "male"]}, "age": {"bounds": [18, 90]}, "ill": {"categories": [0, 1]}}
+    domain |= {"stage": {"categories": ["I", "II", "III", "IV"]}}
+    began = time.monotonic()
+    frame = read_file(path, "csv", Reading(domain), columns=list(domain))
+    encoded = Schema.from_domain(domain).encode(frame)
+    seconds, most = time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    assert sum(len(column) for column in encoded.values()) == 4 * rows
+    print(f"{rows} rows of {path.stat().st_size / 2**20:.0f} MiB: {seconds:.0f} s, at most {most:.2f} GiB")
+    assert most < 2.0
