@@ -182,7 +182,7 @@ def test_the_helper_gets_names_and_hashes_and_nothing_masked(stations, table, tm
     assert sizes[0] == sizes[1]
 
 
-def test_united_records_that_two_stations_hold_are_refused(table, tmp_path):
+def test_united_records_that_two_stations_hold_are_refused_or_with_noise_count_as_two(table, tmp_path):
     parties = {}
     for name, frame in {"north": table[["id", "a"]], "south": table[["id", "a", "c"]]}.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
@@ -194,6 +194,12 @@ def test_united_records_that_two_stations_hold_are_refused(table, tmp_path):
         pytest.raises(errors.ArgumentError, match="same column"),
     ):
         federation.run("vertical_toy", "run_tables", arguments)
+    with EmbeddedFederation(parties, helpers=["helper"]) as federation:  # a refusal would tell about identifiers
+        result = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 20.0})
+    assert result["rows"] == 2 * PEOPLE
+    noisy = np.array(result["model"][0][0])
+    assert np.abs(noisy[:3, :2] - pooled(table, ("a", "c"))).max() < 5
+    assert np.abs(noisy[:3, -1] - pooled(table, ("a",))).max() < 5
 
 
 def test_stations_that_are_run_again_answer_the_same(stations, table):

@@ -82,3 +82,19 @@ def test_shuffle_is_a_permutation_that_follows_from_the_key():
     assert np.array_equal(np.sort(order), np.arange(1000))
     assert np.array_equal(order, alignment.shuffled(1000, bytes(32)))
     assert not np.array_equal(order, alignment.shuffled(1000, bytes([1]) * 32))
+
+
+def test_rows_of_parties_that_are_kept_apart_never_share_a_place():
+    draw = np.random.default_rng(4)
+    for _ in range(50):
+        rows = {p: [f"id{n}" for n in draw.permutation(12)[: draw.integers(1, 12)]] for p in (1, 2, 3)}
+        order = draw.permutation([1, 2, 3]).tolist()
+        slots, size = alignment.unite(order, lists_of(rows), bytes(32), [[1, 2]])
+        assert not set(slots[1].tolist()) & set(slots[2].tolist())
+        assert sorted({slot for found in slots.values() for slot in found.tolist()}) == list(range(size))
+        for party, found in slots.items():
+            assert len(set(found.tolist())) == len(rows[party])
+        for first, second in ((1, 3), (2, 3)):
+            shared = {(rows[first][i], int(slot)) for i, slot in enumerate(slots[first])}
+            places = {int(slot): rows[second][i] for i, slot in enumerate(slots[second])}
+            assert all(places.get(slot, person) == person for person, slot in shared)

@@ -9,6 +9,7 @@ from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical import SecureTables, open_parties
 
 from .arguments import Contingency, Count, InformationGain, ScalarProduct, Tables
+from .association import association, null_level
 from .chain import chain_count
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
 from .questions import answer, ask_privacy, open_question, preflight_of
@@ -57,7 +58,8 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     Returns
     -------
     dict
-        The result with ``axes``, ``counts`` (nested lists, null where hidden) and ``records``.
+        The result with ``axes``, ``counts`` (nested lists, null where hidden), ``records`` and ``association``: chi-squared, odds ratio of two by two;
+        of two columns, exact, where no cell is hidden, else None.
 
     Raises
     ------
@@ -72,11 +74,13 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     states = [tables.columns[name] for name in names]
     shown, hidden = published(counts, tables.minimum_count if epsilon is None else 0, states)
     found = axes(states)
+    related = association(counts, states) if len(names) == 2 and epsilon is None and not hidden else None
     return federation.result(
         axes=found,
         counts=shown,
         records=tables.rows,
-        model={"axes": found, "counts": shown, "records": tables.rows},
+        association=related,
+        model={"axes": found, "counts": shown, "records": tables.rows, "association": related},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity([names])),
         diagnostics={"hidden_cells": hidden},
     )
@@ -89,7 +93,8 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     Returns
     -------
     dict
-        The result with ``information_gain`` (column -> bits) and ``records``.
+        The result with ``information_gain`` (column -> bits), ``null_level`` (column -> bits that a column without any relation exceeds once in twenty
+        times, noise included) and ``records``.
 
     Raises
     ------
@@ -105,10 +110,16 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     gains = dict(zip(names, information_gains(counts), strict=True))
     if epsilon is None:
         gains = _safe_gains(federation, tables, questions, counts, gains)
+    scale = tables.sensitivity(questions) / epsilon if epsilon else 0.0
+    levels = {
+        name: None if gains[name] is None else null_level(table, lambda drawn: information_gains([drawn])[0], scale)
+        for name, table in zip(names, counts, strict=True)
+    }
     return federation.result(
         information_gain=gains,
+        null_level=levels,
         records=tables.rows,
-        model={"target": label, "information_gain": gains, "records": tables.rows},
+        model={"target": label, "information_gain": gains, "null_level": levels, "records": tables.rows},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity(questions)),
     )
 

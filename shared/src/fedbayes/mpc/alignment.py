@@ -130,7 +130,12 @@ def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> d
     return {leader: common, **{party: place[common] for party, place in places.items()}}
 
 
-def unite(parties: Sequence[int], lists: dict[tuple[int, int], Hashes], key: bytes) -> tuple[dict[int, Positions], int]:
+def unite(
+    parties: Sequence[int],
+    lists: dict[tuple[int, int], Hashes],
+    key: bytes,
+    apart: Iterable[Sequence[int]] = (),
+) -> tuple[dict[int, Positions], int]:
     """Return where every party's rows stand in the union of all rows, and the size of the union.
 
     Parameters
@@ -142,6 +147,8 @@ def unite(parties: Sequence[int], lists: dict[tuple[int, int], Hashes], key: byt
     key : bytes
         32 bytes of the helper alone: the union is put in a secret random order, so that a place tells
         nothing about who else has the row.
+    apart : iterable of pairs of parties
+        Rows of these two never share a place: one that both have stands at two.
 
     Returns
     -------
@@ -149,6 +156,7 @@ def unite(parties: Sequence[int], lists: dict[tuple[int, int], Hashes], key: byt
         ``slots[party][row]``, the row's place in the union, int64; and the number of places.
     """
     labels: dict[int, Positions] = {}
+    separate = [set(pair) for pair in apart]
     size = 0
     for index, party in enumerate(parties):
         peer = next(other for other in parties if other != party)
@@ -156,6 +164,9 @@ def unite(parties: Sequence[int], lists: dict[tuple[int, int], Hashes], key: byt
         for earlier in parties[:index]:
             left, right = match(lists[earlier, party], lists[party, earlier])
             own[right] = labels[earlier][left]
+        for earlier in parties[:index]:
+            if {earlier, party} in separate:
+                own[np.isin(own, labels[earlier])] = -1
         fresh = np.flatnonzero(own < 0)
         own[fresh] = np.arange(size, size + len(fresh))
         size += len(fresh)

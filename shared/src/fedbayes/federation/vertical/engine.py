@@ -18,6 +18,7 @@ from ...mpc.subset_shares import Table
 from ..codec import Message
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..rounds import Federation
+from .agreement import CHECK_WORDS
 from .messages import (
     MOST_CELLS,
     Delivery,
@@ -337,10 +338,15 @@ class Engine:
         }
         replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)
         shares = [np.asarray(reply.shares.value) for reply in replies.values()]
-        if any(share.shape != (cells,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
+        if any(share.shape != (cells + CHECK_WORDS,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
             raise StationError("a station's shares do not fit the tables asked for; the job stops")
         known = {name: factor(self.factors[name]) for name in names}
-        return products.split_answers(reconstruct(shares), [tuple(table) for table in tables], known)
+        total = reconstruct(shares)
+        if total[cells:].any():
+            raise StationError(
+                "the organizations were not sent the same openings, or not asked the same; the job stops"
+            )
+        return products.split_answers(total[:cells], [tuple(table) for table in tables], known)
 
 
 def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from ..errors import ArgumentError, MessageError
 from ..gate import Exact, Released, Sealed
 from ..station import Station
 from .accounting import sensitivity_of
+from .agreement import bound, with_check
 from .messages import (
     Delivery,
     ExtendReply,
@@ -20,6 +21,7 @@ from .messages import (
     MatchReply,
     MatchRequest,
     Opened,
+    Product,
     Setup,
     SubmitReply,
     SubmitRequest,
@@ -111,7 +113,8 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     stations = request.setup.stations
     lists = _unsealed_lists(station, request)
     if request.setup.union:
-        places, rows = alignment.unite(stations, lists, workspace.derived("union"))
+        apart = request.distinct if request.setup.private else []
+        places, rows = alignment.unite(stations, lists, workspace.derived("union"), apart)
         _check_distinct(request.distinct, places)
     else:
         places = alignment.intersect(stations, lists)
@@ -188,9 +191,11 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
+        pieces = _agreed(workspace, request, made, pieces)
         return ExtendReply(station.public([]), None, workspace.pack(request.stage, targets, pieces, request.bits))
     data = workspace.data_side(request.delivery, names, request.bits)
     pieces = [data.product_part(factor(p.factor), p.left, p.right) for p in made]
+    pieces = _agreed(workspace, request, made, pieces)
     part, order, size = _own_columns(workspace, request)
     openings = open_part(workspace, part, order, size) if part.infos else []
     infos = [info.name for info in part.infos]
@@ -211,8 +216,21 @@ def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
     names = [name for product in request.products for name in (product.left, product.right)]
     side = workspace.computing_side(request.delivery, names, request.bits)
     pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in request.products]
+    pieces = _agreed(workspace, request, request.products, pieces)
     targets = [product.factor.name for product in request.products]
     return ExtendReply(station.public([]), None, workspace.pack_products(request.stage, targets, pieces, request.bits))
+
+
+def _agreed(
+    workspace: Workspace, request: ExtendRequest, made: Sequence[Product], pieces: Sequence[Matrix]
+) -> list[Matrix]:
+    """Return parts of products under masks that cancel among its contributors if they were sent the same openings of its factors."""
+    found = []
+    for product, piece in zip(made, pieces, strict=True):
+        told = f"product|{request.stage}|{product.factor.name}"
+        peers = product.factor.contributors
+        found.append(bound(workspace, request.delivery, [product.left, product.right], told, piece, peers))
+    return found
 
 
 def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
@@ -246,7 +264,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     if workspace.is_helper:
         workspace.receive(request.delivery)
         side = workspace.helper_side(request.delivery, names, request.bits)
-        return TablesReply(station.share(side.answers(tables, station.round_name)))
+        return TablesReply(station.share(_bound(workspace, request, side.answers(tables, station.round_name))))
     if isinstance(workspace, Replica):
         workspace.receive_shares(request.delivery)
         shares = workspace.answers(request.delivery, tables, request.bits)
@@ -260,11 +278,18 @@ def _answer(
     station: Station, workspace: Workspace, request: TablesRequest, shares: Matrix
 ) -> Exact[Matrix] | Released[Matrix]:
     """Return this station's share of the answers as it may be shared: charged, with its share of the noise where an epsilon is given."""
-    masked = workspace.masked(shares) if isinstance(workspace, Replica) else shares
     if request.epsilon is None:
-        return station.exact(masked, "tables", queries=len(request.tables))
+        return station.exact(_bound(workspace, request, shares), "tables", queries=len(request.tables))
     receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
-    return station.released(masked + _noise(station, shares, request), receipt)
+    return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)
+
+
+def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
+    """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
+    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.epsilon}|{request.tables!r}"
+    setup, names = request.delivery.setup, [name for table in request.tables for name in table]
+    everyone = [*setup.stations, *([setup.helper] if setup.helper else [])]
+    return bound(workspace, request.delivery, names, told, with_check(shares), everyone)
 
 
 def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...mpc import alignment, blind_matching, factors, replicated
-from ...mpc.secure_sum import pairwise_mask
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
@@ -148,6 +147,7 @@ class Replica(Workspace):
         for parcel in delivery.parcels:
             topic = self._topic("openings", parcel.sender, parcel.stage)
             letter = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
+            self.note(topic, parcel.content)
             keys = {s: letter[KEY_BYTES * s : KEY_BYTES * (s + 1)] for s in (1, 2)}
             self.station.keep(
                 f"share-{parcel.sender}-{parcel.stage}",
@@ -235,8 +235,3 @@ class Replica(Workspace):
             return np.zeros(cells, dtype=DTYPES[bits])
         side = self.computing_side(delivery, [name for table in tables for name in table], bits)
         return side.answers(tables, self.station.round_name)
-
-    def masked(self, shares: Matrix) -> Matrix:
-        """Return shares under pairwise masks of all stations, so that no station's noise is seen on its own."""
-        keys = {peer: self.key(peer, "answers") for peer in self.setup.stations if peer != self.own}
-        return shares + pairwise_mask(self.own, keys, self.station.round_name, shares.shape, shares.dtype)

@@ -122,6 +122,7 @@ class Workspace:
 
     def letters(self, names: Sequence[str], content: bytes, letters: Mapping[int, bytes], topic: str) -> Opened:
         """Return an enciphered content with a letter for each receiver."""
+        self.note(topic, content)
         sealed = {peer: self.station.seal(peer, letter, topic) for peer, letter in letters.items()}
         return Opened(self.station.public(list(names)), self.station.share(content), sealed)
 
@@ -130,7 +131,16 @@ class Workspace:
             raise MessageError("a parcel of the request is not for this station; the job stops")
         topic = self._topic(what, parcel.sender, parcel.stage)
         key = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
+        self.note(topic, parcel.content)
         return self.decipher(key, parcel.content, topic)
+
+    def note(self, topic: str, content: bytes) -> None:
+        """Keep the digest of what was sent or received, see `agreement`."""
+        self.station.keep(f"seen {topic}", digest=np.frombuffer(hashlib.sha256(content).digest(), dtype=np.uint8))
+
+    def seen(self, what: str, sender: int, stage: int) -> bytes:
+        """Return the digest that `note` kept; `MessageError` where nothing was sent or received."""
+        return self.station.kept(f"seen {self._topic(what, sender, stage)}")["digest"].tobytes()
 
     def _topic(self, what: str, sender: int, stage: int) -> str:
         return f"{self.station.session}|{what}|{sender}|{stage}"
