@@ -216,3 +216,33 @@ def test_stations_that_are_run_again_answer_the_same(stations, table):
         time.sleep(0.5)
     for answers, batch in zip(result["model"], arguments["batches"], strict=True):
         assert_tables(answers, table, batch)
+
+
+@pytest.mark.parametrize("helper", [None, "none"])
+def test_columns_without_missing_values_are_narrowed_and_the_tables_stay_the_same(table, tmp_path, helper):
+    gaps = table.assign(**{name: table[name].astype("Int64") for name in COLUMNS})
+    gaps.loc[::7, "d"] = pd.NA
+    parties = {}
+    for place, name in enumerate(("north", "south", "west")):
+        own = [column for column, (_, home) in COLUMNS.items() if home == place]
+        gaps[["id", *own]].to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv"}
+    domain = {name: {"categories": list(range(states))} for name, (states, _) in COLUMNS.items()}
+    arguments = {
+        "columns": list(COLUMNS),
+        "batches": BATCHES,
+        "helper": helper,
+        "missing_state": True,
+        "domain": domain,
+    }
+    with EmbeddedFederation(parties, helpers=["helper"] if helper is None else []) as federation:
+        whole, narrow = (
+            federation.run("vertical_toy", "run_tables", {**arguments, "narrow": flag}) for flag in (False, True)
+        )
+    assert narrow["model"] == whole["model"]
+    assert narrow["federation"]["rounds"] == whole["federation"]["rounds"]
+    assert narrow["federation"]["bytes"] < 0.8 * whole["federation"]["bytes"]
+    assert "no common record lacks" in narrow["privacy"]["reveals"]["stations"]
+    full = np.array(narrow["model"][1][0])
+    assert full.shape == (4, 3, 3)
+    assert full.sum() == PEOPLE

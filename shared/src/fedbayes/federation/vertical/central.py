@@ -54,6 +54,7 @@ class SecureTables:
         self.rows = engine.rows
         self.minimum_count = engine.minimum_count
         self._bits = 32 if noisy else 0
+        self._narrows = narrow
         self._undecided = {name for name, states in columns.items() if narrow and states.has_missing}
         self._full: set[str] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -310,7 +311,10 @@ class SecureTables:
         """Return what each role learns beyond its own input and the result."""
         found = [name for name, states in self.columns.items() if not states.public]
         states = f"; the states found in the data of: {', '.join(sorted(found))}" if found else ""
-        return reveals_of(self.engine.setup, states)
+        told = reveals_of(self.engine.setup, states)
+        if self._narrows:
+            told["stations"] += "; in which columns no common record lacks the value"
+        return told
 
 
 def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:

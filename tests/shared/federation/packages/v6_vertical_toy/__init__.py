@@ -28,11 +28,29 @@ __all__ = [
 
 @central
 def run_tables(
-    federation, columns, batches, organizations=None, helper=None, epsilon=None, records="intersection", domain=None
+    federation,
+    columns,
+    batches,
+    organizations=None,
+    helper=None,
+    epsilon=None,
+    records="intersection",
+    domain=None,
+    missing_state=False,
+    narrow=False,
 ):
     parties = open_parties(federation, organizations, helper)
     tables = SecureTables.open(
-        federation, parties, "id", columns, helper=helper, private=epsilon is not None, records=records, domain=domain
+        federation,
+        parties,
+        "id",
+        columns,
+        helper=helper,
+        private=epsilon is not None,
+        records=records,
+        domain=domain,
+        missing_state=missing_state,
+        narrow=narrow,
     )
     answers = [tables.tables([tuple(question) for question in batch], epsilon) for batch in batches]
     states = {name: list(column.labels) for name, column in tables.columns.items()}
