@@ -76,13 +76,12 @@ def fit_cases(draw: Any) -> Case:
 
 def useless(case: Case) -> list[tuple[str, str]]:
     """Return why a fit may be refused: a column without a value, or a target of one class."""
-    fit = case.steps[0][1]
     found = []
     for table in case.stations().values():
         for name, cells in table.items():
-            if name != fit["id_column"] and all(cell is None for cell in cells):
+            if name != case.id_column and all(cell is None for cell in cells):
                 found.append(("DataProblem", f"{name!r} has no value"))
-    records = list(joined(case.stations(), fit["id_column"]).values())
+    records = list(joined(case.stations(), case.id_column).values())
     if len({record[LABEL] for record in records}) < 2:
         found += [(kind, "one class") for kind in ("DataProblem", "ArgumentError", "ThresholdError")]
     return found
@@ -90,7 +89,7 @@ def useless(case: Case) -> list[tuple[str, str]]:
 
 def check_fit(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
-    records = list(joined(case.stations(), arguments["id_column"]).values())
+    records = list(joined(case.stations(), case.id_column).values())
 
     def compare(result: Any) -> None:
         members = result["model"]["members"]
@@ -106,7 +105,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
 
 
 def _features(case: Case) -> list[str]:
-    identifier = case.steps[0][1]["id_column"]
+    identifier = case.id_column
     return [name for table in case.stations().values() for name in table if name not in (identifier, LABEL)]
 
 
@@ -195,7 +194,7 @@ def _simple(model: Any, records: list[dict[str, Any]]) -> bool:
 def check_classify(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model, shown = outcome.results[0]["model"], result["model"]
-        records = joined(case.stations(), case.steps[0][1]["id_column"])
+        records = joined(case.stations(), case.id_column)
         same("identifiers", sorted(shown["identifiers"]), sorted(records))
         chosen = [records[identifier] for identifier in shown["identifiers"]]
         if _simple(model, chosen):
@@ -207,7 +206,7 @@ def check_classify(case: Case, outcome: Outcome) -> None:
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
-        records = list(joined(case.stations(), case.steps[0][1]["id_column"]).values())
+        records = list(joined(case.stations(), case.id_column).values())
         labels = model["classes"]
         truth = np.array([labels.index(str(r[LABEL])) if r[LABEL] in labels else -1 for r in records])
         if (truth < 0).any():

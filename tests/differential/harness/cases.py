@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,6 +16,10 @@ from fedbayes.client.exits import code_of
 from .inprocess import InProcess
 
 USAGE = ("ArgumentError", "PlacementError")
+PERSON = "the person"
+"""The column of identifiers where these are the unit of a promise."""
+POSITION = "\x00position"
+"""Stands for the identifier where files are aligned."""
 
 
 class Difference(AssertionError):
@@ -67,11 +72,26 @@ class Case:
     def stations(self) -> dict[str, dict[str, list[str | None]]]:
         """Return the tables of those that take part with data: organization -> column -> cells."""
         named = self.arguments.get("organizations")
-        return {
+        found = {
             entry["name"]: entry["columns"]
             for entry in self.organizations
             if entry["columns"] is not None and (named is None or entry["name"] in named)
         }
+        if self.id_column != POSITION:
+            return found
+        rows = {name: len(next(iter(columns.values()))) for name, columns in found.items()}
+        return {name: {POSITION: [str(row) for row in range(rows[name])], **found[name]} for name in found}
+
+    @property
+    def id_column(self) -> str:
+        """The column that matches records, or `POSITION`."""
+        if any(arguments.get("rows_aligned") for _, arguments in self.steps):
+            return POSITION
+        return str(next((arguments["id_column"] for _, arguments in self.steps if arguments.get("id_column")), ""))
+
+    def used(self) -> dict[str, dict[str, list[str | None]]]:
+        """Return the rows that stations use: with identifiers as the unit only the first so many of each."""
+        return {name: bounded(columns, self.arguments) for name, columns in self.stations().items()}
 
     def members(self) -> list[str]:
         """Return everyone who takes part."""
@@ -105,6 +125,19 @@ class Outcome:
     @property
     def result(self) -> Any:
         return self.results[-1]
+
+
+def bounded(columns: dict[str, list[str | None]], arguments: dict[str, Any]) -> dict[str, list[str | None]]:
+    """Return the rows of a table that count: with identifiers as the unit only the first so many of each."""
+    if arguments.get("unit") != "identifier":
+        return columns
+    seen: Counter[str] = Counter()
+    kept = []
+    for row, person in enumerate(columns[arguments["id_column"]]):
+        if person is not None and seen[person] < arguments["max_rows_per_identifier"]:
+            seen[person] += 1
+            kept.append(row)
+    return {name: [cells[row] for row in kept] for name, cells in columns.items()}
 
 
 def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:

@@ -133,14 +133,14 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         refuse.append(("ArgumentError", "a refusal is not covered by epsilon"))
     if arguments.get("personalize") and arguments.get("tables") == "dp":
         may.append(("ArgumentError", "personalize adds an exact evaluation"))
-    if not any(code >= 0 for code in encoded(case.stations(), domain, [label])[label]):
+    if not any(code >= 0 for code in encoded(case.used(), domain, [label])[label]):
         may.append(("DataProblem", "no row has a known label"))
 
     def compare(result: Any) -> None:
         model = result["model"]
         if not plain(arguments) or arguments.get("tables") == "dp":
             return  # the Gaussian noise of these tables does not vanish with epsilon
-        codes, labels, near = codes_and_edges(case, arguments, case.stations())
+        codes, labels, near = codes_and_edges(case, arguments, case.used())
         if near:
             return
         base, tables = estimates(codes, labels, len(domain[label]["categories"]), arguments.get("prior", "log"))
@@ -179,13 +179,13 @@ def evaluate_cases(draw: Any) -> Case:
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     fit = case.steps[0][1]
     refuse = limits(case, True)
-    labels = encoded(case.stations(), fit["domain"], [LABEL])[LABEL] if not refuse else np.zeros(1)
+    labels = encoded(case.used(), fit["domain"], [LABEL])[LABEL] if not refuse else np.zeros(1)
     if not (labels >= 0).any():
         refuse.append(("DataProblem", "no row has a known label"))
 
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
-        codes, truth, near = codes_and_edges(case, fit, case.stations())
+        codes, truth, near = codes_and_edges(case, fit, case.used())
         same("n", result["n"], int((truth >= 0).sum()))
         if plain(fit) and not near:
             base = np.array(model["tables"]["base"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .cases import Case, Difference, close
+from .cases import POSITION, Case, Difference, close
 from .tables import joined
 
 Refusals = list[tuple[str, str]]
@@ -39,6 +39,8 @@ def roles(case: Case, id_column: str, union: bool = False) -> Refusals:
     smallest = min((len(columns[id_column]) for columns in stations.values()), default=0)
     if smallest < case.limit("minimum_rows", 10):
         found.append(("ThresholdError", "a table has fewer rows than a node demands"))
+    if id_column == POSITION and len({len(columns[id_column]) for columns in stations.values()}) > 1:
+        found.append(("DataProblem", "files that are not aligned"))
     if stations and not union:
         common = len(joined(stations, id_column))
         if not common:

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
+from .variants import maybe_aligned, maybe_by_identifier
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
 ONE_STEP = ("fit", "count", "contingency", "information_gain", "scalar_product")
@@ -25,10 +26,21 @@ METHODS = (
     "bayesian_ensemble",
     "discriminative_naive_bayes",
 )
+VARIANTS = {
+    **dict.fromkeys(("scalar_product", "verticox", "vertibayes", "bayesian_ensemble"), maybe_aligned),
+    **dict.fromkeys(("dp_naive_bayes", "smooth_naive_bayes", "discriminative_naive_bayes"), maybe_by_identifier),
+}
+"""The same questions in other words."""
+
+
+def _right(method: str, cases: Any) -> Any:
+    return functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
+
+
 FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
-    (method, function): pair
+    (method, function): (_right(method, cases), judged)
     for method in METHODS
-    for function, pair in importlib.import_module(f"{__package__}.{method}").FUNCTIONS.items()
+    for function, (cases, judged) in importlib.import_module(f"{__package__}.{method}").FUNCTIONS.items()
 }
 
 RIGHT = dict(FUNCTIONS)
@@ -48,41 +60,34 @@ def check(case: Case, outcome: Outcome) -> None:
 
 EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
 """Functions without a strategy, with the reason."""
-_UNIT = dict.fromkeys(
-    ("id_column", "max_rows_per_identifier", "unit"), "draws rows at random; its laws have tests of their own"
-)
-_ALIGNED = {"rows_aligned": "one draw of the alignment for all functions is enough work for later; see its own tests"}
 _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
-    **{("scalar_product", name): _ALIGNED for name in ("count", "contingency", "scalar_product", "information_gain")},
-    **{("verticox", name): _ALIGNED for name in ("evaluate", "predict", "baseline")},
-    ("verticox", "fit"): {**_ALIGNED, "max_rounds": "a limit that ends in a refusal; wrong values are drawn"},
+    ("verticox", "fit"): {"max_rounds": "a limit that ends in a refusal; wrong values are drawn"},
     **{
-        (method, name): _UNIT
-        for method in ("dp_naive_bayes", "smooth_naive_bayes")
-        for name in ("fit", "update", "evaluate")
+        ("secure_naive_bayes", name): dict.fromkeys(
+            ("id_column", "max_rows_per_identifier", "unit"), "no twin yet; wrong values are drawn"
+        )
+        for name in ("evaluate",)
     },
-    **{("discriminative_naive_bayes", name): _UNIT for name in ("fit", "evaluate")},
-    **{("secure_naive_bayes", name): _UNIT for name in ("evaluate",)},
-    ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"} | _UNIT,
+    ("secure_naive_bayes", "fit"): {
+        "membership": "drawn by join and leave",
+        **dict.fromkeys(("id_column", "max_rows_per_identifier", "unit"), "no twin yet; wrong values are drawn"),
+    },
     ("secure_naive_bayes", "classify"): dict.fromkeys(
         ("features", "keys", "organizations", "tables"), "no twin yet; wrong values are drawn"
     ),
-    ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT} | _ALIGNED,
-    ("bayesian_ensemble", "evaluate"): _ALIGNED,
-    ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"} | _ALIGNED,
+    ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
+    ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"},
     ("vertibayes", "fit"): {
         **dict.fromkeys(("epsilon", "folds", "public_records", "validation"), "no twin yet; wrong values are drawn"),
         "split": _SPLIT,
-        **_ALIGNED,
     },
     ("vertibayes", "evaluate"): {
         "epsilon": "no twin yet; wrong values are drawn",
         "organizations": "as in fit",
         "split": _SPLIT,
-        **_ALIGNED,
     },
-    ("vertibayes", "classify"): {"organizations": "as in fit", **_ALIGNED},
+    ("vertibayes", "classify"): {"organizations": "as in fit"},
 }
 """Arguments that no strategy draws, with the reason."""
 

@@ -165,9 +165,9 @@ def compare_model(
     features: Sequence[str],
     domain: dict[str, Any],
     bins: Any = 20,
-    units: float = 1.0,
+    slack: float = 1e-6,
 ) -> None:
-    """Hold a naive Bayes model of counts and moments against the pooled ones; `units`: rounding of a moment per row."""
+    """Hold a naive Bayes model of counts and moments against the pooled ones; `slack`: what a cell may differ by."""
     data = encoded(tables, domain, [*features, label])
     classes = len(domain[label]["categories"])
     labels = data[label]
@@ -183,8 +183,8 @@ def compare_model(
         table, borderline = table_of(labels, data[name], classes, entry, own)
         if feature["kind"] == "histogram":
             close(f"edges of {name!r}", feature["edges"], edges_of(entry["bounds"], own).tolist(), 1e-12)
-        compare_table(f"counts of {name!r}", feature["counts"], table[:, :-1], borderline)
-        compare_table(f"missing of {name!r}", feature["missing"], table[:, -1], 0)
+        compare_table(f"counts of {name!r}", feature["counts"], table[:, :-1], borderline, slack)
+        compare_table(f"missing of {name!r}", feature["missing"], table[:, -1], 0, slack)
 
 
 def _compare_moments(name: str, feature: Any, values: Any, labels: Any, classes: int, bounds: Sequence[float]) -> None:

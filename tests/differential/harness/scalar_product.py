@@ -113,7 +113,7 @@ def _singled_out(case: Case, tests: list[dict[str, Any]]) -> Refusals:
     found: Refusals = []
     for name, station in case.stations().items():
         own = [test for test in tests if owner_of(case, test["column"]) == name]
-        rows = len(station[case.arguments["id_column"]])
+        rows = len(station[case.id_column])
         inside = sum(all(_satisfies(station[test["column"]][row], test) for test in own) for row in range(rows))
         if own and _few((inside, rows - inside), case):
             found.append(("ThresholdError", "conditions single out a few records of a station"))
@@ -150,7 +150,7 @@ def check_count(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     tests = arguments["conditions"]
     columns = [test["column"] for test in tests]
-    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    refuse = roles(case, case.id_column) + unknown_columns(case, columns)
     may = _identifying(case, {test["column"] for test in tests if test["op"] in ("==", "!=", "in")})
     thesis = arguments.get("protocol") == "thesis"
     if thesis and arguments.get("helper") == "none":
@@ -173,7 +173,7 @@ def check_count(case: Case, outcome: Outcome) -> None:
         may = []
     else:
         refuse += _singled_out(case, tests)
-    records = joined(case.stations(), arguments["id_column"])
+    records = joined(case.stations(), case.id_column)
     wanted = sum(all(_satisfies(record[test["column"]], test) for test in tests) for record in records.values())
     minimum = case.limit("minimum_count", 5)
     if arguments.get("epsilon") is None and min(wanted, len(records) - wanted) < minimum:
@@ -297,10 +297,10 @@ def contingency_cases(draw: Any) -> Case:
 def check_contingency(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     columns = arguments["columns"]
-    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    refuse = roles(case, case.id_column) + unknown_columns(case, columns)
     if not refuse:
         refuse += _state_refusals(case, columns)
-    records = joined(case.stations(), arguments["id_column"]) if not refuse else {}
+    records = joined(case.stations(), case.id_column) if not refuse else {}
 
     def compare(result: Any) -> None:
         same("columns of the axes", [axis["column"] for axis in result["axes"]], columns)
@@ -376,7 +376,7 @@ def _meaning(cell: str) -> Any:
 def check_information_gain(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     names = [arguments["label"], *arguments["columns"]]
-    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, names)
+    refuse = roles(case, case.id_column) + unknown_columns(case, names)
     if not refuse:
         refuse += _state_refusals(case, names)
 
@@ -384,7 +384,7 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
         stations = {name: dict(columns) for name, columns in case.stations().items()}
         for column in names:
             stations[owner_of(case, column) or ""][column] = _pooled_states(case, column)
-        records = list(joined(stations, arguments["id_column"]).values())
+        records = list(joined(stations, case.id_column).values())
         same("records", result["records"], len(records))
         same("columns", sorted(result["information_gain"]), sorted(arguments["columns"]))
         for column in arguments["columns"]:
@@ -448,7 +448,7 @@ def scalar_product_cases(draw: Any) -> Case:
 def check_scalar_product(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     columns = arguments["columns"]
-    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, columns)
+    refuse = roles(case, case.id_column) + unknown_columns(case, columns)
     may: Refusals = []
     if refuse:
         return judge(case, outcome, refuse, lambda _: None)
@@ -471,7 +471,7 @@ def check_scalar_product(case: Case, outcome: Outcome) -> None:
         may += _small_group(case, columns)
 
     def compare(result: Any) -> None:
-        records = list(joined(case.stations(), arguments["id_column"]).values())
+        records = list(joined(case.stations(), case.id_column).values())
         products = [math.prod(number(record[column]) or 0.0 for column in columns) for record in records]
         same("records", result["records"], len(records))
         bound = result["diagnostics"]["largest_error"]
@@ -493,7 +493,7 @@ def _stands_out(products: list[float], minimum: int) -> bool:
 
 def _small_group(case: Case, columns: list[str]) -> Refusals:
     """Return a refusal where few common records count in the product, or, of codes, all but a few."""
-    records = list(joined(case.stations(), case.arguments["id_column"]).values())
+    records = list(joined(case.stations(), case.id_column).values())
     minimum = case.limit("minimum_count", 5)
     inside = sum(all(number(record[column]) for column in columns) for record in records)
     codes = any(

@@ -58,7 +58,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model = result["model"]
         same("features", list(model["features"]), features)
-        data = encoded(case.stations(), domain, [*features, label])
+        data = encoded(case.used(), domain, [*features, label])
         labels, classes = data[label], len(domain[label]["categories"])
         if arguments.get("sensitivity") == "as_published":
             return  # the published noise depends on the data, and does not vanish
@@ -101,12 +101,12 @@ def evaluate_cases(draw: Any) -> Case:
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     refuse = limits(case, True)
     domain = case.steps[0][1]["domain"]
-    if not refuse and not any(code >= 0 for code in encoded(case.stations(), domain, [LABEL])[LABEL]):
+    if not refuse and not any(code >= 0 for code in encoded(case.used(), domain, [LABEL])[LABEL]):
         refuse.append(("DataProblem", "no row has a known label"))
 
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
-        data = encoded(case.stations(), domain, [*model["features"], LABEL])
+        data = encoded(case.used(), domain, [*model["features"], LABEL])
         noisy = any(feature.get("noise", 0.0) > 1e-6 for feature in model["features"].values())
         if noisy or on_an_edge(model, data):
             same("n", result["n"], int((data[LABEL] >= 0).sum()))

@@ -72,7 +72,7 @@ def fit_cases(draw: Any) -> Case:
 def check_fit(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     names = arguments["columns"]
-    refuse = roles(case, arguments["id_column"]) + unknown_columns(case, names)
+    refuse = roles(case, case.id_column) + unknown_columns(case, names)
     if not refuse:
         refuse += _state_refusals(case, names)
 
@@ -83,7 +83,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         for name, node in model["nodes"].items():
             labels = [state for state in node["states"] if state != "?"]
             check_states(case, name, labels, node["cuts"], rule)
-        records = list(joined(case.stations(), arguments["id_column"]).values())
+        records = list(joined(case.stations(), case.id_column).values())
         same("records", result["diagnostics"]["records"], len(records))
         compare_network(case, arguments, result, records)
 
@@ -321,7 +321,7 @@ def posterior(model: dict[str, Any], codes: Any, target: str) -> Any:
 
 
 def _records(case: Case) -> dict[str, dict[str, Any]]:
-    return joined(case.stations(), case.steps[0][1]["id_column"])
+    return joined(case.stations(), case.id_column)
 
 
 def check_classify(case: Case, outcome: Outcome) -> None:

@@ -163,7 +163,7 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     owners = {owner_of(case, feature) for feature in arguments["features"]} | {owner_of(case, TIME)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
-    whole = list(joined(stations, arguments["id_column"]).values())
+    whole = list(joined(stations, case.id_column).values())
     complete, records = arguments.get("missing") == "complete", counted(arguments, whole)
     if complete:
         refuse_complete(case, arguments, whole, refuse)
@@ -224,7 +224,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     refuse, may = refusals(case, arguments)
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)
-    whole = list(joined(case.stations(), arguments["id_column"]).values())
+    whole = list(joined(case.stations(), case.id_column).values())
     records = counted(arguments, whole)
     x, names = design(case, arguments, records)
     time, event, strata = arrays(arguments, records)
@@ -359,7 +359,7 @@ def baseline_cases(draw: Any) -> Case:
 def _predictor(case: Case, model: Any) -> tuple[dict[str, float], dict[str, dict[str, Any]]]:
     """Return the linear predictors of pooled records under a model's coefficients, against its offset; and the records."""
     fit = case.steps[0][1]
-    records = joined(case.stations(), fit["id_column"])
+    records = joined(case.stations(), case.id_column)
     x, names = design(case, fit, list(records.values()))
     table = {row["feature"]: row["coefficient"] for row in model["coefficients"]}
     values = x @ np.array([table[name] for name in names]) - model["offset"]

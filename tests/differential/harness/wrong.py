@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ JSON: dict[str, list[Any]] = {
 ANY_STRING = {("scalar_product", "helper")}
 
 
+@functools.cache
 def declared(method: str, function: str) -> dict[str, str]:
     """Return the types of a function's arguments, as its store file declares them."""
     content = json.loads((ROOT / "algorithms" / method / "algorithm_store.json").read_text(encoding="utf-8"))

@@ -76,3 +76,9 @@ def test_noisy_tallies_give_possible_scores():
     assert 0 <= found["auc"] <= 1
     with pytest.raises(ValueError, match="counts"):
         metrics.Tallies.from_flat(counts[1:], loss, 3, bins=32)
+
+
+def test_a_class_alone_is_always_right_and_has_no_curve():
+    found = metrics.scores_of(metrics.tally(np.zeros(5, dtype=int), np.zeros((5, 1))))
+    assert (found["accuracy"], found["log_loss"], found["n"]) == (1.0, 0.0, 5.0)
+    assert np.isnan(found["auc"])

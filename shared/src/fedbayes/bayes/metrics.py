@@ -208,7 +208,7 @@ def tally(
     """
     classes = log_probabilities.shape[1]
     scored = scored_classes(classes)
-    chosen = [1] if scored == 1 else list(range(classes))
+    chosen = [classes - 1] if scored == 1 else list(range(classes))
     positions = score_bins(log_probabilities, bins)
     scores = np.zeros((scored, 2, bins))
     for row, label in enumerate(chosen):

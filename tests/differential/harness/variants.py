@@ -1,0 +1,83 @@
+"""The same questions in other words: files that are aligned instead of matched, and identifiers instead of rows as the unit of a promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from .cases import PERSON, Case
+from .tables import IDENTIFIERS, identifiers
+from .wrong import declared
+
+
+@st.composite
+def maybe_aligned(draw: Any, right: Any) -> Case:
+    """A question about records that are matched by an identifier; now and then all files hold the same records in the same order instead."""
+    wanted = draw(st.sampled_from([False, True, False, False]))
+    case: Case = draw(right())
+    asked = [function for function, arguments in case.steps if arguments.get("id_column")]
+    name = next((arguments["id_column"] for _, arguments in case.steps if arguments.get("id_column")), None)
+    tables = [entry["columns"] for entry in case.organizations if entry["columns"] is not None]
+    bare = any(len(table) < 2 for table in tables) and case.algorithm == "bayesian_ensemble"
+    if not wanted or bare or not all("rows_aligned" in declared(case.algorithm, function) for function in asked):
+        return case
+    if name is None or any(arguments.get("split") == "hybrid" for _, arguments in case.steps):
+        return case
+    common = [text for text in tables[0][name] if all(text in table[name] for table in tables)]
+    if not common:
+        return case
+    ragged = draw(st.integers(0, 7)) == 7 and len(common) > 1 and len(tables) > 1
+    for number, table in enumerate(tables):
+        rows = [table[name].index(text) for text in common][int(ragged and number == 0) :]
+        for column in list(table):
+            table[column] = [table[column][row] for row in rows]
+        if len(table) > 1:
+            del table[name]
+    for _, arguments in case.steps:
+        if arguments.pop("id_column", None) is not None:
+            arguments["rows_aligned"] = True
+    return case
+
+
+@st.composite
+def maybe_by_identifier(draw: Any, right: Any) -> Case:
+    """A question about rows; now and then the promise is for all rows of an identifier, of which a station uses so many at most.
+
+    Which rows of one that has more is the station's secret choice, so these are alike here.
+    """
+    wanted = draw(st.sampled_from([False, True, False]))
+    case: Case = draw(right())
+    if not wanted:
+        return case
+    most = draw(st.integers(1, 4))
+    crowded, random = draw(st.booleans()), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kind = draw(st.sampled_from(IDENTIFIERS))
+    for entry in case.organizations:
+        if entry["columns"] is not None:
+            _group(entry["columns"], kind, most, crowded, random)
+    for function, arguments in case.steps:
+        if function in ("fit", "update", "evaluate"):
+            arguments |= {"unit": "identifier", "id_column": PERSON, "max_rows_per_identifier": most}
+    return case
+
+
+def _group(columns: dict[str, Any], kind: str, most: int, crowded: bool, random: np.random.Generator) -> None:
+    """Give rows their persons, some none; where one has more rows than are used, they are copies."""
+    rows = len(next(iter(columns.values())))
+    texts = identifiers(kind, rows + 1)
+    person: list[str | None] = [None] * rows
+    places = [int(row) for row in random.permutation(rows)]
+    while places:
+        size = int(random.integers(1, most + (4 if crowded else 1)))
+        group, places = places[:size], places[size:]
+        if random.random() < 0.1:
+            continue
+        name = texts.pop()
+        for row in group:
+            person[row] = name
+            if len(group) > most:
+                for cells in columns.values():
+                    cells[row] = cells[group[0]]
+    columns[PERSON] = person
