@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from harness.cases import Case, Interrupted, csv_text, run
+from harness.embedded import Embedded
 from harness.registry import check
 
 FOLDER = Path(__file__).parent / "cases"
@@ -22,6 +23,15 @@ def test_a_case_that_differed(path: Path) -> None:
             pytest.xfail(reason)
         raise
     assert not reason, "the case has no difference any more: take its xfail out"
+
+
+EMBEDDED = [path for path in CASES if path.stem.startswith(("smooth_", "vertibayes_"))][:2]
+
+
+@pytest.mark.parametrize("path", EMBEDDED, ids=lambda path: path.stem)
+def test_a_case_in_the_embedded_federation(path: Path) -> None:
+    case = Case.load(path)
+    check(case, run(case, Embedded))
 
 
 def test_a_cell_survives_the_file() -> None:

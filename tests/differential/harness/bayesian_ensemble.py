@@ -178,7 +178,7 @@ def votes(model: Any, records: list[dict[str, Any]]) -> Any:
     average = added / behind
     if model["vote"] == "log_pool":
         average = np.exp(average - average.max(axis=1, keepdims=True))
-    return np.log(np.maximum(average / average.sum(axis=1, keepdims=True), 1e-13))
+    return np.log(np.maximum(average / average.sum(axis=1, keepdims=True), 1e-14))
 
 
 def _simple(model: Any, records: list[dict[str, Any]]) -> bool:

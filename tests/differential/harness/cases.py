@@ -35,7 +35,7 @@ class Case:
     algorithm, function : str
         What is tested.
     organizations : list of dict
-        ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper.
+        ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper; ``"file": "excel"`` where it is no CSV file.
     central : str
         Who runs central.
     steps : list of [function, arguments]
@@ -110,9 +110,12 @@ class Case:
         members = self.members()
         return max(entry["policy"].get(name, default) for entry in self.organizations if entry["name"] in members)
 
-    def files(self) -> dict[str, str | None]:
-        """Return each organization's CSV file."""
-        return {entry["name"]: csv_text(entry["columns"]) for entry in self.organizations}
+    def files(self) -> dict[str, str | bytes | None]:
+        """Return each organization's file: CSV, or Excel where its entry says ``"file": "excel"``."""
+        return {
+            entry["name"]: (excel if entry.get("file") == "excel" else csv_text)(entry["columns"])
+            for entry in self.organizations
+        }
 
 
 @dataclass
@@ -149,6 +152,21 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if cell is None else cell for cell in row])
+    return stream.getvalue()
+
+
+def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
+    """Return a table as an Excel file of texts; a missing cell is empty."""
+    from openpyxl import Workbook
+
+    if columns is None:
+        return None
+    book, stream = Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    sheet.append(list(columns))
+    for row in zip(*columns.values(), strict=True):
+        sheet.append(row)
+    book.save(stream)
     return stream.getvalue()
 
 

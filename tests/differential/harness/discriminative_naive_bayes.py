@@ -179,6 +179,8 @@ def evaluate_cases(draw: Any) -> Case:
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     fit = case.steps[0][1]
     refuse = limits(case, True)
+    if case.arguments.get("personalize") and case.arguments.get("epsilon") is not None:
+        refuse.append(("ArgumentError", "epsilon does not protect personalised scores"))
     labels = encoded(case.used(), fit["domain"], [LABEL])[LABEL] if not refuse else np.zeros(1)
     if not (labels >= 0).any():
         refuse.append(("DataProblem", "no row has a known label"))

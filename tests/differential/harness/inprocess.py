@@ -62,8 +62,8 @@ class InProcess:
     ----------
     module : str
         Package of the algorithm.
-    files : mapping of str to (str or None)
-        Organization -> its CSV file's text.
+    files : mapping of str to (str, bytes or None)
+        Organization -> its CSV file's text, or its Excel file.
     policies : mapping of str to mapping
         Organization -> {limit: value}.
     central : str
@@ -73,7 +73,7 @@ class InProcess:
     def __init__(
         self,
         module: str,
-        files: Mapping[str, str | None],
+        files: Mapping[str, str | bytes | None],
         policies: Mapping[str, Mapping[str, Any]],
         central: str,
     ) -> None:
@@ -82,12 +82,11 @@ class InProcess:
         self._ids = {name: number for number, name in self.names.items()}
         self._central = self._ids[central]
         self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-differential-", dir=_memory())
-        self._files: dict[int, Path] = {}
-        for name, text in files.items():
-            if text is not None:
-                path = Path(self._folder.name) / f"{self._ids[name]}.csv"
-                path.write_text(text, encoding="utf-8", newline="")
-                self._files[self._ids[name]] = path
+        self._files: dict[int, tuple[Path, str]] = {}
+        for name, content in files.items():
+            if content is not None:
+                number = self._ids[name]
+                self._files[number] = write_file(Path(self._folder.name) / str(number), content)
         self._policies = {
             self._ids[name]: {f"FEDBAYES_{key.upper()}": _text(value) for key, value in limits.items()}
             for name, limits in policies.items()
@@ -179,8 +178,8 @@ class InProcess:
             **self._policies.get(organization, {}),
         }
         if organization in self._files:
-            environment["DEFAULT_DATABASE_URI"] = str(self._files[organization])
-            environment["DEFAULT_DATABASE_TYPE"] = "csv"
+            path, kind = self._files[organization]
+            environment |= {"DEFAULT_DATABASE_URI": str(path), "DEFAULT_DATABASE_TYPE": kind}
         before = {key: os.environ[key] for key in os.environ if _ours(key)}
         for key in before:
             del os.environ[key]
@@ -193,6 +192,15 @@ class InProcess:
             for key in [key for key in os.environ if _ours(key)]:
                 del os.environ[key]
             os.environ.update(before)
+
+
+def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
+    """Write a table; return (its file, its kind)."""
+    if isinstance(content, bytes):
+        stem.with_suffix(".xlsx").write_bytes(content)
+        return stem.with_suffix(".xlsx"), "excel"
+    stem.with_suffix(".csv").write_text(content, encoding="utf-8", newline="")
+    return stem.with_suffix(".csv"), "csv"
 
 
 def _ours(key: str) -> bool:

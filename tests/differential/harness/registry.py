@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
-from .variants import maybe_aligned, maybe_by_identifier
+from .variants import maybe_aligned, maybe_by_identifier, maybe_excel
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
 ONE_STEP = ("fit", "count", "contingency", "information_gain", "scalar_product")
@@ -34,7 +34,8 @@ VARIANTS = {
 
 
 def _right(method: str, cases: Any) -> Any:
-    return functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
+    cases = functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
+    return functools.partial(maybe_excel, cases)
 
 
 FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
@@ -80,7 +81,6 @@ EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"},
     ("vertibayes", "fit"): {
         **dict.fromkeys(("epsilon", "folds", "public_records", "validation"), "no twin yet; wrong values are drawn"),
-        "split": _SPLIT,
     },
     ("vertibayes", "evaluate"): {
         "epsilon": "no twin yet; wrong values are drawn",

@@ -1,4 +1,4 @@
-"""The same questions in other words: files that are aligned instead of matched, and identifiers instead of rows as the unit of a promise."""
+"""The same questions in other words: Excel files, files that are aligned instead of matched, identifiers instead of rows as the unit of a promise."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from hypothesis import strategies as st
 from .cases import PERSON, Case
 from .tables import IDENTIFIERS, identifiers
 from .wrong import declared
+
+
+@st.composite
+def maybe_excel(draw: Any, right: Any) -> Case:
+    """A question whose stations have CSV files; now and then some have Excel files."""
+    wanted = draw(st.sampled_from([False, True, False, False, False]))
+    case: Case = draw(right())
+    for entry in case.organizations if wanted else ():
+        if entry["columns"] is not None and draw(st.booleans()):
+            entry["file"] = "excel"
+    return case
 
 
 @st.composite

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
-from .records import check_states, place_of, roles, unknown_columns
-from .rows import compare_scores
+from .records import check_states, expected_cuts, place_of, roles, unknown_columns
+from .rows import compare_scores, limits
 from .scalar_product import _state_refusals, _states, _who
-from .tables import joined, population, vertical
+from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
 
@@ -52,11 +52,16 @@ def search_arguments(draw: Any, names: list[str]) -> dict[str, Any]:
 
 @st.composite
 def fit_cases(draw: Any) -> Case:
+    by_rows = draw(st.sampled_from([False, True, False]))
     people = draw(population(fewest=2, most=4, people=(20, 150), gaps=(0.0, 0.0, 0.0, 0.2)))
-    place = draw(vertical(people, (2, 4), {"minimum_organizations": 1}))
     names = list(people["columns"])
-    arguments = draw(search_arguments(names)) | {"id_column": place["id_column"]}
-    arguments |= draw(_who(place)) | draw(_states(people, names))
+    arguments = draw(search_arguments(names))
+    if by_rows:
+        place = draw(horizontal(people, (2, 5), {"minimum_organizations": 1, "minimum_rows": 1}))
+        arguments |= {"split": "horizontal"} | draw(_public(people))
+    else:
+        place = draw(vertical(people, (2, 4), {"minimum_organizations": 1}))
+        arguments |= {"id_column": place["id_column"]} | draw(_who(place)) | draw(_states(people, names))
     arguments["missing"] = draw(st.sampled_from(["drop", "category", "em_on_counts", "em"]))
     if draw(st.booleans()):
         arguments["pseudocount"] = draw(st.sampled_from([0.0, 1.0, 5.0]))
@@ -69,8 +74,62 @@ def fit_cases(draw: Any) -> Case:
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
 
 
+@st.composite
+def _public(draw: Any, people: dict[str, Any]) -> dict[str, Any]:
+    """Draw public states of every column: what records that are split by rows need."""
+    domain: dict[str, Any] = {}
+    cuts: dict[str, Any] = {}
+    for name, cells in people["columns"].items():
+        if people["kinds"][name] == "category":
+            states = people["states"][name] or sorted({cell for cell in cells if cell})
+            domain[name] = {"categories": draw(st.permutations(states))}
+            continue
+        values = [float(cell) for cell in cells if cell is not None] or [0.0]
+        domain[name] = {"bounds": [min(values) - 1, max(values) + 1]}
+        cuts[name] = draw(st.sampled_from([sorted({float(np.quantile(values, part)) for part in (0.3, 0.7)}), 2, 5]))
+    return {"domain": domain, **({"bins": cuts} if cuts else {})}
+
+
+def check_horizontal(case: Case, outcome: Outcome) -> None:
+    """Hold a network of records that are split by rows against that of all rows."""
+    arguments, names = case.arguments, case.arguments["columns"]
+
+    def compare(result: Any) -> None:
+        model, domain = result["model"], arguments["domain"]
+        same("nodes", sorted(model["nodes"]), sorted(names))
+        for name, node in model["nodes"].items():
+            labels = [state for state in node["states"] if state != "?"]
+            if "categories" in domain[name]:
+                same(f"states of {name!r}", labels, [str(value) for value in domain[name]["categories"]])
+                continue
+            bounds, rule = domain[name]["bounds"], arguments["bins"][name]
+            close(f"cut points of {name!r}", list(node["cuts"]), expected_cuts(rule, [], bounds, 0), 1e-9)
+        columns = stacked(case.stations(), names)
+        records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        compare_network(case, arguments, result, records)
+
+    few = _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
+    may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
+    judge(case, outcome, limits(case, True), compare, may)
+
+
+def _cut_anywhere(arguments: dict[str, Any], stations: dict[str, Any], minimum: int) -> bool:
+    """Whether public cut points part a few records from the others of one station."""
+    for name, rule in arguments.get("bins", {}).items():
+        cuts = np.array(expected_cuts(rule, [], arguments["domain"][name]["bounds"], 0))
+        for columns in stations.values():
+            values = np.array([float(cell) for cell in columns[name] if cell is not None])
+            sizes = np.bincount(np.searchsorted(cuts, values, side="right"), minlength=len(cuts) + 1)
+            below = np.cumsum(sizes)[:-1]
+            if any(0 < size < minimum for size in (*sizes, *below, *(len(values) - below))):
+                return True
+    return False
+
+
 def check_fit(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
+    if arguments.get("split") == "horizontal":
+        return check_horizontal(case, outcome)
     names = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
     if not refuse:

@@ -48,10 +48,19 @@ def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
         sums, squares = _noisy_sums(encoded[name], labels, columns.classes, share)
         low, high = schema[name].bounds or (0.0, 1.0)
         middle, half = (low + high) / 2, (high - low) / 2
-        total = (sums - middle * noisy) / half
-        second = (squares - 2 * middle * sums + middle**2 * noisy) / half**2 - noisy / 2
-        parts += [total * UNITS, np.zeros(columns.classes), second * UNITS]
+        rows = np.maximum(noisy - _noisy_gaps(encoded[name], labels, columns.classes, share), TINY)
+        total = (sums - middle * rows) / half
+        second = (squares - 2 * middle * sums + middle**2 * rows) / half**2 - rows / 2
+        parts += [total * UNITS, (noisy - rows) * UNITS, second * UNITS]
     return np.concatenate(parts)
+
+
+def _noisy_gaps(values: Floats, labels: NDArray[Any], classes: int, share: float) -> Floats:
+    """Return the rows of each class without a value, which no sum holds; the paper knows none, so a class without any stays as printed."""
+    from fedbayes.dp.mechanisms import laplace
+
+    gaps = class_counts(labels[np.isnan(values)], classes).astype(np.float64)
+    return np.where(gaps > 0, np.maximum(laplace(gaps, 1.0 / share), 0.0), 0.0)
 
 
 def _noisy_sums(values: Floats, labels: NDArray[Any], classes: int, share: float) -> tuple[Floats, Floats]:
