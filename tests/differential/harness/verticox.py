@@ -167,6 +167,10 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     complete, records = arguments.get("missing") == "complete", counted(arguments, whole)
     if complete:
         refuse_complete(case, arguments, whole, refuse)
+    if arguments.get("time_transform") == "log" and any(r[EVENT] == "1" and float(r[TIME]) <= 0 for r in whole):
+        (may if complete or len(owners) < 2 else refuse).append(
+            ("DataProblem", "the logarithm of an event at time zero")
+        )
     for feature in arguments["features"]:
         cells = [record[feature] for record in records]
         if not complete and None in stations[owner_of(case, feature) or ""][feature]:
