@@ -19,7 +19,9 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.missing import USUAL, Reading, public_part
 from fedbayes.bayes.schema import Schema, SchemaError
 from fedbayes.federation import errors, reading, small_csv
+from fedbayes.federation.policy import Policy
 from fedbayes.federation.reading import Source
+from fedbayes.federation.station import Station
 
 BITING = [*sorted(USUAL), "#N/A", "-nan", "true", "1.0", "007", "inf", "Infinity", "1e400", "0x10", "a,b", "?"]
 BITING += ['say "x"', "two\nlines", "Zürich", "9007199254740993", "12345678901234567890", "x" * 300, " blank ", "-"]
@@ -202,6 +204,35 @@ def test_preprocessing_of_the_platform_applies(tmp_path: Path, monkeypatch: pyte
     frame = as_csv(["y", "x", "None", None], tmp_path, {"n": {"categories": ["0", "1", "2", "3"]}}, {})
     assert frame["c"].isna().tolist() == [False, True]
     assert frame["n"].tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[1]", '[{"function": "filter_range"}]', '[{"parameters": {"column": ["n"]}}]', "5"]
+)
+def test_preprocessing_that_cannot_be_read_is_refused(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEFAULT_PREPROCESSING", text)
+    with pytest.raises(errors.PolicyError, match="preprocessing"):
+        as_csv(["y"], tmp_path, {}, {})
+
+
+def test_rows_are_left_out_by_allowed_columns_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [{"function": "filter_range", "parameters": {"column": "income", "min_": 1}}]
+    monkeypatch.setenv("DEFAULT_PREPROCESSING", json.dumps(steps))
+    station = object.__new__(Station)
+    station.__dict__["dictionary"] = None
+    path = tmp_path / "t.csv"
+    path.write_text("age,income\n1,2\n")
+    with database(path, "csv"):
+        station.policy = Policy(denied_columns=("income",))
+        with pytest.raises(errors.PolicyError, match="income"):
+            station.check_columns(["age"])
+        station.policy = Policy()
+        station.check_columns(["age"])
+        station.require_private(True)
+        with pytest.raises(errors.PolicyError, match="FEDBAYES_ALLOW_FORMULAS"):
+            station.require_private(False)
 
 
 def test_a_file_that_is_no_table_tells_nothing(tmp_path: Path) -> None:

@@ -305,6 +305,24 @@ def database_kind(label: str) -> str:
     return os.environ.get(f"{label.upper()}_DATABASE_TYPE", "csv").lower()
 
 
+def preprocessing() -> list[dict[str, Any]]:
+    """Return the steps of vantage6's preprocessing that the task wants of its database; each leaves out rows by a column.
+
+    Raises
+    ------
+    PolicyError
+        If they cannot be read.
+    """
+    label = (requested_label() or "").upper()
+    try:
+        steps = json.loads(os.environ.get(f"{label}_PREPROCESSING") or "[]")
+        if all(isinstance(step["parameters"].get("column", ""), str) for step in steps):
+            return list(steps)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        pass
+    raise PolicyError("the task's preprocessing cannot be read; leave it out")
+
+
 def plain_csv() -> Path | None:
     """Return the requested database's path if it is a CSV file that the task wants as it is, without vantage6's preprocessing."""
     name = (requested_label() or "").upper()

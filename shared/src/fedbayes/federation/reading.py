@@ -292,7 +292,7 @@ def read_database(reading: Reading, database: Database | None = None, columns: S
     kind = platform.database_kind(label)
     if kind not in KINDS.values() and database is None:
         raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
-    steps = json.loads(os.environ.get(f"{label}_PREPROCESSING", "[]"))
+    steps = platform.preprocessing()
     filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
     typed = replace(reading, typed=filtered)
     if database is not None:

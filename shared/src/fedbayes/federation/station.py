@@ -189,11 +189,10 @@ class Station:
         self._check_table(wanted, self._source.names, None)
 
     def check_columns(self, columns: list[str]) -> None:
-        """Raise `PolicyError` naming a column that may not be used here, or of which a derived one is made that may not."""
-        if self.dictionary is None:
-            self.policy.check_columns(columns)
-            return
-        self.policy.check_columns(self.dictionary.sources(columns))
+        """Raise `PolicyError` naming a column that may not be used here: asked for, one that another is made of, or by which rows are left out."""
+        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
+        sources = columns if self.dictionary is None else self.dictionary.sources(columns)
+        self.policy.check_columns([*sources, *filters])
         self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
 
     # -- limits ----------------------------------------------------------------------------------------------------------
@@ -268,10 +267,12 @@ class Station:
                 "this node releases differentially private answers only; ask for one with an epsilon, "
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
-        if not private and self.dictionary is not None and self.dictionary.has_formula:
+        derived = self.dictionary is not None and self.dictionary.has_formula
+        if not private and (derived or platform.preprocessing()):
             if not self.policy.allow_formulas:
                 raise PolicyError(
-                    "a formula or a subset of the dictionary can be aimed at single rows, so this node answers with them only under an epsilon; "
+                    "a formula or a subset (of the dictionary, or by preprocessing) can be aimed at single rows, so this node answers with them "
+                    "only under an epsilon; "
                     "leave them out, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
                 )
             if self.memory.read(FEW_LEFT_OUT) is not None:
