@@ -69,3 +69,10 @@ def test_a_fit_with_little_epsilon_says_so_and_one_with_much_does_not():
         }
     assert len([text for text in told[0.1] if re.search("noise dominates.*what would help: epsilon", text)]) == 1
     assert not any("noise dominates" in text for text in told[20])
+
+
+def test_a_method_that_says_it_itself_is_not_repeated():
+    from v6_secure_naive_bayes.model import DROWNED
+
+    assert noise_warnings("v6_secure_naive_bayes", model(40.0, 1.0), PRIVACY, [DROWNED]) == []
+    assert len(noise_warnings("v6_secure_naive_bayes", model(40.0, 1.0), PRIVACY, ["another"])) == 1

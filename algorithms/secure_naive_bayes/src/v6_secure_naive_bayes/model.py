@@ -36,7 +36,7 @@ from .messages import Noise
 MOST_ROWS = 1 << 22
 FAR_DEVIATIONS = 12.0
 SURE_DEVIATIONS = 6.0
-DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon"
+DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon, or take fewer features or bins"
 
 
 def families(noise: Noise, features: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
@@ -13,11 +13,14 @@ FORMAT = "fedbayes.naive_bayes/"
 MOST = 0.5  # of the features: fewer loud ones leave a model that still says something
 DELTA = 1e-6  # of the suggestion: below one in a million rows
 BETTER = 0.9  # of today's deviation: a smaller gain is not worth a delta
+LARGER = "is larger than the mean count"
 WITH_DELTA = ("dp_naive_bayes", "secure_naive_bayes")
 WITH_MOMENTS = ("dp_naive_bayes",)
 
 
-def noise_warnings(algorithm: str, model: Any, privacy: Mapping[str, Any] | None) -> list[str]:
+def noise_warnings(
+    algorithm: str, model: Any, privacy: Mapping[str, Any] | None, said: Sequence[str] = ()
+) -> list[str]:
     """Return a warning, and what would help, where the noise of most features is larger than their mean count.
 
     Parameters
@@ -28,8 +31,12 @@ def noise_warnings(algorithm: str, model: Any, privacy: Mapping[str, Any] | None
         A result's `model` as plain JSON; what is no naive Bayes model is left alone.
     privacy : mapping or None
         The result's statement.
+    said : sequence of str
+        Warnings of the method itself: one that says it already is enough.
     """
     epsilon = (privacy or {}).get("epsilon")
+    if any(LARGER in text for text in said):
+        return []
     if not isinstance(model, Mapping) or not str(model.get("format", "")).startswith(FORMAT) or not epsilon:
         return []
     found = {name: told for name, feature in model["features"].items() if (told := _loudness(model, feature))}
@@ -40,7 +47,7 @@ def noise_warnings(algorithm: str, model: Any, privacy: Mapping[str, Any] | None
     name = algorithm.removeprefix("v6_")
     advice = _advice(name, model, float(epsilon), (privacy or {}).get("delta"), noise / max(typical, 1e-9))
     return [
-        f"the noise dominates: its standard deviation ({noise:.3g}) is larger than the mean count ({max(typical, 0.0):.3g}) in the cells of "
+        f"the noise dominates: its standard deviation ({noise:.3g}) {LARGER} ({max(typical, 0.0):.3g}) in the cells of "
         f"{len(loud)} of {len(found)} features, so the model says little; what would help: {', '.join(advice)}, or more rows"
     ]
 

@@ -368,7 +368,10 @@ class Federation:
                     "privacy": privacy,
                     "federation": report,
                     "diagnostics": diagnostics or {},
-                    "warnings": [*self._warnings, *noise_warnings(self._question.algorithm, plain, privacy)],
+                    "warnings": [
+                        *self._warnings,
+                        *noise_warnings(self._question.algorithm, plain, privacy, self._warnings),
+                    ],
                     "versions": versions(),
                     "provenance": provenance(
                         self._question.algorithm, self._question.function, self._question.given, report["organizations"]
