@@ -1,21 +1,19 @@
 """Every central function and argument of every method is drawn by a strategy, or its exemption has a reason."""
 
-import json
-from pathlib import Path
+import importlib
 
-from harness.registry import EXEMPT_ARGUMENTS, EXEMPT_FUNCTIONS, FUNCTIONS, drawn_arguments
+from harness.registry import EXEMPT_ARGUMENTS, EXEMPT_FUNCTIONS, FUNCTIONS, METHODS, drawn_arguments
 
-ROOT = Path(__file__).resolve().parents[2]
+from fedbayes.federation.describe import central_functions
 
 
 def declared() -> dict[tuple[str, str], set[str]]:
-    found = {}
-    for path in sorted((ROOT / "algorithms").glob("*/algorithm_store.json")):
-        for function in json.loads(path.read_text(encoding="utf-8"))["functions"]:
-            if function["type"] == "central":
-                names = {argument["name"] for argument in function["arguments"]}
-                found[path.parent.name, function["name"]] = names
-    return found
+    """Return (method, function) -> the arguments that it declares."""
+    return {
+        (method, name): set(function.fedbayes_arguments.parameters) - {"federation"}  # type: ignore[attr-defined]
+        for method in METHODS
+        for name, function in central_functions(importlib.import_module(f"v6_{method}"))
+    }
 
 
 def test_every_central_function_has_a_strategy() -> None:

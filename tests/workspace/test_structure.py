@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
 import runpy
 import shutil
@@ -156,6 +157,11 @@ def test_a_new_method_starts_complete(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", check], cwd=folder / "src", check=True, capture_output=True, text=True)
     described = json.loads((folder / "algorithm_store.json").read_text(encoding="utf-8"))
     assert json.loads(run.stdout) == sorted(function["name"] for function in described["functions"])
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder / "src"), os.environ.get("PYTHONPATH", "")])}
+    again = [sys.executable, str(tmp_path / "scripts/store"), "a_new_one"]
+    stored = subprocess.run(again, check=True, capture_output=True, text=True, env=environment)
+    assert stored.stdout == "", "the skeleton is not what its declarations say"
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def search(frame, features, ties="breslow", penalty=0.0, strata=None, max_rounds
     rounds = PooledRounds((values - values.mean(axis=0)) / scales, risk, penalty == 0.0)
     outcome = SimpleNamespace(events=int(frame["event"].sum()))
     prepared = SimpleNamespace(scales=scales, names=features, outcome=outcome)
-    options = SimpleNamespace(penalty=penalty, tolerance=1e-7, max_rounds=max_rounds)
+    options = SimpleNamespace(penalty=penalty, tolerance=1e-7, limit=max_rounds)
     found = Search(rounds, prepared, options)
     found.begin()
     while not found.settled:

@@ -172,7 +172,7 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
     assert named["noise"]["allowed_values"] == ["whole", "shared", "none"]
     assert "default_value" not in named["scale"]
     conditions = {
-        name: (one["conditional_on"], one["conditional_operator"], one["conditional_value"])
+        name: (one["conditional_on"], one["conditional_operator"], one.get("conditional_value"))
         for name, one in named.items()
         if "conditional_on" in one
     }

@@ -11,7 +11,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, PlacementError
 
 from .admm_rounds import LAST
-from .options import FitOptions
+from .arguments import Fit
 from .seen_messages import AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from .setup import Prepared
 from .sums import sealed_parts
@@ -33,7 +33,7 @@ class ConsensusFit:
     steps: int
 
 
-def solve_consensus(federation: Federation, prepared: Prepared, options: FitOptions) -> ConsensusFit:
+def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) -> ConsensusFit:
     """Run the published iteration: two rounds each.
 
     Raises
@@ -50,14 +50,14 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: FitOpti
     plan, rho = prepared.plan, options.rho
     if federation.organization == plan.holders[-1]:
         raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")
-    surface = FederatedSurface(federation, prepared, options.max_rounds)
+    surface = FederatedSurface(federation, prepared, options.limit)
     observed = np.split(surface.observed(), np.cumsum(plan.widths)[:-1])
     sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
     asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     owner, step, broadcast = plan.holders[-1], 0, dict.fromkeys(asked, b"")
     while True:
         step += 1
-        if federation.rounds + LAST_ROUNDS > options.max_rounds:
+        if federation.rounds + LAST_ROUNDS > options.limit:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
         requests = {
             m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update, []) for m in asked

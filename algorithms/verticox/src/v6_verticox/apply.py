@@ -8,13 +8,14 @@ import numpy as np
 
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as common
-from fedbayes.federation.arguments import check_choice, check_flag, check_number
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.transport import summed
+from fedbayes.federation.vertical.declared import Matched
 
+from .arguments import Baseline, Evaluate, Predict
 from .blind import judge_blindly
 from .crossval import cross_validate
-from .located import Located, Roles, checked_model, checked_times, curves_of
+from .located import Located, checked_model, curves_of
 from .scoring_messages import AssessReply, AssessRequest
 from .sums import SUM_BITS, sealed_parts
 from .survival import Steps, survival_at
@@ -24,50 +25,23 @@ SEES = "the total linear predictor of every record, under the model's coefficien
 
 
 @central
-def predict(
-    federation: Federation,
-    model: dict[str, Any],
-    times: list[float] | None = None,
-    stratum: str = "all",
-    identifiers: bool = False,
-    id_column: str | None = None,
-    helper: int | str | None = None,
-    organizations: list[int | str] | None = None,
-    rows_aligned: bool = False,
-) -> dict[str, Any]:
+def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
     """Predict records whose features are split over stations that allow predictions.
-
-    Parameters
-    ----------
-    federation : Federation
-        The rounds.
-    model : dict
-        ``model`` of a result of `fit`.
-    times : list of float, optional
-        Where survival probabilities are wanted; the baseline's times by default.
-    stratum : str
-        Whose baseline to use, for a stratified model.
-    identifiers : bool
-        Whether the records' identifiers are returned too (they leave the station).
-    id_column, helper, organizations, rows_aligned
-        As for `fit`. With `rows_aligned` the records come in the order of the stations' rows, else in an order that is random.
 
     Returns
     -------
     dict
         ``predictions``: linear predictor, partial hazard (both against a record at the mean) and survival of every record.
     """
-    points = checked_times(times, 1)
-    curves = {curve.stratum: curve for curve in curves_of(checked_model(model))}
-    if not isinstance(stratum, str) or stratum not in curves:
+    curves = {curve.stratum: curve for curve in curves_of(checked_model(asked.model))}
+    if asked.stratum not in curves:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
-    check_flag("identifiers", identifiers)
-    located = Located(federation, model, Roles(id_column, helper, organizations, rows_aligned))
-    replies = located.score(0, identifiers)
+    located = Located(federation, asked.model, asked)
+    replies = located.score(0, asked.identifiers)
     total = summed([reply.masked for reply in replies.values()])
     predictor = total.astype(np.int64) / 2.0**SUM_BITS - float(located.model["offset"])
-    curve = curves[stratum]
-    wanted = np.array(curve.times if points is None else points)
+    curve = curves[asked.stratum]
+    wanted = np.array(curve.times if asked.times is None else asked.times)
     steps = Steps(np.array(curve.times), np.array(curve.hazard), 0.0)
     return federation.result(
         predictions={
@@ -83,38 +57,8 @@ def predict(
 
 
 @central
-def evaluate(
-    federation: Federation,
-    model: dict[str, Any],
-    times: list[float] | None = None,
-    groups: int = 5,
-    folds: int | None = None,
-    reveal: str = "predictors",
-    id_column: str | None = None,
-    helper: int | str | None = None,
-    organizations: list[int | str] | None = None,
-    rows_aligned: bool = False,
-) -> dict[str, Any]:
+def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     """Assess a fitted model, or (`folds`) how well its specification predicts records that it has not seen.
-
-    Parameters
-    ----------
-    federation : Federation
-        The rounds.
-    model : dict
-        ``model`` of a result of `fit`.
-    times : list of float, optional
-        Where Brier scores are taken (two or more); quantiles of the event times by default.
-    groups : int
-        Groups of predicted survival whose calibration is returned.
-    folds : int, optional
-        Cross-validation in as many folds (10 is usual) inside this one task: fits to all but one fold, for each fold, in the same
-        rounds. Of `model` its time, event, features, ties, penalty and strata are used.
-    reveal : str
-        "predictors": the outcome holder sees one number a record. "aggregates": nobody does; calibration and a test of fit, no
-        concordance.
-    id_column, helper, organizations, rows_aligned
-        As for `fit`.
 
     Returns
     -------
@@ -122,20 +66,13 @@ def evaluate(
         ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top. With `folds`:
         the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
     """
-    points, groups = checked_times(times, 2), check_number("groups", groups, low=2, high=100, integer=True)
-    check_choice("reveal", reveal, ("predictors", "aggregates"))
-    if folds is not None and reveal == "aggregates":
-        raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
-    if reveal == "aggregates":
+    model, points, groups = asked.model, asked.times, asked.groups
+    if asked.reveal == "aggregates":
         told = checked_model(model)
-        return judge_blindly(federation, told, curves_of(told), Roles(id_column, helper, organizations, rows_aligned))
-    if folds is not None:
-        return cross_validate(
-            federation, model, folds, points, groups, Roles(id_column, helper, organizations, rows_aligned)
-        )
-    values = _assessed(
-        federation, model, "evaluate", points, groups, Roles(id_column, helper, organizations, rows_aligned)
-    )
+        return judge_blindly(federation, told, curves_of(told), asked)
+    if asked.folds is not None:
+        return cross_validate(federation, model, asked.folds, points, groups, asked)
+    values = _assessed(federation, model, "evaluate", points, groups, asked)
     reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics"}
     return federation.result(
         metrics=values,
@@ -145,26 +82,9 @@ def evaluate(
 
 
 @central
-def baseline(
-    federation: Federation,
-    model: dict[str, Any],
-    id_column: str | None = None,
-    helper: int | str | None = None,
-    organizations: list[int | str] | None = None,
-    rows_aligned: bool = False,
-) -> dict[str, Any]:
-    """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them.
-
-    Parameters
-    ----------
-    federation : Federation
-        The rounds.
-    model : dict
-        ``model`` of a result of `fit`.
-    id_column, helper, organizations, rows_aligned
-        As for `fit`.
-    """
-    values = _assessed(federation, model, "baseline", None, 2, Roles(id_column, helper, organizations, rows_aligned))
+def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
+    """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them."""
+    values = _assessed(federation, asked.model, "baseline", None, 2, asked)
     hazard = "the baseline hazard at a few times"
     reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard}
     return federation.result(
@@ -179,7 +99,7 @@ def _assessed(
     task: str,
     times: list[float] | None,
     groups: int,
-    roles: Roles,
+    roles: Matched,
 ) -> dict[str, Any]:
     curves = curves_of(checked_model(model))
     located = Located(federation, model, roles, ["partial_assess"])

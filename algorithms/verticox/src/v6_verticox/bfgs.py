@@ -23,9 +23,9 @@ from fedbayes.federation.errors import ConvergenceError, PlacementError
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
 
+from .arguments import Fit
 from .model import check_collinear, check_far
 from .newton import FAR
-from .options import FitOptions
 from .seen_messages import PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from .seen_predictor import RESIDUAL_BITS
 from .setup import Prepared
@@ -86,9 +86,9 @@ class QuasiFit:
 class SeenPredictor:
     """Rounds of the solver: two for each evaluation, three for an information matrix there."""
 
-    def __init__(self, federation: Federation, prepared: Prepared, options: FitOptions) -> None:
+    def __init__(self, federation: Federation, prepared: Prepared, options: Fit) -> None:
         self.federation, self.prepared, self.plan, self.ties = federation, prepared, prepared.plan, options.ties
-        self.surface = FederatedSurface(federation, prepared, options.max_rounds)
+        self.surface = FederatedSurface(federation, prepared, options.limit)
         self.searches = (
             options.penalty == 0.0
         )  # a penalty depends on coefficients, which the outcome holder must not know
@@ -145,7 +145,7 @@ class SeenPredictor:
         )
 
 
-def solve_seen(federation: Federation, prepared: Prepared, options: FitOptions) -> QuasiFit:
+def solve_seen(federation: Federation, prepared: Prepared, options: Fit) -> QuasiFit:
     """Maximise the penalised log partial likelihood.
 
     Raises
@@ -167,7 +167,7 @@ def solve_seen(federation: Federation, prepared: Prepared, options: FitOptions) 
 class Search:
     """A block quasi-Newton method; exact information matrices where it is slow, and at the end."""
 
-    def __init__(self, rounds: SeenPredictor, prepared: Prepared, options: FitOptions) -> None:
+    def __init__(self, rounds: SeenPredictor, prepared: Prepared, options: Fit) -> None:
         self.rounds, self.prepared, self.options = rounds, prepared, options
         self.ridge = options.penalty / np.array(prepared.scales) ** 2
         self.beta: Vector = np.zeros(len(self.ridge))
@@ -221,7 +221,7 @@ class Search:
 
     def _rounds_left(self, needed: int) -> bool:
         """Say whether that many rounds and the last one are left."""
-        return self.rounds.federation.rounds + needed + 1 <= self.options.max_rounds
+        return self.rounds.federation.rounds + needed + 1 <= self.options.limit
 
     def found(self) -> QuasiFit:
         """Return the solution."""

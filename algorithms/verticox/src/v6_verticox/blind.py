@@ -17,11 +17,11 @@ import numpy.typing as npt
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.vertical.declared import Matched
 
 from .central import mean_predictor
 from .crossval import specification
 from .guards import significant
-from .located import Roles
 from .model import likelihood_ratio
 from .newton import WIDEST_FAR
 from .reciprocals import reciprocal_plan
@@ -46,13 +46,13 @@ REVEALS = {
 }
 
 
-def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Roles) -> dict[str, Any]:
+def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Matched) -> dict[str, Any]:
     """Return calibration of a model on these records, with nobody seeing a record-level value."""
     options = specification(model, roles)
     prepared = prepare(federation, roles.organizations, options)
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
-    surface = FederatedSurface(federation, prepared, options.max_rounds)
+    surface = FederatedSurface(federation, prepared, options.limit)
     surface.chosen = True
     score, information = walk(surface, target)
     offset, _ = mean_predictor(federation, prepared, target)

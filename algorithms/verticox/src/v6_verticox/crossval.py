@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
-from fedbayes.federation.arguments import check_mapping, check_number
+from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from fedbayes.federation.vertical import check_alignment
+from fedbayes.federation.vertical.declared import Matched
 
+from .arguments import Fit
 from .fold_messages import (
-    MOST_FOLDS,
     DrawReply,
     DrawRequest,
     FoldCurves,
@@ -27,11 +27,9 @@ from .fold_messages import (
     SplitReply,
     SplitRequest,
 )
-from .located import Roles
 from .lockstep import FoldRounds, in_lockstep
 from .messages import Outcome
 from .newton import solve
-from .options import FitOptions
 from .scoring_messages import Curve
 from .setup import Prepared, prepare
 from .sums import sealed_parts
@@ -62,10 +60,9 @@ class FoldFit:
 
 
 def cross_validate(
-    federation: Federation, model: Any, folds: Any, times: list[float] | None, groups: int, roles: Roles
+    federation: Federation, model: Any, count: int, times: list[float] | None, groups: int, roles: Matched
 ) -> dict[str, Any]:
     """Fit as many models as there are folds, each without one of them, and judge each on the records it did not see."""
-    count = int(check_number("folds", folds, low=2, high=MOST_FOLDS, integer=True))
     options = specification(model, roles)
     prepared = prepare(federation, roles.organizations, options, FOLDING, 1 + count)
     training = split(federation, prepared, count)
@@ -89,29 +86,15 @@ def cross_validate(
     )
 
 
-def specification(model: Any, roles: Roles) -> FitOptions:
+def specification(model: Any, roles: Matched) -> Fit:
     """Return the options of the fits: what the model says, and the solver that shows nobody a record."""
     told = dict(check_mapping("model", model))
     missing = [name for name in ("time", "event", "features") if name not in told]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    return FitOptions.checked(
-        {
-            **{name: told[name] for name in ("time", "event", "features")},
-            "ties": told.get("ties", "breslow"),
-            "penalty": told.get("penalty", 0.0),
-            "strata": told.get("strata"),
-            "solver": "private_newton",
-            "rho": 0.25,
-            "gamma_update": "standard",
-            "tolerance": TOLERANCE,
-            "max_rounds": None,
-            "id_column": check_alignment(roles.id_column, roles.rows_aligned) or None,
-            "helper": roles.helper,
-            "missing": "refuse",
-            "time_transform": None,
-        }
-    )
+    given = {name: told[name] for name in ("time", "event", "features", "ties", "penalty", "strata") if name in told}
+    matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
+    return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
 
 
 def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepared]:
@@ -143,11 +126,11 @@ def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepar
     return replace(prepared, plan=shapes, outcome=outcome)
 
 
-def fitting(fold: int, prepared: Prepared, options: FitOptions) -> Callable[[FoldRounds], FoldFit]:
+def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds], FoldFit]:
     """Return the computation of one fold."""
 
     def fitted(rounds: FoldRounds) -> FoldFit:
-        surface = FederatedSurface(rounds, prepared, options.max_rounds)  # type: ignore[arg-type]
+        surface = FederatedSurface(rounds, prepared, options.limit)  # type: ignore[arg-type]
         ridge = options.penalty / np.array(prepared.scales) ** 2
         try:
             found = solve(surface, ridge, options.tolerance, MOST_STEPS)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,30 +10,21 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
-from fedbayes.federation.vertical import check_alignment, choose_helper
+from fedbayes.federation.vertical import choose_helper
+from fedbayes.federation.vertical.declared import Matched
 
 from .messages import Question
 from .scoring_messages import Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
 from .setup import PARTIALS, aligned, joined
 
 
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Who takes part and how records are aligned, as the researcher said it."""
-
-    id_column: Any
-    helper: Any
-    organizations: Any
-    rows_aligned: Any = False
-
-
 class Located:
     """Where the model's columns are in this task."""
 
-    def __init__(self, federation: Federation, model: Any, roles: Roles, functions: Sequence[str] = ()) -> None:
+    def __init__(self, federation: Federation, model: Any, roles: Matched, functions: Sequence[str] = ()) -> None:
         self.model = checked_model(model)
         self.federation = federation
-        id_column = check_alignment(roles.id_column, roles.rows_aligned) or None
+        id_column = roles.identifier or None
         named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *self.model["features"]]
         called = [*PARTIALS, "partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
@@ -162,15 +151,3 @@ def curves_of(model: dict[str, Any]) -> list[Curve]:
         if not np.all(np.isfinite([*curve.times, *curve.hazard])) or np.any(np.diff([0.0, *curve.hazard]) < 0.0):
             raise ArgumentError(refusal)
     return curves
-
-
-def checked_times(times: Any, least: int) -> list[float] | None:
-    """Return increasing times, or None; raise `ArgumentError` otherwise."""
-    if times is None:
-        return None
-    if not isinstance(times, list | tuple) or len(times) < least or len(times) > 1000:
-        raise ArgumentError(f"times must be a list of {least} to 1000 increasing times")
-    found = [float(check_number(f"times[{place}]", value, low=0.0)) for place, value in enumerate(times)]
-    if any(later <= earlier for earlier, later in pairwise(found)):
-        raise ArgumentError("times must increase")
-    return found

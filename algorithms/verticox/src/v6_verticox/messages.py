@@ -126,7 +126,7 @@ class PrepareReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class Plan(Message):
-    """Roles and shapes once everything is prepared.
+    """Matched and shapes once everything is prepared.
 
     Parameters
     ----------

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
+from .arguments import Fit
 from .model import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
-from .options import FitOptions
 from .proportional import UNRANKED, UNSEEN, check, unavailable
 from .setup import Prepared
 
@@ -23,7 +23,7 @@ NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard 
 
 def model_json(
     prepared: Prepared,
-    options: FitOptions,
+    options: Fit,
     coefficients: Vector,
     information: Vector,
     hazard: Vector,

@@ -11,9 +11,9 @@ from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdE
 from fedbayes.federation.vertical import choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
+from .arguments import Fit
 from .complete import expected
 from .messages import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
-from .options import FitOptions
 from .tails import Tails
 
 ALIGNMENT_BITS = 64
@@ -22,7 +22,7 @@ RECORDS_PER_COLUMN = 5
 
 @dataclass(frozen=True)
 class Prepared:
-    """Roles, shapes and what central knows of the columns.
+    """Matched, shapes and what central knows of the columns.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def joined(
 
 
 def prepare(
-    federation: Federation, organizations: Any, options: FitOptions, functions: Sequence[str] = (), queries: int = 1
+    federation: Federation, organizations: Any, options: Fit, functions: Sequence[str] = (), queries: int = 1
 ) -> Prepared:
     """Open the channel, align the records and learn which station has which columns.
 
@@ -101,7 +101,7 @@ def prepare(
         The job.
     organizations : list or None
         As the researcher named them.
-    options : FitOptions
+    options : Fit
         What is asked.
     functions : sequence of str
         Remote functions beyond those of a private fit.

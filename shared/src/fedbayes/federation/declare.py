@@ -165,6 +165,7 @@ def argument(
     unit: str = "",
     formerly: tuple[str, ...] = (),
     rank: int = OWN,
+    optional: bool = False,
 ) -> Any:
     """Return a field of a class of arguments.
 
@@ -186,9 +187,11 @@ def argument(
         What it was called; who uses such a name is told today's.
     rank : int
         Where it stands among all arguments of a function: `TARGET`, `OWN`, `UNIT` or `PARTIES`.
+    optional : bool
+        Whether None may be given though it is not the default.
     """
     conditions = (used_when,) if isinstance(used_when, When) else used_when
-    declared = Declared(kind, words, conditions, why, unit, formerly, rank)
+    declared = Declared(kind, words, conditions, why, unit, formerly, rank, optional)
     return field(default=default, metadata={"declared": declared})
 
 
@@ -203,6 +206,7 @@ class Declared:
     unit: str
     formerly: tuple[str, ...]
     rank: int
+    optional: bool
 
     def among(self, names: Collection[str]) -> Declared:
         """Return the same with the conditions on these arguments only."""
@@ -225,7 +229,8 @@ class Argument:
 
     def check(self, value: Any) -> Any:
         """Return the value, checked; None stands for an argument that was left out where that is its default."""
-        return None if value is None and self.default is None else self.declared.kind.check(self.name, value)
+        absent = value is None and (self.default is None or self.declared.optional)
+        return None if absent else self.declared.kind.check(self.name, value)
 
 
 A = TypeVar("A", bound="Arguments")

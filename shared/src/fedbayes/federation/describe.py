@@ -241,7 +241,8 @@ def _store_condition(one: Argument, among: type[Arguments]) -> dict[str, Any]:
         turned = len(condition.values) > 1  # all choices but one
         equal = (condition.holds_if is bool(condition.values)) is not turned
         value = rest[0] if turned else condition.values[0] if condition.values else None
-        text = value if value is None or isinstance(value, str) else json.dumps(value)
         told = {"conditional_on": condition.argument, "conditional_operator": "==" if equal else "!="}
-        return told | {"conditional_value": text}
+        if value is not None:  # left out, it means null
+            told["conditional_value"] = value if isinstance(value, str) else json.dumps(value)
+        return told
     return {}

@@ -1,0 +1,206 @@
+"""The arguments of the central functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from fedbayes.federation.arguments import check_number
+from fedbayes.federation.declare import (
+    COLUMN,
+    COLUMNS,
+    FLAG,
+    MODEL,
+    NAME,
+    TARGET,
+    Kind,
+    argument,
+    choice,
+    number,
+    unless,
+    when,
+    whole,
+)
+from fedbayes.federation.describe import Store
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.declared import Matched
+
+from .fold_messages import MOST_FOLDS
+from .proportional import TRANSFORMS
+
+SOLVERS = ("private_newton", "bfgs", "admm")
+TIES = ("breslow", "efron")
+MISSING = ("refuse", "complete")
+UPDATES = ("standard", "published")
+REVEALED = ("predictors", "aggregates")
+MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
+COEFFICIENTS = ["feature", "coefficient", "hazard_ratio", "standard_error", "z", "p", "lower_95", "upper_95"]
+
+STORE = Store(
+    "Vertical Cox regression",
+    "Proportional hazards on vertically split records: gradient and information matrix by arithmetic on shares, nobody sees a value of one record.",
+    "vertical",
+    {
+        "fit": [
+            {
+                "name": "Coefficients",
+                "type": "table",
+                "description": "Coefficients, hazard ratios, intervals.",
+                "schema": {"location": ["model", "coefficients"], "columns": COEFFICIENTS},
+            }
+        ]
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Matched):
+    """Of `fit`."""
+
+    time: str = argument(COLUMN, "Times of the outcome, at least 0.", rank=TARGET)
+    event: str = argument(COLUMN, "At the same station: 1 for an event, 0 for a censored record.", rank=TARGET)
+    features: list[str] = argument(
+        COLUMNS,
+        "Columns of any stations. Text is coded as one indicator a category, the alphabetically first left out.",
+        rank=TARGET,
+    )
+    solver: str = argument(
+        choice(SOLVERS),
+        "private_newton: nobody sees a record-level value; bfgs: fewer rounds, but the outcome holder sees every record's total linear "
+        "predictor; admm: the published method, for comparison.",
+        "private_newton",
+    )
+    ties: str = argument(choice(TIES), "How tied events are treated; admm knows breslow only.", "breslow")
+    penalty: float = argument(
+        number(low=0.0, high=1e9),
+        "Ridge: penalty / 2 times the sum of squared coefficients is subtracted from the log partial likelihood.",
+        0.0,
+    )
+    strata: str | None = argument(COLUMN, "Column of the outcome holder; one baseline for each value.", None)
+    rho: float = argument(number(above=0.0, high=1e6), "Step parameter.", 0.25, used_when=when("solver", "admm"))
+    gamma_update: str = argument(
+        choice(UPDATES),
+        "Update of the multiplier, or as in the published program; both end at the same coefficients.",
+        "standard",
+        used_when=when("solver", "admm"),
+    )
+    tolerance: float = argument(
+        number(low=1e-9, high=0.1),
+        "Wanted accuracy of the coefficients; for admm the norm of the residuals.",
+        1e-7,
+        unit="standard deviations of a feature",
+    )
+    max_rounds: int | None = argument(
+        whole(12, 100_000), "Most task rounds; 80, 30 or 2000 by solver when left out.", None, unit="rounds"
+    )
+    time_transform: str | None = argument(
+        choice(TRANSFORMS),
+        "Function of time in the check of proportional hazards; null: no check.",
+        "rank",
+        used_when=unless("solver", "admm"),
+        optional=True,
+    )
+    missing: str = argument(
+        choice(MISSING),
+        "A gap in a column that is used is an error; or the records without a gap at any station count, and nobody sees which "
+        "(private_newton, ties as breslow).",
+        "refuse",
+    )
+
+    @property
+    def limit(self) -> int:
+        """Most task rounds."""
+        return MOST_ROUNDS[self.solver] if self.max_rounds is None else self.max_rounds
+
+    def check_together(self) -> None:
+        """Refuse a column in two roles."""
+        super().check_together()
+        if self.missing == "complete" and self.solver != "private_newton":
+            raise ArgumentError(
+                f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
+                "choose that solver, or fill in or leave out the records with gaps"
+            )
+        outcome = [self.time, self.event, *([self.strata] if self.strata else [])]
+        identifier = [self.id_column] if self.id_column else []
+        twice = [name for name in self.features if name in outcome or name in identifier]
+        if twice:
+            raise ArgumentError(f"features: '{twice[0]}' is named for another role too; take it out")
+        if len(set(outcome + identifier)) != len(outcome + identifier):
+            raise ArgumentError("time, event, strata and id_column must be different columns")
+
+
+def checked_times(times: Any, least: int) -> list[float] | None:
+    """Return increasing times, or None; raise `ArgumentError` otherwise."""
+    if times is None:
+        return None
+    if not isinstance(times, list | tuple) or len(times) < least or len(times) > 1000:
+        raise ArgumentError(f"times must be a list of {least} to 1000 increasing times")
+    found = [float(check_number(f"times[{place}]", value, low=0.0)) for place, value in enumerate(times)]
+    if any(later <= earlier for earlier, later in pairwise(found)):
+        raise ArgumentError("times must increase")
+    return found
+
+
+def times(least: int) -> Kind:
+    """Return a list of so many times or more."""
+    return Kind(
+        "float_list", f"a list of {least} or more increasing numbers", lambda _, value: checked_times(value, least)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluate(Matched):
+    """Of `evaluate`."""
+
+    model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
+    times: list[float] | None = argument(
+        times(2),
+        "Where Brier scores are taken; quantiles of the event times when left out.",
+        None,
+        used_when=when("reveal", "predictors"),
+    )
+    groups: int = argument(
+        whole(2, 100),
+        "Groups of predicted survival whose calibration is returned.",
+        5,
+        used_when=when("reveal", "predictors"),
+    )
+    folds: int | None = argument(
+        whole(2, MOST_FOLDS),
+        "Cross-validate the model's specification (time, event, features, ties, penalty, strata) in as many folds, in the same rounds, instead "
+        "of judging its coefficients.",
+        None,
+    )
+    reveal: str = argument(
+        choice(REVEALED),
+        "The outcome holder sees one number a record, or nobody does: then calibration and a test of fit, no concordance.",
+        "predictors",
+    )
+
+    def check_together(self) -> None:
+        """Refuse folds of a given model."""
+        super().check_together()
+        if self.folds is not None and self.reveal == "aggregates":
+            raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predict(Matched):
+    """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
+
+    model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
+    times: list[float] | None = argument(
+        times(1), "Where survival is wanted; the baseline's times when left out.", None
+    )
+    stratum: str = argument(NAME, "Whose baseline to use, for a stratified model.", "all")
+    identifiers: bool = argument(
+        FLAG, "Whether the records' identifiers are returned too; they leave the station.", False
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Baseline(Matched):
+    """Of `baseline`."""
+
+    model: dict[str, Any] = argument(MODEL, "Whose baseline.", rank=TARGET)
