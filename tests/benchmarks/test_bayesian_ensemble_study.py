@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from v6_vertibayes.options import Options
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.inference import posteriors
@@ -26,6 +25,7 @@ from v6_bayesian_ensemble.members import encoded, oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes
 from v6_bayesian_ensemble.votes import VOTES
 from v6_vertibayes import model as verti
+from v6_vertibayes.arguments import Fit
 
 pytestmark = pytest.mark.benchmark
 FOLDS = 10
@@ -48,25 +48,7 @@ SPLITS = {
     "A6": ("horizontal", 3),
 }
 MANY_STATES = ("autism", "mushroom")  # EM over synthetic rows would take minutes a fold
-VERTIBAYES: dict[str, Any] = {
-    "structure": "k2",
-    "label": "class",
-    "score": "k2",
-    "max_parents": 2,
-    "order": "information",
-    "required": (),
-    "forbidden": (),
-    "synthetic_rows": 10_000,
-    "restarts": 1,
-    "pseudocount": 0.5,
-    "minimum_count": 0,
-    "smallest_probability": 0.0,
-    "epsilon": None,
-    "validation": "none",
-    "folds": 10,
-    "public_records": None,
-    "equivalent_sample_size": 10.0,
-}
+VERTIBAYES: dict[str, Any] = {"label": "class", "max_parents": 2, "order": "information", "restarts": 1}
 RULES = {f"{vote} {weights}": (vote, weights, 0.0) for vote in VOTES for weights in ("uniform", "dynamic")}
 RULES["default"] = ("log_pool", "uniform", 0.01)
 
@@ -229,7 +211,7 @@ def vertibayes(frame: pd.DataFrame, data: str, repetitions: int) -> dict[str, li
     """Return the scores of VertiBayes' network on held-out records, and on synthetic ones as it was published."""
     columns = ["class", *(c for c in frame if c != "class")]
     missing = "em_on_counts" if data in MANY_STATES else "em"
-    options = Options(columns=tuple(columns), **{**VERTIBAYES, "missing": missing})
+    options = Fit.read("fit", {**VERTIBAYES, "columns": columns, "missing": missing})
     real, synthetic = [], []
     for seed in range(repetitions):
         for train, test, _ in folds_of(frame, seed):
