@@ -12,6 +12,7 @@ import pytest
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.client.dictionaries import dictionary_text, read_dictionary
 from fedbayes.client.exits import UsageProblem
+from fedbayes.client.predictions import predict_table
 
 
 @pytest.fixture
@@ -166,3 +167,14 @@ def test_the_page_runs_as_it_stands(command, tmp_path):
             assert code == 0, err
     fit = json.loads((tmp_path / "fit.json").read_text())
     assert set(fit["model"]["features"]) == {"sex", "age", "stage", "bmi", "old"}
+    raw = pd.read_csv(tmp_path / "north.csv")
+    changed = raw.assign(
+        sex=raw["sex"].replace({"M": "male"}),
+        stage=raw["stage"].where(raw["stage"] != 9),
+        bmi=raw["weight"] / (raw["height"] / 100) ** 2,
+        old=np.where(raw["age"] >= 65, "yes", "no"),
+    )
+    expected = predict_table(fit["model"], changed, None, None)
+    assert command("predict", "fit.json", "north.csv", "--out", "p.csv")[0] == 0
+    found = pd.read_csv(tmp_path / "p.csv")[list(expected.columns)]
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_exact=False, rtol=1e-9)

@@ -10,12 +10,12 @@ from typing import Any
 
 from ..bayes.encoding import identifier_text
 from .coverage import domain_of, gaps
+from .dictionaries import read_as_fitted
 from .exits import UsageProblem
 from .files import check_output, write_text
 from .kinds import read_result
 from .predictions import predict_table
 from .survival import beyond_follow_up
-from .tables import read_table
 
 
 def execute(
@@ -34,7 +34,8 @@ def execute(
     model = content.get("model")
     moments = _times(times)
     names = id_column if id_column is not None else _asked(content)
-    frame = read_table(data, domain_of(model), (names,) if names is not None else ())
+    identifiers = (names,) if names is not None else ()
+    frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     predictions = predict_table(model, frame, target, moments)
     if id_column is not None and id_column not in frame.columns:
         raise UsageProblem(
@@ -66,9 +67,14 @@ def execute(
 
 def _asked(result: Mapping[str, Any]) -> str | None:
     """Return the column of identifiers that the fit was given."""
-    arguments = (result.get("provenance") or {}).get("arguments")
-    name = arguments.get("id_column") if isinstance(arguments, Mapping) else None
+    name = _arguments(result).get("id_column")
     return name if isinstance(name, str) else None
+
+
+def _arguments(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of the fit, as far as its result tells."""
+    arguments = (result.get("provenance") or {}).get("arguments")
+    return arguments if isinstance(arguments, Mapping) else {}
 
 
 def _times(text: str | None) -> list[float] | None:

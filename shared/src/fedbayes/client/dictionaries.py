@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError, canonical_text
 from .exits import UsageProblem
+from .tables import read_table
 
 SUFFIXES = (".yaml", ".yml", ".json")
 # YAML 1.2's: `no` and `yes` are texts, and so are dates, 007 and 12:30; PyYAML follows YAML 1.1, where they are not.
@@ -43,6 +44,37 @@ def read_dictionary(path: Path) -> dict[str, Any]:
     except SchemaError as problem:
         raise UsageProblem(f"{path}: {problem}") from None
     return dict(content)
+
+
+def read_as_fitted(path: Path, content: Any, domain: Mapping[str, Any], identifiers: Sequence[str]) -> Any:
+    """Return a table as the stations read theirs for a fit, a pandas frame: with the recodes and derived columns of its dictionary, and with all rows.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The table.
+    content : object
+        The dictionary of the fit, as its result keeps it; anything else is none.
+    domain : mapping
+        Of the model.
+    identifiers : sequence of str
+        Columns that keep their text.
+
+    Raises
+    ------
+    UsageProblem
+        If the table cannot be read.
+    """
+    from ..bayes.recoding import applied
+
+    try:
+        study = Dictionary.from_json(content)
+    except SchemaError:
+        return read_table(path, domain, identifiers)
+    frame = read_table(path, study.reading(domain), identifiers)
+    there = [name for name, entry in study.columns.items() if set(entry.sources) <= set(frame.columns)]
+    made, _ = applied(frame, there, Dictionary(study.columns, study.missing), len(frame))
+    return frame.assign(**made)
 
 
 def dictionary_text(content: Mapping[str, Any], notes: Mapping[str, str] | None = None, head: str = "") -> str:
