@@ -278,14 +278,12 @@ def best_of_columns(one, other):
     return max(found)
 
 
-SMOOTH_TABLE = pd.DataFrame({"x": [0.0] * 3, "y": ["n"] * 3})
-
-
 @pytest.mark.audit
 @pytest.mark.parametrize("value", [10.0, None], ids=["a value", "missing"])
 @pytest.mark.parametrize("settings", [Settings(2.0), Settings(2.0, noise="student_t"), Settings(2.0, "global")])
 def test_a_smooth_release(settings, value):
-    neighbours = (SMOOTH_TABLE, pd.concat([SMOOTH_TABLE, pd.DataFrame({"x": [value], "y": ["n"]}, dtype=object)]))
+    columns = {"x": [0.0] * 3, "y": ["n"] * 3}, {"x": [0.0] * 3 + [value], "y": ["n"] * 4}
+    neighbours = [pd.DataFrame(part) for part in columns]
 
     def bound():
         one, other = (smooth_samples(frame, settings, SAMPLES) for frame in neighbours)
