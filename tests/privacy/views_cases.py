@@ -196,7 +196,7 @@ SECURE_VERTICAL = Question(
         "label": "y",
         "domain": {"y": DOMAIN["y"], **{name: {"categories": CATEGORIES[name]} for name in "xzw"}},
         "noise": "none",
-        "partitioning": "vertical",
+        "split": "vertical",
     },
     "labelled",
 )
@@ -259,7 +259,7 @@ QUESTIONS = [
         "labelled",
     ),
     Question("secure_naive_bayes", "evaluate", {}, "horizontal", model=SECURE_FIT),
-    Question("secure_naive_bayes", "evaluate", {"partitioning": "vertical"}, "labelled", model=SECURE_VERTICAL),
+    Question("secure_naive_bayes", "evaluate", {"split": "vertical"}, "labelled", model=SECURE_VERTICAL),
     Question(
         "secure_naive_bayes",
         "join",
