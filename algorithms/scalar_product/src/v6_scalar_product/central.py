@@ -107,7 +107,7 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     tables = _tables(federation, [label, *names], asked, joint=False)
     questions = [(label, name) for name in names]
     counts = tables.tables(questions, epsilon, asked.honest_fraction, last=True)
-    gains = dict(zip(names, information_gains(counts), strict=True))
+    gains: dict[str, float | None] = dict(zip(names, information_gains(counts), strict=True))
     if epsilon is None:
         gains = _safe_gains(federation, tables, questions, counts, gains)
     scale = tables.sensitivity(questions) / epsilon if epsilon else 0.0
@@ -163,7 +163,7 @@ def _safe_gains(
     tables: SecureTables,
     questions: list[tuple[str, str]],
     counts: list[Any],
-    gains: dict[str, float],
+    gains: dict[str, float | None],
 ) -> dict[str, float | None]:
     """Return exact gains, None where their table has cells that may not be shown: with both margins a gain gives them back."""
     safe: dict[str, float | None] = {}

@@ -301,8 +301,9 @@ class SecureTables:
     def _arranged(self, counts: Counts, names: Sequence[str], parts: Sequence[Columns], question: Columns) -> Counts:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""
         order = [column for part in parts for column in part]
-        table = counts.reshape([states for name in names for states in self._shapes[name]])
-        left = [self.columns[column].cardinality - states for column, states in zip(order, table.shape, strict=True)]
+        sizes: list[int] = [size for name in names for size in self._shapes[name]]
+        table = counts.reshape(sizes)
+        left = [self.columns[column].cardinality - size for column, size in zip(order, sizes, strict=True)]
         if any(left):
             table = np.pad(table, [(0, number) for number in left])
         return np.ascontiguousarray(np.transpose(table, [order.index(column) for column in question]))
