@@ -5,30 +5,50 @@ import pandas as pd
 import pytest
 
 from v6_verticox import model
-from v6_verticox.line_integral import FRACTIONS, Ends, Path, integrate
+from v6_verticox.line_integral import Ends, Path, fractions, integrate, nodes_for
 
 
-@pytest.mark.parametrize("degree", range(12))
-def test_polynomials_are_integrated_to_degree_eleven(degree):
-    """Four nodes with the weight t^2 (1 - t)^2 of Jacobi: exact to degree 2 * 4 + 4 - 1."""
+@pytest.mark.parametrize(("nodes", "degree"), [(n, degree) for n in (2, 3, 4) for degree in range(2 * n + 4)])
+def test_polynomials_are_integrated(nodes, degree):
+    """Nodes with the weight t^2 (1 - t)^2 of Jacobi: exact to degree 2 n + 4 - 1."""
     ends = Ends((float(degree == 0), 1.0), (float(degree == 1), float(degree)))
-    assert integrate(ends, np.array(FRACTIONS) ** degree) == pytest.approx(1.0 / (degree + 1), rel=1e-12)
+    assert integrate(ends, np.array(fractions(nodes)) ** degree) == pytest.approx(1.0 / (degree + 1), rel=1e-12)
 
 
 def test_nodes_are_the_roots_of_the_jacobi_polynomial():
     from scipy.special import roots_jacobi
 
-    np.testing.assert_allclose(FRACTIONS, (roots_jacobi(4, 2, 2)[0] + 1.0) / 2.0, atol=1e-15)
+    for nodes in (2, 3, 4):
+        np.testing.assert_allclose(fractions(nodes), (roots_jacobi(nodes, 2, 2)[0] + 1.0) / 2.0, atol=1e-15)
 
 
-def walked(risk, values, points, straight):
+@pytest.mark.parametrize("strength", [0.1, 0.4, 0.7, 1.0, 1.5, 2.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_as_many_nodes_as_the_effects_need(strength, seed):
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(400, 4))
+    values[:, 3] = values[:, 3] > 0.8
+    values -= values.mean(axis=0)
+    death = rng.exponential(np.exp(-values @ (strength * np.array([0.7, -0.5, 0.3, 0.6]))))
+    censored = rng.exponential(2.0, 400)
+    risk = model.RiskSets.of(np.minimum(death, censored), (death <= censored).astype(int))
+    fit = model.fit(risk, values, list("abcd"))
+    spread = float(np.sqrt(fit.coefficients @ fit.information @ fit.coefficients / risk.event.sum()))
+    nodes = nodes_for(spread, False)
+    gain, _ = walked(risk, values, [np.zeros(4), fit.coefficients], 1, nodes)
+    expected = fit.log_likelihood - fit.null_log_likelihood
+    assert abs(gain - expected) <= 3e-8 * expected
+    assert nodes == (2 if spread <= 0.4 else 3 if spread <= 1.0 else 4)
+
+
+def walked(risk, values, points, straight, nodes=4):
     path = Path()
     for place, point in enumerate(points):
         here = model.evaluate(risk, values, point)
         path.add(point, here.gradient, here.information)
         if place == straight:
             path.go_straight(
-                np.array([model.evaluate(risk, values, f * point).gradient @ point for f in FRACTIONS]), 0.0
+                np.array([model.evaluate(risk, values, f * point).gradient @ point for f in fractions(nodes)]), 0.0
             )
     return path.gain()
 

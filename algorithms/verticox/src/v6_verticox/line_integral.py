@@ -1,7 +1,8 @@
 """The log partial likelihood gained on the way from zero to the solution, from slopes and curvatures alone.
 
 Central never sees a likelihood. Near the end the slope along the straight line from zero is opened at a few interior points, in the same
-rounds as a Newton step; with slope and curvature at both ends that integrates every polynomial slope of degree 11 exactly.
+rounds as a Newton step: two to four, as the effects need. With slope and curvature at both ends n of them integrate every polynomial slope of degree
+2 n + 3 exactly.
 
 References
 ----------
@@ -16,11 +17,30 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
-OUTER, INNER = (
-    0.6947465906068657,
-    0.25056280708573153,
-)  # roots of the Jacobi polynomial of degree 4 with weight (1 - x^2)^2
-FRACTIONS = tuple((1.0 + x) / 2.0 for x in (-OUTER, -INNER, INNER, OUTER))
+ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2
+    2: (0.3779644730092272,),
+    3: (0.0, 0.5773502691896257),
+    4: (0.25056280708573153, 0.6947465906068657),
+}
+FEW, SOME = 0.4, 1.0
+
+
+def fractions(nodes: int) -> tuple[float, ...]:
+    """Return the interior points of the rule with so many nodes, ascending in (0, 1)."""
+    return tuple(sorted({(1.0 + sign * root) / 2.0 for root in ROOTS[nodes] for sign in (-1.0, 1.0)}))
+
+
+def nodes_for(spread: float, heavy: bool) -> int:
+    """Return how many nodes give the gain to about 1e-8 of it.
+
+    Parameters
+    ----------
+    spread : float
+        Standard deviation of the linear predictor at the end over the records at risk.
+    heavy : bool
+        Whether a feature has a heavy tail: the slope is no short polynomial then.
+    """
+    return 4 if heavy or spread > SOME else 3 if spread > FEW else 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +58,14 @@ def integrate(ends: Ends, inner: Vector, skipped: int | None = None) -> float:
     ----------
     ends : Ends
         What is known at 0 and 1.
-    inner : ndarray of float, (4,)
-        Slopes at `FRACTIONS`.
+    inner : ndarray of float, (nodes,)
+        Slopes at `fractions(nodes)`.
     skipped : int, optional
         Leave out the curvature at this end: a rule of one degree less, for an estimate of the error.
     """
     known = [*ends.slopes, *inner, *(value for end, value in enumerate(ends.curvatures) if end != skipped)]
     powers = np.arange(len(known))
-    places = np.array([0.0, 1.0, *FRACTIONS])
+    places = np.array([0.0, 1.0, *fractions(len(inner))])
     slopes = places[None, :] ** powers[:, None]
     bends = [powers * (float(end) ** np.maximum(powers - 1, 0)) for end in (0, 1) if end != skipped]
     moments = np.column_stack([slopes, *bends])
@@ -71,7 +91,7 @@ class Path:
         self.informations.append(information)
 
     def go_straight(self, slopes: Vector, slack: float) -> None:
-        """Note the slopes at `FRACTIONS` of the line from zero to the last point, in its direction; `slack`: their own error."""
+        """Note the slopes at `fractions` of the line from zero to the last point, in its direction; `slack`: their own error."""
         self.straight, self.slopes, self.slack = len(self.points) - 1, slopes, slack
 
     def gain(self) -> tuple[float, float]:

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ConvergenceError
 
-from .line_integral import FRACTIONS, Path
+from .line_integral import Path, fractions, nodes_for
 from .model import check_collinear, check_far
 from .reciprocals import Pair, reciprocal_plan
-from .tails import CROWD, Tails, check_runaway
+from .tails import CROWD, ORDINARY, Tails, check_runaway
 
 Vector = npt.NDArray[np.float64]
 SHORT_TAIL = 3.0
@@ -245,7 +245,8 @@ class _Search:
     def _beside(self, coefficients: Vector) -> list[Beside]:
         """Return the points between zero and here whose slopes integrate to the likelihood, each from the nearest reciprocals."""
         points = []
-        for fraction in FRACTIONS:
+        heavy = bool(np.max(np.maximum(self.surface.tails.up, self.surface.tails.down)) > ORDINARY)
+        for fraction in fractions(nodes_for(self._spread(coefficients), heavy)):
             point = fraction * coefficients
             near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
             distance, source = min(near)

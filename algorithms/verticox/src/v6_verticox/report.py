@@ -111,7 +111,7 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
     if solver == "private_newton":
         base["central"] = (
             "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
-            "slopes of the likelihood at four points of the line from zero to the end; "
+            "slopes of the likelihood at two to four points of the line from zero to the end; "
             "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
             "is made); scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two"
         )
