@@ -80,6 +80,8 @@ def test_the_fit_is_that_of_the_complete_records(tmp_path, seed, digits, strata)
     errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
     np.testing.assert_allclose([rows[name]["standard_error"] for name in names], errors, rtol=1e-4)
     assert (result["model"]["records"], result["model"]["events"]) == (len(used), int(used["event"].sum()))
+    assert result["model"]["null_log_likelihood"] == pytest.approx(expected.null_log_likelihood, rel=1e-6)
+    assert result["model"]["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-6)
     gain = expected.log_likelihood - expected.null_log_likelihood
     assert result["model"]["likelihood_ratio_test"]["statistic"] == pytest.approx(2 * gain, rel=1e-5)
     assert result["model"]["offset"] == pytest.approx(float(design.mean().to_numpy() @ expected.coefficients), rel=1e-5)

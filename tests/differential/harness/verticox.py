@@ -291,11 +291,9 @@ def compare_fit(
         half = 1.959963984540054 * row["standard_error"]
         close(f"lower of {name!r}", row["lower_95"], row["coefficient"] - half, 1e-6, 1e-6 * half)
         close(f"upper of {name!r}", row["upper_95"], row["coefficient"] + half, 1e-6, 1e-6 * half)
-    if model["missing"] == "complete":
-        same("log likelihoods", (model["null_log_likelihood"], model["log_likelihood"]), (None, None))
-    else:
-        close("log likelihood at zero", model["null_log_likelihood"], pooled.null, 1e-9)
-        close("log likelihood", model["log_likelihood"], pooled.log_likelihood, max(tolerance, 1e-5))
+    exact = 1e-5 if model["missing"] == "complete" else 1e-9
+    close("log likelihood at zero", model["null_log_likelihood"], pooled.null, exact)
+    close("log likelihood", model["log_likelihood"], pooled.log_likelihood, max(tolerance, 1e-5))
     test = model["likelihood_ratio_test"]
     statistic = 2 * (pooled.log_likelihood - pooled.null)
     found = next(test[key] for key in ("statistic", "chi_squared", "chi2") if key in test)

@@ -76,6 +76,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             offset,
             None if prepared.plan.complete else surface.trend,
             counts or [None, None],
+            surface.null,
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={
@@ -117,6 +118,7 @@ def _seen_result(
             offset,
             solution.trend,
             [prepared.plan.records, prepared.outcome.events],
+            prepared.outcome.log_likelihood,
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},

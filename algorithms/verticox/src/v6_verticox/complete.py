@@ -3,11 +3,12 @@
 Every share holder enters, like a column, which of its records have no gap. The product of these columns, c, is opened under a mask like everything else.
 Then a record counts with c: its event indicator is c d, its relative risk has c among its factors (each station's is zero where it has a gap), and its
 columns, zero where there is a gap, do not matter. Tied events are rows of their own with Breslow's risk sets, since nobody knows how many of them are complete.
-The reciprocals at zero coefficients, which the outcome holder knows else, are refined from c d / (expected number of complete records at risk).
+The reciprocals at zero coefficients, which the outcome holder knows else, are refined from c d / (expected number of complete records at risk). The
+log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals.
 
 **Reveals** to every share holder: how many records are complete, in each stratum, and the sums of its own columns over them; to the outcome holder
-besides: how many events. To central: these two numbers, if the outcome holder's node lets them out, and the share of each station's own records that
-have no gap, rounded up to eighths.
+besides: how many events. To central: seven sums over the events, of which the log-likelihood at zero is made; these two numbers, if the outcome holder's node
+lets them out; and the share of each station's own records that have no gap, rounded up to eighths.
 """
 
 from __future__ import annotations
@@ -25,6 +26,26 @@ from fedbayes.mpc.wide import Wide
 from .shared_newton import MOST_FACTORS, RECIPROCAL_BITS, Get, Layout, presence_name
 
 EIGHTHS = 8
+BLEND_BITS = 20
+NODES = (
+    0.03376524289842399,
+    0.16939530676686776,
+    0.3806904069584016,
+    0.6193095930415984,
+    0.8306046932331322,
+    0.966234757101576,
+)
+WEIGHTS = np.array(
+    [
+        0.08566224618958517,
+        0.1803807865240693,
+        0.23395696728634552,
+        0.23395696728634552,
+        0.1803807865240693,
+        0.08566224618958517,
+    ]
+)
+"""Of Gauss and Legendre on [0, 1]."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -64,9 +85,45 @@ def scaled(wire: Wire, operation: Callable[[Wide], Wide], added_bits: int) -> Wi
 
 def first_reciprocals(layout: Layout, events: Wire) -> Wire:
     """Return c d / (expected number of complete records at risk): where the refinement at zero coefficients starts."""
-    left = np.concatenate([np.arange(size, 0, -1) for size in layout.strata]).astype(np.float64)
-    guess = Wide.encode((1.0 / (layout.complete * left))[:, None], RECIPROCAL_BITS)
+    guess = Wide.encode((1.0 / expected_at_risk(layout))[:, None], RECIPROCAL_BITS)
     return scaled(events, lambda values: values * guess, RECIPROCAL_BITS)
+
+
+def expected_at_risk(layout: Layout) -> Vector:
+    """Return how many complete records are expected at risk, row by row, (rows,)."""
+    left = np.concatenate([np.arange(size, 0, -1) for size in layout.strata])
+    return np.asarray(layout.complete * left, dtype=np.float64)
+
+
+def blended(engine: Engine, layout: Layout, name: str, at_risk: Wire, place: int) -> Wire:
+    """Return (1 - t) m + t S0, with m what is expected at risk and t the node `place` of the integral of 1 / (m + t (S0 - m))."""
+    share = round(NODES[place] * 2.0**BLEND_BITS)
+    part = engine.cut(name, scaled(at_risk, lambda values: values.times(share), BLEND_BITS), BLEND_BITS)
+    return _plus(part, (1.0 - share / 2.0**BLEND_BITS) * expected_at_risk(layout))
+
+
+def level(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: Wire) -> Share:
+    """Return sum_j q_j (S0_j - m_j), with q_j = c_j d_j / (m_j + t (S0_j - m_j)): integrated over t, that is sum_j c_j d_j log(S0_j / m_j)."""
+    return engine.inner(f"{label}/level", events, _plus(at_risk, -expected_at_risk(layout)))
+
+
+def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
+    """Return sum_j c_j d_j log m_j."""
+    logs = Wide.encode(np.log(expected_at_risk(layout))[:, None], RECIPROCAL_BITS)
+    return engine.hidden(
+        "expected level", engine.lifted(scaled(events, lambda v: (v * logs).total()[None, :], RECIPROCAL_BITS))
+    )
+
+
+def integrated(levels: Vector) -> float:
+    """Return the integral over t in [0, 1] of a function known at `NODES`."""
+    return float(WEIGHTS @ levels)
+
+
+def _plus(wire: Wire, known: Vector) -> Wire:
+    """Return a wire plus public numbers, (rows,)."""
+    public = None if wire.public is None else wire.public + Wide.encode(known[:, None], wire.frac_bits)
+    return Wire(public, wire.mask, wire.frac_bits)
 
 
 def counts(engine: Engine, layout: Layout, present: Wire, events: Wire, columns: Wire) -> dict[str, Share]:

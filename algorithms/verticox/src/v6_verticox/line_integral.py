@@ -22,7 +22,7 @@ ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2
     3: (0.0, 0.5773502691896257),
     4: (0.25056280708573153, 0.6947465906068657),
 }
-FEW, SOME = 0.4, 1.0
+FEW, SOME, MOST_NODES = 0.4, 1.0, 4
 
 
 def fractions(nodes: int) -> tuple[float, ...]:
@@ -40,7 +40,7 @@ def nodes_for(spread: float, heavy: bool) -> int:
     heavy : bool
         Whether a feature has a heavy tail: the slope is no short polynomial then.
     """
-    return 4 if heavy or spread > SOME else 3 if spread > FEW else 2
+    return MOST_NODES if heavy or spread > SOME else 3 if spread > FEW else 2
 
 
 @dataclass(frozen=True, slots=True)

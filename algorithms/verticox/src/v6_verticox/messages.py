@@ -25,7 +25,7 @@ STAGES = (
     "information",
 )
 MOST_COEFFICIENT = 2**20
-SLOPE_STAGES = ("line", "weigh_slope", "slope")
+SLOPE_STAGES = ("line", "weigh_slope", "slope", "blend", "level")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ConvergenceError
 
-from .line_integral import Path, fractions, nodes_for
+from .line_integral import MOST_NODES, Path, fractions, nodes_for
 from .model import check_collinear, check_far
 from .reciprocals import Pair, reciprocal_plan
 from .tails import CROWD, ORDINARY, Tails, check_runaway
@@ -243,10 +243,17 @@ class _Search:
         return there if self._spread(after) <= 2.0 * self._spread(before) + SETTLED else None
 
     def _beside(self, coefficients: Vector) -> list[Beside]:
-        """Return the points between zero and here whose slopes integrate to the likelihood, each from the nearest reciprocals."""
-        points = []
+        """Return the points between zero and here whose slopes integrate to the likelihood: as few as give it without a further round."""
         heavy = bool(np.max(np.maximum(self.surface.tails.up, self.surface.tails.down)) > ORDINARY)
-        for fraction in fractions(nodes_for(self._spread(coefficients), heavy)):
+        least = nodes_for(self._spread(coefficients), heavy)
+        choices = [self._points(coefficients, nodes) for nodes in range(least, MOST_NODES + 1)]
+        longest = [max(len(point.plan) for point in points) for points in choices]
+        return choices[longest.index(next(rounds for rounds in longest if rounds <= longest[-1]))]
+
+    def _points(self, coefficients: Vector, nodes: int) -> list[Beside]:
+        """Return the points of a rule, each from the nearest reciprocals."""
+        points = []
+        for fraction in fractions(nodes):
             point = fraction * coefficients
             near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
             distance, source = min(near)

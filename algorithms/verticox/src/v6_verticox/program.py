@@ -154,6 +154,8 @@ class Program:
             "line": self._line,
             "weigh_slope": self._weigh_slope,
             "slope": self._slope,
+            "blend": self._blend,
+            "level": self._level,
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
@@ -245,6 +247,22 @@ class Program:
         at_risk = self._at_risk(stage.step, stage.step)
         slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, at_risk, self.get)
         return Outgoing({}, {f"slope|{stage.step}": slope, f"residual|{stage.step}": residual})
+
+    def _blend(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        """Refine the reciprocals between what is expected at risk and what is."""
+        at_risk = self._at_risk(0, 0)
+        if stage.version == 1:  # small ties are not corrected yet, whoever has the corrections already
+            at_risk, self.wires[START] = self.get("0.0/risk"), complete.first_reciprocals(self.layout, self.get(EVENT))
+        place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
+        return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
+
+    def _level(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        events = self.get(f"{stage.label}/reciprocal")
+        share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
+        revealed = {f"level|{stage.step}": share}
+        if stage.step == formulas.BESIDE:
+            revealed["expected level"] = complete.expected_level(self.engine, self.layout, self.get(EVENT))
+        return Outgoing({}, revealed)
 
     def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         step = stage.step

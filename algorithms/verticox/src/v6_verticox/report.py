@@ -31,13 +31,14 @@ def model_json(
     offset: float,
     score: Vector | None,
     counts: Sequence[int | None],
+    null: float,
 ) -> dict[str, Any]:
     """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
 
     `offset` is the linear predictor at the mean of every feature: the baseline is that of a record at the mean.
-    `score` is that of the features' interactions with time, in the scale of the parties' columns. `counts`: records and events that count.
+    `score` is that of the features' interactions with time, in the scale of the parties' columns. `counts`: records and events
+    that count. `null`: the log-likelihood at zero.
     """
-    null = None if prepared.plan.complete else prepared.outcome.log_likelihood
     information = information + options.penalty * np.eye(len(coefficients))
     covariance = inverse(information)
     transform, scales = options.time_transform, np.array(prepared.scales)
@@ -57,7 +58,7 @@ def model_json(
         "references": dict(prepared.references),
         "coefficients": coefficient_table(prepared.names, coefficients, information),
         "covariance": covariance.tolist(),
-        "log_likelihood": None if null is None else null + gain,
+        "log_likelihood": null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
         "proportional_hazards": checked,
@@ -140,5 +141,8 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
         base["stations"] += (
             "; how many records are complete, in each stratum, and the sums of their own columns over these"
         )
-        base["central"] += "; of every station the share of records without a gap, rounded up to eighths"
+        base["central"] += (
+            "; of every station the share of records without a gap, rounded up to eighths; seven sums over the events, of which the "
+            "log-likelihood at zero is made"
+        )
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)

@@ -13,7 +13,7 @@ from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
 from .binding import CHECK, check_bound
-from .complete import opened_names
+from .complete import NODES, integrated, opened_names
 from .holder import layout
 from .messages import (
     EnterReply,
@@ -29,7 +29,7 @@ from .newton import Beside, Gradient
 from .program import CORRECTING, relayed
 from .reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from .setup import Prepared
-from .shared_newton import START
+from .shared_newton import BESIDE, START
 from .shared_newton import beside as beside_step
 from .sums import sealed_parts
 
@@ -52,6 +52,8 @@ class FederatedSurface:
     ----------
     counts : list of int or None
         Complete records and events, where only these count and their numbers may be told.
+    null : float
+        The log-likelihood at zero.
     chosen : bool
         Whether the coefficients are the caller's, which stations then check for dominance.
 
@@ -71,6 +73,7 @@ class FederatedSurface:
         self.trend: Vector = np.zeros(0)
         self.chosen = False
         self.counts: list[int] | None = None
+        self.null = prepared.outcome.log_likelihood
         self._told: dict[int, dict[int, bytes]] = {}
         self._layout = layout(prepared.plan)
         self._source, self._version, self._step = START, 0, 0
@@ -96,19 +99,24 @@ class FederatedSurface:
         spread = FEWER - math.log(self.plan.complete)
         plan = reciprocal_plan(spread, EXACT_START, spread)
         self._version = max(len(plan), CORRECTING)
+        blends = dict.fromkeys(range(BESIDE, BESIDE + len(NODES)), self._source)
         rounds = [[_info("features", 0)], [_info("complete", 0)]]
         if len(opened_names(self._layout)) > 1:
             rounds.insert(1, [_info("gather", 0)])
         for version in range(1, self._version + 1):
             pair = plan[version - 1] if version <= len(plan) else NEWTON
             rounds.append([_info("weigh" if version == 1 else "refine", 0, version, self._source, pair)])
+            rounds[-1] += [_info("blend", key, version, source, pair) for key, source in blends.items()]
             self._source = reciprocal_name(0, version, pair)
-        rounds.append(self._last())
+            blends = {key: reciprocal_name(key, version, pair) for key in blends}
+        rounds.append([*self._last(), *(_info("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
         permuted: Broadcast | None = self._enter(0, [*(info for part in rounds for info in part), self._final()])
         for stages in rounds:
             revealed, permuted = self._stage(stages, permuted), None
         here = self._gradient(revealed)
+        levels = np.array([revealed[f"level|{key}"].item() for key in blends])
+        self.null = -revealed["expected level"].item() - integrated(levels)
         for _ in range(MOST_REFINEMENTS):
             if abs(here.residual) <= EXACT_START * self.events:
                 break
