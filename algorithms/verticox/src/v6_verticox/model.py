@@ -232,8 +232,8 @@ def coefficient_table(names: Sequence[str], coefficients: Vector, information: V
 def inverse(information: Vector) -> Vector:
     """Return the inverse of a positive definite matrix whose columns may be in very different units."""
     units = np.sqrt(np.diag(information))
-    found: Vector = np.linalg.inv(information / units[:, None] / units[None, :])
-    return found / units[:, None] / units[None, :]
+    found = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
+    return np.asarray(found, dtype=np.float64)
 
 
 def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:

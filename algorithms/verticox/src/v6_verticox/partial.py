@@ -55,11 +55,11 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     """
     question = request.question
     station.require_private(False)
-    present = set(station.columns)
-    outcome = [name for name in (question.time, question.event) if name in present]
-    strata = [question.strata] if question.strata in present and len(outcome) == 2 else []
-    features = [name for name in question.features if name in present]
-    if question.id_column is not None and question.id_column not in present:
+    here = set(station.columns)
+    outcome = [name for name in (question.time, question.event) if name in here]
+    strata = [question.strata] if question.strata in here and len(outcome) == 2 else []
+    features = [name for name in question.features if name in here]
+    if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
     if not features and not outcome:
