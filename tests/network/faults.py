@@ -244,7 +244,7 @@ class Killer:
             return
 
 
-CLOCK_IMAGE = """FROM {image}
+CLOCK_IMAGE = r"""FROM {image}
 COPY --from=fedbayes.invalid/faketime:bookworm /usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1 /opt/libfaketime.so.1
 ENTRYPOINT ["sh", "-c", "if [ -e /mnt/ledger/clock ]; then export LD_PRELOAD=/opt/libfaketime.so.1 FAKETIME=$(cat /mnt/ledger/clock); fi; exec \"$@\"", "sh"]
 CMD ["python", "-m", "fedbayes.container"]
@@ -268,7 +268,7 @@ def images_with_a_clock(network: Network, suffix: str) -> None:
 def told(job: Job) -> str:
     """Return how a job ended, in a cell."""
     met = "" if job.met is None else f", met in round {job.met}" if job.met else ", met before round 1"
-    words = f": {job.error[:240]}".replace("|", "/").replace("\n", " ") if job.error else ""
+    words = f": {job.error[:300]}".replace("|", "/").replace("\n", " ") if job.error else ""
     return f"{job.status} {job.seconds:.0f} s{met}{job.kills}{words}"
 
 
@@ -279,19 +279,53 @@ In each row one small job of every method runs at the same time, and the fault m
 A job that is not over after {LONGEST:g} s would count as hanging. Times are those of eight jobs at once on a busy machine.
 Debits are compared with those of the same jobs in the embedded federation: "right" means that no job debited anything twice at any station,
 and that every job that completed debited all of it at every station. Jobs that end with an error may have debited less.
-"Next" is a job of dp_naive_bayes afterwards; the jobs of the next row ask the same questions once more.
+"Next" is a job of dp_naive_bayes afterwards; the jobs of every row ask the same questions as those of the row before, on the same stations.
+Every job ends with the words of an error or with its result; none had neither.
 
 """
+NOTES = "\n## Notes\n"  # written by hand; a run leaves them as they are
 COLUMNS = ("fault", *METHODS, "debits", "next")
+
+
+def read_rows(text: str) -> dict[str, list[str]]:
+    """Return a page's rows, fault -> cells, with the errors below the table put back into their cells."""
+    lines = text.splitlines()
+    errors = {f"[{number}]": words for number, words in (line.split(". ", 1) for line in lines if line[:1].isdigit())}
+    rows = {}
+    for line in lines:
+        if line.startswith("| "):
+            name, *cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+            for mark, words in errors.items():
+                cells = [cell.replace(f" {mark}", f": {words}") for cell in cells]
+            rows[name] = cells
+    return rows
+
+
+def page_of(rows: dict[str, list[str]], order: list[str]) -> str:
+    """Return the page's text; errors are numbered and told below the table."""
+    errors: list[str] = []
+
+    def numbered(cell: str) -> str:
+        end, found, words = cell.partition(": ")
+        if not found or cell.startswith("hospital"):
+            return cell
+        if words not in errors:
+            errors.append(words)
+        return f"{end} [{errors.index(words) + 1}]"
+
+    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    for name in order:
+        cells = rows.get(name, ["not run"] * (len(COLUMNS) - 1))
+        lines.append(f"| {name} | {' | '.join('<br>'.join(map(numbered, cell.split('<br>'))) for cell in cells)} |")
+    told_below = [f"{number}. {words}" for number, words in enumerate(errors, 1)]
+    return HEAD + "\n".join([*lines, "", *told_below]).rstrip("\n") + "\n"
 
 
 def write_row(fault: str, order: list[str], jobs: list[Job], debits: str, works: str) -> None:
     """Put a fault's row into the page; rows of faults that did not run now stay as they were."""
-    old = PAGE.read_text(encoding="utf-8").splitlines() if PAGE.exists() else []
-    split = [tuple(cell.strip() for cell in line.strip("| ").split(" | ")) for line in old if line.startswith("| ")]
-    rows = {row[0]: row for row in split[1:] if len(row) == len(COLUMNS) and row[0] in order}
+    text = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    rows, (_, mark, notes) = read_rows(text), text.partition(NOTES)
+    rows = {name: cells for name, cells in rows.items() if len(cells) == len(COLUMNS) - 1}
     cells = ["<br>".join(told(job) for job in jobs if job.method == method) for method in METHODS]
-    rows[fault] = (fault, *cells, debits, works)
-    lines = [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
-    lines += [f"| {' | '.join(rows.get(name, (name, *['not run'] * (len(COLUMNS) - 1))))} |" for name in order]
-    PAGE.write_text(HEAD + "\n".join(lines) + "\n", encoding="utf-8")
+    rows[fault] = [*cells, debits, works]
+    PAGE.write_text(page_of(rows, order) + mark + notes, encoding="utf-8")
