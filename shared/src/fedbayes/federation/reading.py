@@ -160,10 +160,10 @@ class Source:
         return self._frames[known]
 
     def _chosen(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return which columns are to be read, in the table's order; None: all, where nothing is gained or preprocessing may need others."""
+        """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
         label = (platform.requested_label() or "").upper()
         whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
-        if columns is None or whole or (platform.plain_csv() is None and self._database is None):
+        if not columns or whole or (platform.plain_csv() is None and self._database is None):
             return None
         found = [name for name in self.names if name in set(columns)]
         return found if len(set(found)) == len(found) else None

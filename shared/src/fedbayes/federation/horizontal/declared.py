@@ -153,8 +153,9 @@ class Budget(Arguments):
 
     @property
     def whom(self) -> Unit:
-        """Whom the promise is for: a row."""
-        return ROW
+        """Whom the promise is for: what `Units` says wherever it stands among the bases, else a row."""
+        found: Unit = getattr(super(), "whom", ROW)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)
