@@ -5,14 +5,17 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from audit_kit import again, lower_bound
+from audit_kit import Alone, again, lower_bound
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 import v6_secure_naive_bayes as package
 from fedbayes.dp import mechanisms, promise
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import Columns, Unit, table_queries
 from fedbayes.federation.station import Station
 from v6_secure_naive_bayes import model
-from v6_secure_naive_bayes.messages import Noise
+from v6_secure_naive_bayes.messages import CountsRequest, Keying, Noise
+from v6_secure_naive_bayes.partial import cell_counts
 
 DOMAIN = {
     "f": {"categories": ["a", "b"]},
@@ -22,6 +25,7 @@ DOMAIN = {
 }
 TASK = {"label": "y", "domain": DOMAIN, "bins": 2, "modulus_bits": 2048}
 PARTY = {"unit": "party", "maximum_records": 7}
+PEOPLE = {"unit": "identifier", "id_column": "person", "max_rows_per_identifier": 3}
 FEATURES = 3
 
 
@@ -36,6 +40,7 @@ def people(rows=60, seed=1):
     frame = pd.DataFrame({"f": random.choice(["a", "b"], rows), "g": random.choice(["a", "b", "c"], rows)})
     frame["h"] = random.integers(0, 5, rows)
     frame["y"] = random.choice(["n", "p"], rows)
+    frame["person"] = random.integers(0, rows // 3, rows).astype(str)
     return frame
 
 
@@ -70,7 +75,7 @@ HORIZONTAL = [
             ("diluted_geometric", 0.01),
             ("as_published", 1e-6),
         ),
-        ({}, PARTY),
+        ({}, PARTY, PEOPLE),
         ({}, {"honest_fraction": 1.0}),
     )
 ]
@@ -84,15 +89,84 @@ def test_a_horizontal_fit_states_what_every_station_is_debited(monkeypatch, argu
         assert (told["differentially_private"], told["epsilon"]) == (False, None)
         assert all(tuple(cost) == (0.0, 0.0) for cost in spent.values())
         return
-    published, units = arguments["noise"] == "as_published", arguments.get("maximum_records", 1)
+    published = arguments["noise"] == "as_published"
+    units = arguments.get("maximum_records", arguments.get("max_rows_per_identifier", 1))
     epsilon = arguments["epsilon"] * (FEATURES + 1 if published else 1)
     delta = 0.0 if arguments["noise"] == "polya" else arguments["delta"] * ((FEATURES + 1) * units if published else 1)
     assert (told["epsilon"], told["delta"]) == pytest.approx((epsilon, delta))
     assert len(spent) == 3
     assert all(tuple(cost) == pytest.approx((epsilon, delta)) for cost in spent.values())
     assert told["differentially_private"] is (not published and epsilon <= 20 and delta <= 1e-3)
-    assert told["unit"] == ("party" if units > 1 else "row")
+    assert told["unit"] == arguments.get("unit", "row")
     assert promise.holds(epsilon, delta) or told["reason"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"unit": "identifier"},
+        {"id_column": "person"},
+        {"max_rows_per_identifier": 3},
+        {**PEOPLE, "max_rows_per_identifier": 0},
+        {**PEOPLE, "max_rows_per_identifier": True},
+        {**PEOPLE, "maximum_records": 7},
+        {**PARTY, "id_column": "person"},
+        {**PEOPLE, "id_column": "y"},
+        {**PEOPLE, "id_column": "f", "features": ["f", "g"]},
+        {**PEOPLE, "split": "vertical"},
+    ],
+    ids=str,
+)
+def test_a_unit_that_does_not_fit_is_refused(monkeypatch, arguments):
+    with pytest.raises(ArgumentError, match=r"id_column|unit|max_rows_per_identifier|maximum_records"):
+        run([people(60, seed) for seed in range(3)], "fit", {**TASK, "epsilon": 1.0, **arguments}, monkeypatch)
+
+
+def counted(frame, most):
+    """Return a station's tables side by side, and the largest change that the noise is for, in all of them together."""
+    columns = Columns("y", ["f", "g", "h"], DOMAIN, unit=Unit("person", most))
+    noise = Noise("polya", 1.0, 0.0, 1.0, "identifier", most)
+    request = CountsRequest(columns, {"h": 2}, noise, Keying("ab" * 256, b"k" * 32, 1), 3)
+    return cell_counts(request, columns.read(Alone(frame))), FEATURES * model.sensitivity(noise)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_a_person_changes_no_table_by_more_than_the_rows_that_the_noise_is_for(most):
+    """Worst case: all of a person's many rows are alike; the control is the same table with rows as the unit."""
+    before = people(60)
+    own = pd.DataFrame({"f": "a", "g": "c", "h": 4, "y": "p", "person": ["new"] * 9})
+    after = pd.concat([before, own], ignore_index=True)
+    (one, claim), (other, _) = counted(before, most), counted(after, most)
+    assert np.abs(other - one).sum() == claim == FEATURES * most
+    for person in before["person"].unique():
+        without, _ = counted(before[before["person"] != person], most)
+        assert np.abs(one - without).sum() <= claim
+    rows = Columns("y", ["f", "g", "h"], DOMAIN)
+    tables = [
+        sum(query.values.sum() for query in table_queries(rows, rows.read(Alone(frame)), {"h": 2}))
+        for frame in (before, after)
+    ]
+    assert tables[1] - tables[0] > claim
+
+
+def test_noise_for_other_people_than_are_read_is_no_request():
+    columns = Columns("y", ["f", "g", "h"], DOMAIN, unit=Unit("person", 3))
+    keying = Keying("ab" * 256, b"k" * 32, 1)
+    for noise in (Noise("polya", 1.0, 0.0, 1.0, "identifier", 2), Noise("polya", 1.0, 0.0, 1.0, "record", 0)):
+        with pytest.raises(ValueError, match="rows of one unit"):
+            CountsRequest(columns, {"h": 2}, noise, keying, 3)
+
+
+def test_the_audit_finds_a_person_with_more_rows_than_the_noise_is_for():
+    """Three rows in one cell: noise for three keeps the promise, noise for one does not."""
+    for most, keeps in ((3, True), (1, False)):
+        noise = Noise("polya", 1.0, 0.0, 1.0, "identifier", most)
+
+        def bound(noise=noise):
+            found = shares(noise, 3, 3, 60_000, 2)
+            return lower_bound(found + 3, found[::-1])
+
+        assert (again(bound, 1.0) <= 1.0) is keeps
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 25.0, None])

@@ -14,7 +14,7 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.channel import Channel
-from fedbayes.federation.errors import ArgumentError, PlacementError, PolicyError
+from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError
 from fedbayes.federation.station import Station
 from v6_secure_naive_bayes import grading, lattice
 from v6_secure_naive_bayes.lattice import Lattice
@@ -47,9 +47,10 @@ def fitted(frame, classes, bins=6):
     return fit_model(schema, "y", schema.encode(frame), bins=bins)
 
 
-def run(frame, model, helper=True):
+def run(frame, model, helper=True, change=lambda table, member: table, **alignment):
     """Evaluate over three stations and perhaps a helper, in this process; central runs at station 1."""
-    tables = [frame[[*OWNERS[member], *(["y"] if member != 3 else [])]] for member in OWNERS]
+    key = [alignment["id_column"]] if alignment else []
+    tables = [change(frame[[*OWNERS[member], *(["y"] if member != 3 else []), *key]], member) for member in OWNERS]
     tables += [pd.DataFrame()] if helper else []
     datasets = [[{"database": table, "db_type": "csv"}] for table in tables]
     client = MockAlgorithmClient(
@@ -57,7 +58,9 @@ def run(frame, model, helper=True):
     )
     client.organization_id = 1
     evaluate = importlib.import_module("v6_secure_naive_bayes").evaluate
-    return evaluate(mock_client=client, model=model.to_dict(), split="vertical")
+    return evaluate(
+        mock_client=client, model=model.to_dict(), split="vertical", **(alignment or {"rows_aligned": True})
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -84,6 +87,25 @@ def test_every_score_is_that_of_the_pooled_table(classes, helper):
     assert found["calibration"]["rows"] == expected["calibration"]["rows"].tolist()
     assert found["federation"]["rounds"] == 4
     assert found["diagnostics"]["dealer"] != found["diagnostics"]["grader"]
+
+
+def test_records_are_matched_by_their_identifiers_whatever_their_order():
+    frame = people(2)
+    model = fitted(frame, 2)
+    keyed = frame.assign(key=[f"{number:05d}" for number in range(len(frame))])
+
+    def shuffled(table, member):
+        return table.sample(frac=1.0, random_state=member)
+
+    scores = ("accuracy", "auc", "log_loss", "n")
+    found, aligned = run(keyed, model, True, shuffled, id_column="key"), run(frame, model)
+    assert [found[name] for name in scores] == [aligned[name] for name in scores]
+
+    def other(table, member):
+        return table.assign(key=table["key"].replace("00007", "99999")) if member == 2 else table
+
+    with pytest.raises(DataProblem, match="do not hold the same identifiers"):
+        run(keyed, model, True, other, id_column="key")
 
 
 def test_without_patterns_scores_are_near_on_a_stated_grid():

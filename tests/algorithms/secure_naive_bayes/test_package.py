@@ -32,7 +32,7 @@ def test_the_store_file_lists_the_arguments_and_their_defaults(name):
     assert [argument["name"] for argument in listed] == [parameter.name for parameter in taken]
     for argument, parameter in zip(listed, taken, strict=True):
         if parameter.default not in (inspect.Parameter.empty, None):
-            assert argument["default_value"] == str(parameter.default)
+            assert argument["default_value"].lower() == str(parameter.default).lower()
 
 
 def test_it_runs_under_the_mock_client(table):

@@ -34,7 +34,7 @@ def test_fit_releases_tables_of_every_station(vertical, table):
     assert fitted.predict(table).tolist() == reference.predict(table).tolist()
     assert "epsilon is above 20" in result["privacy"]["reason"]
     assert result["federation"]["rounds"] == 3
-    task = {"model": result["model"], "split": "vertical", "organizations": STATIONS}
+    task = {"model": result["model"], "split": "vertical", "rows_aligned": True, "organizations": STATIONS}
     scores = vertical.run("secure_naive_bayes", "evaluate", task)
     assert scores["accuracy"] == pytest.approx(np.mean(reference.predict(table) == table["kind"]))
     assert scores["n"] == 900

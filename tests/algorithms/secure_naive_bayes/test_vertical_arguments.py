@@ -286,17 +286,24 @@ def fitted(odd):
         ({"organizations": ["C", "Z", "label only"]}, ArgumentError, "'shape' is at no station"),
         ({"organizations": ["C", "Z", "S", "short"]}, ArgumentError, "'color' is at more than one"),
         ({"organizations": ["short", "Z", "S"]}, DataProblem, "same number of rows"),
+        ({"rows_aligned": False}, ArgumentError, "id_column"),
+        ({"id_column": "key"}, ArgumentError, "rows_aligned"),
+        ({"id_column": "key", "rows_aligned": False}, DataProblem, "'key'"),
+        ({"unit": "identifier", "id_column": "key", "rows_aligned": False}, ArgumentError, "unit"),
         ({"organizations": ["C", "Z", "no label"]}, PolicyError, "no label: .*epsilon"),
     ],
 )
 def test_a_vertical_evaluation_refuses_by_name(odd, fitted, changes, kind, named):
-    task = {"model": fitted, "split": "vertical", "organizations": THREE}
+    task = {"model": fitted, "split": "vertical", "rows_aligned": True, "organizations": THREE}
     with pytest.raises(kind, match=named):
         odd.run("evaluate", {**task, **changes})
 
 
 def test_a_vertical_evaluation_answers_like_a_horizontal_one(odd, fitted, table):
-    result = odd.run("evaluate", {"model": fitted, "split": "vertical", "organizations": THREE, "noise": "none"})
+    result = odd.run(
+        "evaluate",
+        {"model": fitted, "split": "vertical", "rows_aligned": True, "organizations": THREE, "noise": "none"},
+    )
     assert type(result["n"]) is int
     assert result["n"] == len(table)
     assert result["diagnostics"]["classes"] == ["a", "b"]

@@ -66,7 +66,7 @@ EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("verticox", "fit"): {"max_rounds": "a limit that ends in a refusal; wrong values are drawn"},
     **{
         ("secure_naive_bayes", name): dict.fromkeys(
-            ("id_column", "max_rows_per_identifier", "unit"), "no twin yet; wrong values are drawn"
+            ("id_column", "max_rows_per_identifier", "rows_aligned", "unit"), "no twin yet; wrong values are drawn"
         )
         for name in ("evaluate",)
     },

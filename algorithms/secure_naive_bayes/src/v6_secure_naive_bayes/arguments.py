@@ -8,6 +8,8 @@ from typing import Any
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.declare import (
+    COLUMN,
+    FLAG,
     ORGANIZATION,
     TARGET,
     Arguments,
@@ -20,8 +22,10 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import Binned, Members, PlacedScores, Scoring, Target
+from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
 from fedbayes.federation.horizontal.declared import DOMAIN, HONEST_WORDS
+from fedbayes.federation.horizontal.units import MOST_ROWS
+from fedbayes.federation.vertical import check_alignment
 
 from .keying import KEYS, check_keys
 from .messages import KINDS, TABLES, UNITS, Noise
@@ -32,6 +36,7 @@ DILUTED = ("diluted_geometric", "as_published")
 SPLITS = ("horizontal", "vertical")
 EPSILON = number(above=0)
 MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
+MOST_ROWS_WORDS = "Most rows of one identifier that a station uses, chosen by a keyed hash."
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
 
 STORE = Store(
@@ -98,7 +103,9 @@ class Fit(Target, Binned, Split, Keys, Members):
         number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("split", "horizontal"), why=WHOLE
     )
     unit: str = argument(
-        choice(UNITS), "What a neighbouring table has more or less: a record, or all that one party holds.", "record"
+        choice(UNITS),
+        "What a neighbouring table has more or less: a record, all that one party holds, or an identifier with all its rows.",
+        "record",
     )
     maximum_records: int | None = argument(
         whole(1, 2**31),
@@ -106,6 +113,15 @@ class Fit(Target, Binned, Split, Keys, Members):
         None,
         used_when=when("unit", "party"),
         unit="records",
+    )
+    id_column: str | None = argument(
+        COLUMN,
+        "The column of identifiers; a row without one is not used.",
+        None,
+        used_when=when("unit", "identifier"),
+    )
+    max_rows_per_identifier: int = argument(
+        whole(1, MOST_ROWS), MOST_ROWS_WORDS, 1, used_when=when("unit", "identifier"), unit="rows"
     )
     membership: dict[str, Any] | None = argument(
         MEMBERSHIP,
@@ -118,6 +134,7 @@ class Fit(Target, Binned, Split, Keys, Members):
     def check_together(self) -> None:
         """Refuse noise that lacks what it needs, or has what it cannot use."""
         super().check_together()
+        _ = self.whom
         if (self.unit == "party") != (self.maximum_records is not None):
             raise ArgumentError('maximum_records is a public bound of one party\'s records; it belongs to unit="party"')
         if self.noise in DILUTED and self.delta < LEAST_DELTA:
@@ -130,10 +147,16 @@ class Fit(Target, Binned, Split, Keys, Members):
             raise ArgumentError("epsilon is needed: give a number greater than 0")
 
     @property
+    def whom(self) -> Unit:
+        """Whose rows are bounded: everybody's with an identifier, or each for itself (also where a whole party is the unit)."""
+        kind = "identifier" if self.unit == "identifier" else "row"
+        return check_unit(kind, self.id_column, self.max_rows_per_identifier)
+
+    @property
     def settings(self) -> Noise:
         """The noise."""
         delta = self.delta if self.noise in DILUTED else 0.0
-        bound = self.maximum_records or 0
+        bound = self.whom.rows if self.unit == "identifier" else self.maximum_records or 0
         return Noise(self.noise, self.epsilon or 0.0, delta, self.honest_fraction, self.unit, bound)
 
 
@@ -159,10 +182,41 @@ class Classify(Target, Binned, Keys, Members):
 class Evaluate(Scoring, PlacedScores, Split):
     """Of `evaluate`."""
 
+    unit: str = argument(
+        choice(("row", "identifier")), "Whom noisy scores are for: a row, or an identifier with all its rows.", "row"
+    )
+    id_column: str | None = argument(
+        COLUMN,
+        "The column of identifiers, with unit identifier; or by which vertically split records are matched.",
+        None,
+    )
+    max_rows_per_identifier: int = argument(
+        whole(1, MOST_ROWS), MOST_ROWS_WORDS, 1, used_when=when("unit", "identifier"), unit="rows"
+    )
+    rows_aligned: bool = argument(
+        FLAG,
+        "The caller's word that vertically split files hold the same records in the same order, instead of an id_column.",
+        False,
+        used_when=when("split", "vertical"),
+    )
+
+    @property
+    def whom(self) -> Unit:
+        """Whom noisy scores are for; scores of vertically split records are exact."""
+        if self.split == "vertical":
+            return ROW
+        return check_unit(self.unit, self.id_column, self.max_rows_per_identifier)
+
+    @property
+    def identifier(self) -> str:
+        """The column by which vertically split records are matched; empty where the files are aligned."""
+        return check_alignment(self.id_column, self.rows_aligned)
+
     def check_together(self) -> None:
-        """Refuse noise in scores that have none."""
+        """Refuse noise in scores that have none, and records that nothing matches."""
         super().check_together()
         if self.split == "vertical":
+            _ = self.identifier
             refuse_given(
                 "scores of vertically split records are exact",
                 epsilon=(self.epsilon, None),
@@ -170,6 +224,8 @@ class Evaluate(Scoring, PlacedScores, Split):
                 noise=(self.noise, "none"),
                 neighbors=(self.neighbors, "add_remove"),
                 honest_fraction=(self.honest_fraction, HONEST_FRACTION),
+                unit=(self.unit, "row"),
+                max_rows_per_identifier=(self.max_rows_per_identifier, 1),
             )
 
 

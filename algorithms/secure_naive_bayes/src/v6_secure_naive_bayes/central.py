@@ -38,10 +38,10 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     if asked.split == "vertical":
         return vertical.fit(federation, label, features, domain, settings, asked.bins, asked.organizations)
 
-    named = asked_columns(label, features, domain)
-    parties = federation.open_channel(asked.organizations, before_fit(settings, named))
+    named = asked_columns(label, features, domain, asked.whom)
+    parties = federation.open_channel(asked.organizations, before_fit(settings, named, asked.whom))
     state = check_membership(federation, asked.membership, parties.stations)
-    columns = resolve_columns(federation, parties.stations, label, features, domain)
+    columns = resolve_columns(federation, parties.stations, label, features, domain, unit=asked.whom)
     cells = check_bins(columns, asked.bins)
     keyring = open_keyring(federation, parties, asked.keys, asked.modulus_bits, state.epoch)
     sums = horizontal.encrypted_sums(federation, keyring, columns, cells, settings, state, asked.membership is not None)
@@ -110,7 +110,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         Naming the argument and the remedy.
     """
     if asked.split == "vertical":
-        return grading.evaluate(federation, asked.model, asked.label, asked.organizations)
+        return grading.evaluate(federation, asked.model, asked.label, asked.organizations, asked.identifier)
     return evaluate_model(federation, asked, NaiveBayes.from_dict)
 
 

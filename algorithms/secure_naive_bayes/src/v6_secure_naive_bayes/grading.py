@@ -8,6 +8,7 @@ the counts of every sum. They add these up into the tallies, and only the tallie
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from fedbayes.federation import Federation, Parties, Preflight, Station, argumen
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.horizontal import SumReply, load_model, schema_errors
+from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
@@ -89,21 +91,48 @@ def score(station: Station, request: ScoresRequest) -> ScoresReply:
     Notes
     -----
     **Reveals** to the counters numbers that are uniform as long as the dealer keeps the masks; to anybody else nothing.
-    **Assumes** that no two of the dealer and the counters collude, and that the rows are the same in the same order everywhere.
+    **Assumes** that no two of the dealer and the counters collude, and where no identifier is named that the rows are the same in the same
+    order everywhere.
     """
     plan = request.plan
     _check_plan(station, plan)
     masks = np.zeros(plan.rows, dtype=np.uint64)
     openings: dict[int, Sealed] = {}
     if station.organization in plan.owners:
-        places = _places(station, request)
+        order, topic = _ordered(station, plan)
+        places = _places(station, request)[order]
         masks = _own_mask(station, plan)
         opened = (places + masks) & np.uint64((1 << plan.bits) - 1)
         if station.organization in plan.counters:
             station.keep(OWN, opened=opened)
-        openings = _sealed(station, plan, {member: opened.astype("<u4").tobytes() for member in plan.counters}, TOPIC)
+        openings = _sealed(station, plan, {member: opened.astype("<u4").tobytes() for member in plan.counters}, topic)
     keys = _deal(station, plan, masks) if station.organization == plan.dealer else {}
     return ScoresReply(openings, keys)
+
+
+def _ordered(station: Station, plan: Plan) -> tuple[Any, str]:
+    """Return the order of this station's rows by their identifiers, and the topic of the letters about them.
+
+    The topic holds a digest of all identifiers, which is bound into the seals and never sent: letters between stations with other records do not open.
+    """
+    if not plan.id_column:
+        return slice(None), TOPIC
+    texts = matched_texts(station.identifiers(plan.id_column), plan.id_column, station.organization, False)
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    digest = hashlib.sha256("\n".join(texts[row] for row in order).encode()).hexdigest()
+    return np.array(order, dtype=np.intp), f"{TOPIC}|{digest}"
+
+
+def _opened(station: Station, plan: Plan, sender: int, letter: Sealed, topic: str) -> bytes:
+    try:
+        return station.unseal(sender, letter, f"{topic}|{plan.label}")
+    except MessageError:
+        if not plan.id_column:
+            raise
+    raise DataProblem(
+        f"column '{plan.id_column[:100]}': the stations do not hold the same identifiers (or a message was changed on its way); "
+        "keep the records in the files that all of them have"
+    )
 
 
 def _own_mask(station: Station, plan: Plan) -> Words:
@@ -174,8 +203,9 @@ def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]
             "the masked places of a station are missing, or some came that were not asked; the job stops"
         )
     total = station.kept(OWN)["opened"]
+    _, topic = _ordered(station, plan)
     for member, letter in request.openings.items():
-        opened = np.frombuffer(station.unseal(member, letter, f"{TOPIC}|{plan.label}"), dtype="<u4")
+        opened = np.frombuffer(_opened(station, plan, member, letter, topic), dtype="<u4")
         if opened.shape != (plan.rows,):
             raise MessageError("the masked places of a station are not as many as the records; the job stops")
         total = total + opened.astype(np.uint64)
@@ -230,8 +260,8 @@ def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> 
     return np.asarray(whole & np.uint64(0xFFFFFFFF))
 
 
-def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) -> dict[str, Any]:
-    """Evaluate a model on vertically split records: four rounds with the channel.
+def evaluate(federation: Federation, data: Any, label: Any, organizations: Any, identifier: str = "") -> dict[str, Any]:
+    """Evaluate a model on vertically split records: four rounds with the channel. `identifier` is what `check_alignment` returned.
 
     Raises
     ------
@@ -240,10 +270,14 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
     """
     model = load_model(NaiveBayes.from_dict, data)
     column = model.label if label is None else arguments.check_name("label", label)
+    if identifier in (column, *model.features):
+        raise ArgumentError("id_column must be neither a feature of the model nor the label")
     if column in model.features:
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     functions = ("partial_features", "partial_scores", "partial_grades")
-    asked = Preflight(tuple([*model.features, column]), functions=functions, queries=2, single_records=True)
+    asked = Preflight(
+        tuple(filter(None, [*model.features, column, identifier])), functions=functions, queries=2, single_records=True
+    )
     parties = federation.open_channel(organizations, asked)
     names = [*model.features, column]
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
@@ -268,6 +302,7 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any) 
         next(iter(rows)),
         lattice.bits,
         column,
+        identifier,
     )
     return _graded(federation, data, lattice, plan)
 

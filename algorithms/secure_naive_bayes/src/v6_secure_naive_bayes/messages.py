@@ -14,7 +14,7 @@ from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
 
 KINDS = ("polya", "diluted_geometric", "as_published", "none")
-UNITS = ("record", "party")
+UNITS = ("record", "party", "identifier")
 TABLES = ("fresh", "kept", "renewed")
 MOST_QUERIES = 10_000
 
@@ -32,9 +32,9 @@ class Noise(Message):
     honest_fraction : float
         Part of the stations whose noise alone must suffice.
     unit : str
-        ``record`` or ``party``: what a neighbouring table has more or less.
+        ``record``, ``party`` or ``identifier``: what a neighbouring table has more or less.
     maximum_records : int
-        Public bound of a party's records with ``unit="party"``; 0 with ``record``.
+        Public bound of a party's records, or of those of an identifier that a station uses; 0 with ``record``.
     """
 
     kind: str
@@ -56,8 +56,8 @@ class Noise(Message):
             raise ValueError("epsilon must be positive")
         if not 0 <= self.delta < 1 or not 0 < self.honest_fraction <= 1:
             raise ValueError("delta must be in [0, 1) and honest_fraction in (0, 1]")
-        if (self.unit == "party") != (self.maximum_records > 0):
-            raise ValueError("maximum_records belongs to unit party")
+        if (self.unit != "record") != (self.maximum_records > 0):
+            raise ValueError("maximum_records belongs to the units party and identifier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +138,9 @@ class CountsRequest(Message):
     def __post_init__(self) -> None:
         if self.uses < 1:
             raise ValueError("uses must be at least 1")
+        identified, unit = self.noise.unit == "identifier", self.columns.unit
+        if identified != (unit.id_column is not None) or (identified and unit.rows != self.noise.maximum_records):
+            raise ValueError("the noise is for another number of rows of one unit than are used")
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +289,8 @@ class Plan(Message):
         Scores and label together are a number below 2^bits.
     label : str
         The column of true classes.
+    id_column : str
+        The column that identifies the records, by which every station orders its rows; empty where the files are aligned.
     """
 
     owners: dict[int, list[str]]
@@ -295,6 +300,7 @@ class Plan(Message):
     rows: int
     bits: int
     label: str
+    id_column: str = ""
 
     def __post_init__(self) -> None:
         first, second = self.counters

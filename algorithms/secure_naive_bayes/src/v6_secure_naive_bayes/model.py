@@ -4,7 +4,7 @@ A release has F families of counts, one table per feature; class counts are marg
 nothing. One record is in exactly one cell of each table, so with ``unit="record"`` a table has sensitivity 1,
 and F tables at epsilon / F each compose to epsilon. With ``unit="party"`` everything that one party holds may
 change: a table then has the sensitivity ``maximum_records``, a public bound (a party that has more uses a
-random subset).
+random subset). With ``unit="identifier"`` it has the number of rows of one identifier that a station uses.
 
 - ``polya``: the honest parties' shares add up to one discrete Laplace variable; epsilon, no delta.
 - ``diluted_geometric``: every party adds a full discrete Laplace variable with probability
@@ -46,7 +46,7 @@ def families(noise: Noise, features: int) -> int:
 
 def sensitivity(noise: Noise) -> int:
     """Return what one neighbouring step changes in one table, in the L1 norm."""
-    return noise.maximum_records if noise.unit == "party" else 1
+    return 1 if noise.unit == "record" else noise.maximum_records
 
 
 def scale(noise: Noise, features: int) -> float:

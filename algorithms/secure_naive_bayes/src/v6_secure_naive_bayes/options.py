@@ -7,18 +7,19 @@ from typing import Any
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import ROW, Unit
 
 from . import model
 from .membership import Membership
 from .messages import Noise
 
 
-def before_fit(noise: Noise, columns: list[str]) -> Preflight:
+def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
     """Return what a horizontal fit says of itself before anything is spent; what it debits is known once all features are named."""
     known = noise.kind != "as_published" or len(columns) > 1
     epsilon, delta = model.charge(noise, len(columns) - 1) if known else (noise.epsilon, noise.delta)
     return Preflight(
-        columns=tuple(columns),
+        columns=tuple(whom.columns(columns)),
         everywhere=True,
         functions=("partial_counts",),
         epsilon=epsilon,

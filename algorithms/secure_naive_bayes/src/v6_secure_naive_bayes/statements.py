@@ -10,7 +10,12 @@ from . import model
 from .keying import Keyring
 from .messages import Noise
 
-UNITS = {"record": "row", "party": "party"}
+UNITS = {"record": "row", "party": "party", "identifier": "identifier"}
+CHANGES = {
+    "record": "one record is in one cell",
+    "party": "the public bound of one party's records",
+    "identifier": "the rows of one identifier that a station uses at most, all of which are covered together",
+}
 KEPT_TABLES = (
     "; spent once for every job that is answered from these tables, when a station makes them (diagnostics.tables)"
 )
@@ -55,8 +60,7 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
         composition=f"{features} tables at an even split; class counts are margins of the tables"
         if not published
         else f"{features + 1} families at the whole budget each",
-        sensitivity=f"{model.sensitivity(noise)} a table: "
-        + ("one record is in one cell" if noise.unit == "record" else "the public bound of one party's records"),
+        sensitivity=f"{model.sensitivity(noise)} a table: {CHANGES[noise.unit]}",
         reveals=reveals,
     )
 

@@ -1,0 +1,274 @@
+"""Variants of the attacks that worked once (docs/attacks.md): by a researcher, of every central function; by whoever makes a sub-task."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from harness.inprocess import InProcess
+from views_cases import COUNT, DP_FIT, QUESTIONS, Question, arguments_of, question_files
+from views_kit import record
+
+from fedbayes.federation.errors import KINDS, AlgorithmError
+
+NOT_NUMBERS = [float("nan"), float("inf"), -float("inf"), -1e300, "1", True, None, [], {}]
+NO_EPSILON = ["1", True, float("nan"), float("inf"), 0, -1.0, [1.0], {}, "inf"]
+UNREAD = {"seal", "provenance"}
+READ = {"verticox": {"coefficient", "cumulative_hazard", "time", "offset"}}
+"""Numbers of models that functions read; the others of verticox are for people."""
+PLACES, ALL_PLACES = 6, 60
+
+
+def taken(question: Question) -> set[str]:
+    """Return the arguments of a question's function."""
+    function = getattr(importlib.import_module(f"v6_{question.method}"), question.function)
+    return set(function.fedbayes_arguments.parameters)
+
+
+ASKED = [question for question in QUESTIONS if question.quick and question.function != "preflight"]
+EACH = list({(question.method, question.function): question for question in ASKED}.values())
+MODELS = [question for question in EACH if question.model is not None and question.result == "model"]
+
+
+def with_argument(name: str) -> list[Any]:
+    return [pytest.param(question, id=question.name) for question in EACH if name in taken(question)]
+
+
+def answer(question: Question, arguments: dict[str, Any]) -> tuple[str, Any]:
+    """Return (the kind of a refusal, None), or ("", the answer)."""
+    files, failure, told = question_files(question, False), None, None
+    try:
+        told = record(question.method, files, question.central, question.function, arguments, question.limits)[1]
+    except Exception as error:
+        failure = error
+    if failure is None:
+        return "", told
+    assert type(failure).__name__ in KINDS, repr(failure)
+    assert "unexpected " not in str(failure), repr(failure)
+    return type(failure).__name__, None
+
+
+def refusal(question: Question, arguments: dict[str, Any]) -> str:
+    """Return the kind of a refusal, or "" where there is an answer of numbers; anything else fails."""
+    kind, told = answer(question, arguments)
+    json.dumps(told, allow_nan=False)
+    return kind
+
+
+@pytest.mark.parametrize("question", with_argument("organizations"))
+def test_one_organization_named_twice_is_refused_or_counts_once(question: Question) -> None:
+    for twice in (["a", "b", "c", "a"], ["a", "b", "c", 1]):
+        told = refusal(question, {**arguments_of(question), "organizations": twice, **helper_of(question)})
+        assert told in ("ArgumentError", "PlacementError")
+
+
+def helper_of(question: Question) -> dict[str, Any]:
+    return {"helper": "helper"} if "helper" in taken(question) else {}
+
+
+@pytest.mark.parametrize("question", with_argument("epsilon"))
+def test_a_budget_that_is_no_positive_number_is_refused(question: Question) -> None:
+    for epsilon in NO_EPSILON:
+        assert refusal(question, {**arguments_of(question), "epsilon": epsilon}) == "ArgumentError"
+
+
+@pytest.mark.parametrize("question", with_argument("delta"))
+def test_a_delta_without_an_epsilon_promises_nothing(question: Question) -> None:
+    arguments = {key: value for key, value in arguments_of(question).items() if key != "epsilon"}
+    for delta in (1e-6, "1e-6", float("nan"), 1.0, -1e-9, True):
+        kind, told = answer(question, {**arguments, "delta": delta})
+        assert kind == "ArgumentError" or (delta == 1e-6 and told["privacy"]["differentially_private"] is False)
+
+
+@pytest.mark.parametrize("question", [*with_argument("features"), *with_argument("columns")])
+def test_a_label_among_the_features_and_a_column_twice_are_refused(question: Question) -> None:
+    arguments = arguments_of(question)
+    name = "features" if "features" in taken(question) else "columns"
+    own = arguments.get(name) or [column for column in arguments["domain"] if column != arguments["label"]]
+    wrong = [[*own, own[0]]]
+    for target in ("label", "target", "time", "event", "id_column"):
+        if arguments.get(target) is not None:
+            wrong.append([*own, arguments[target]])
+    for columns in wrong:
+        if question.method == "vertibayes" and columns[-1] == arguments.get("label"):
+            continue
+        assert refusal(question, {**arguments, name: columns}) in ("ArgumentError", "DataProblem")
+
+
+def numbers(model: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the places of all numbers in a model."""
+    if isinstance(model, int | float) and not isinstance(model, bool):
+        yield path
+    elif isinstance(model, dict | list):
+        for key, part in model.items() if isinstance(model, dict) else enumerate(model):
+            yield from numbers(part, (*path, key))
+
+
+def changed(model: Any, path: tuple[Any, ...], value: Any) -> Any:
+    model = copy.deepcopy(model)
+    holder = model
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    return model
+
+
+def spoil(question: Question, places: int) -> None:
+    arguments, rng = arguments_of(question), random.Random(question.name)
+    found = [path for path in numbers(arguments["model"]) if not UNREAD & {*path}]
+    names = READ.get(question.method)
+    found = [path for path in found if names is None or [key for key in path if isinstance(key, str)][-1] in names]
+    for path in rng.sample(found, min(places, len(found))):
+        given = {**arguments, "model": changed(arguments["model"], path, rng.choice(NOT_NUMBERS))}
+        refusal(question, given)  # an answer of numbers, or a refusal of the project
+        assert refusal(question, {**given, "model": changed(given["model"], path, float("nan"))}), path
+
+
+@pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
+def test_a_model_with_no_number_at_depth_gives_no_answer(question: Question) -> None:
+    spoil(question, PLACES)
+
+
+@pytest.mark.audit
+@pytest.mark.parametrize("question", MODELS, ids=lambda question: question.name)
+def test_a_model_with_no_number_anywhere_gives_no_answer(question: Question) -> None:
+    spoil(question, ALL_PLACES)
+
+
+# -- who makes a sub-task ----------------------------------------------------------------------------------------------------------
+
+
+Change = Callable[[InProcess, int, dict[str, Any]], Any]
+
+
+def orphan(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[task]["parent"] = None
+
+
+def other_image(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[running.tasks[task]["parent"]["id"]]["image"] = "registry.example/other:1"
+
+
+def other_image_of_the_same_name(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[running.tasks[task]["parent"]["id"]]["image"] = "registry.example/fedbayes:2"
+
+
+def other_organization(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[task]["init_org"] = {"id": 2, "link": "/api/organization/2"}
+
+
+def other_job(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[task]["job_id"] += 100 * task
+
+
+def parent_of_another_job(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    running.tasks[running.tasks[task]["parent"]["id"]]["job_id"] += 100 * task
+
+
+def session_of_another_job(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["session"] = "0" * len(message["session"])
+
+
+def session_that_is_a_path(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["session"] = "/../../../x"
+
+
+def stranger_among_the_participants(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["participants"] = [*message["participants"], 99]
+
+
+def station_twice(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["participants"] = [*message["participants"], message["participants"][0]]
+
+
+def round_of_another_name(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["round_name"] += "x"
+
+
+def not_the_last_round(running: InProcess, task: int, message: dict[str, Any]) -> None:
+    message["last"] = not message["last"]
+
+
+CHANGES = [
+    orphan,
+    other_image,
+    other_image_of_the_same_name,
+    other_organization,
+    other_job,
+    parent_of_another_job,
+    session_of_another_job,
+    session_that_is_a_path,
+    stranger_among_the_participants,
+    station_twice,
+    round_of_another_name,
+    not_the_last_round,
+]
+ONLY_FIRST = (other_image, other_image_of_the_same_name, parent_of_another_job)
+"""What a station asks of the platform once a job, in its first round."""
+
+
+def attacked(question: Question, when: int, change: Change) -> None:
+    """Run a question whose sub-tasks from number `when` on (0: the first) are changed at every station; central asks again what a station lost."""
+    files, policies = question_files(question, False), {name: dict(question.limits) for name in "abc"}
+    with InProcess(f"v6_{question.method}", files, policies, question.central) as running:
+        container, made = running._container, []
+
+        def entered(task: int, organization: int) -> Any:
+            if running.tasks[task]["parent"] is not None and task not in made:
+                made.append(task)
+                if len(made) > when:
+                    change(running, task, message)
+            return container(task, organization)
+
+        message: dict[str, Any] = {}
+        create = running.create
+
+        def creating(content: Any, *rest: Any) -> Any:
+            nonlocal message
+            message = content["kwargs"]["message"]
+            return create(content, *rest)
+
+        with mock.patch.object(running, "_container", entered), mock.patch.object(running, "create", creating):
+            running.run(question.function, arguments_of(question))
+
+
+@pytest.mark.parametrize("when", [0, 1], ids=["first round", "second round"])
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+@pytest.mark.parametrize("question", [COUNT, DP_FIT], ids=lambda question: question.method)
+def test_a_sub_task_that_central_did_not_make_so_is_refused(question: Question, change: Change, when: int) -> None:
+    if when and change in ONLY_FIRST:
+        return
+    with pytest.raises(AlgorithmError):
+        attacked(question, when, change)
+
+
+def test_control_an_unchanged_sub_task_is_answered() -> None:
+    attacked(COUNT, 1, lambda running, task, message: None)
+
+
+@pytest.mark.parametrize("question", [COUNT, DP_FIT], ids=lambda question: question.method)
+def test_a_request_of_one_job_is_refused_in_another(question: Question) -> None:
+    """Replayed whole: signed by central, sealed for the station, of the same question."""
+    files, policies = question_files(question, False), {name: dict(question.limits) for name in "abc"}
+    with InProcess(f"v6_{question.method}", files, policies, question.central) as running:
+        kept: dict[str, Any] = {}
+        create = running.create
+
+        def keeping(content: Any, *rest: Any) -> Any:
+            kept.setdefault(content["method"], copy.deepcopy(content))
+            return create(content, *rest)
+
+        def replaying(content: Any, *rest: Any) -> Any:
+            opens = content["method"] == "partial_open_channel"
+            return create(content if opens else kept[content["method"]], *rest)
+
+        with mock.patch.object(running, "create", keeping):
+            running.run(question.function, arguments_of(question))
+        with mock.patch.object(running, "create", replaying), pytest.raises(AlgorithmError):
+            running.run(question.function, arguments_of(question))
