@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -195,7 +195,7 @@ class Fit(Split):
         required = self.space().start()
         steps, first = 1, 0
         for node in self.columns:
-            before = self.columns
+            before: Sequence[str] = self.columns
             if isinstance(self.order, tuple) or self.order == "columns":
                 order = self.order if isinstance(self.order, tuple) else self.columns
                 before = order[: order.index(node)]
