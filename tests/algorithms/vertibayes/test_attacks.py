@@ -109,11 +109,12 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in "ab"}
     domain = {name: {"categories": sorted(set(people[name]))} for name in ("street", "hiv")}
     given = {"columns": ["street", "hiv"], "id_column": "id", "structure": [["street", "hiv"]], "split": "hybrid"}
-    with (
-        EmbeddedFederation(parties=parties, helpers=["helper"], policies=HOLES) as federation,
-        pytest.raises(ArgumentError, match="two stations"),
-    ):
-        federation.run("vertibayes", "fit", {**given, "domain": domain, "epsilon": 5.0})
+    given |= {"domain": domain, "missing": "category"}
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=HOLES) as federation:
+        result = federation.run("vertibayes", "fit", {**given, "epsilon": 5.0})
+        with pytest.raises(ArgumentError, match="two stations"):
+            federation.run("vertibayes", "fit", given)
+    assert result["diagnostics"]["records"] == len(people)
 
 
 @pytest.mark.parametrize("split", ["vertical", "horizontal"])

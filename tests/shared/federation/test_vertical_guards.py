@@ -199,8 +199,8 @@ def test_another_value_of_one_record_changes_two_cells_of_every_table():
     assert np.abs(after - before).sum() == sensitivity_of([["a", "b"]], states)
 
 
-def test_united_records_under_an_epsilon_never_share_a_place_where_two_stations_hold_the_same_column(tmp_path):
-    """At one place a record of two stations would change a table over k columns by 3^k; a refusal would tell about identifiers. So it counts as two."""
+def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hold_the_same_column(tmp_path):
+    """Taken from both, a record would change a table over k columns by 3^k, as two records it would cost twice, and a refusal would tell about identifiers."""
     table = pd.DataFrame({"id": range(40), "a": [0, 1] * 20, "b": [1, 1, 0, 0] * 10})
     domain = {name: {"categories": [0, 1]} for name in "ab"}
     arguments = {"columns": ["a", "b"], "batches": [[["a", "b"]]], "records": "union", "domain": domain}
@@ -210,7 +210,7 @@ def test_united_records_under_an_epsilon_never_share_a_place_where_two_stations_
         for name, part in pieces.items():
             part.to_csv(tmp_path / f"{name}{overlap}.csv", index=False)
             parties[name] = {"default": tmp_path / f"{name}{overlap}.csv"}
-        pooled = pd.concat(pieces.values())
+        pooled = pd.concat(pieces.values()).drop_duplicates("id")
         with EmbeddedFederation(parties, helpers=["helper"]) as federation:
             found = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 50.0})
             assert found["rows"] == len(pooled)

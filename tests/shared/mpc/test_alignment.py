@@ -84,17 +84,20 @@ def test_shuffle_is_a_permutation_that_follows_from_the_key():
     assert not np.array_equal(order, alignment.shuffled(1000, bytes([1]) * 32))
 
 
-def test_rows_of_parties_that_are_kept_apart_never_share_a_place():
+def test_a_row_of_two_parties_that_are_kept_apart_is_left_out_at_the_later_one():
     draw = np.random.default_rng(4)
     for _ in range(50):
         rows = {p: [f"id{n}" for n in draw.permutation(12)[: draw.integers(1, 12)]] for p in (1, 2, 3)}
         order = draw.permutation([1, 2, 3]).tolist()
         slots, size = alignment.unite(order, lists_of(rows), bytes(32), [[1, 2]])
-        assert not set(slots[1].tolist()) & set(slots[2].tolist())
-        assert sorted({slot for found in slots.values() for slot in found.tolist()}) == list(range(size))
-        for party, found in slots.items():
-            assert len(set(found.tolist())) == len(rows[party])
-        for first, second in ((1, 3), (2, 3)):
-            shared = {(rows[first][i], int(slot)) for i, slot in enumerate(slots[first])}
-            places = {int(slot): rows[second][i] for i, slot in enumerate(slots[second])}
-            assert all(places.get(slot, person) == person for person, slot in shared)
+        earlier, later = (p for p in order if p != 3)
+        gone = {person for person, slot in zip(rows[later], slots[later], strict=True) if slot == alignment.LEFT_OUT}
+        assert gone == set(rows[earlier]) & set(rows[later])
+        held = [(p, s) for party in order for p, s in zip(rows[party], slots[party], strict=True) if s >= 0]
+        place = dict(held)
+        assert all(place[person] == slot for person, slot in held)
+        assert set(place) == {person for found in rows.values() for person in found}
+        assert sorted(place.values()) == list(range(size))
+        assert not set(slots[earlier].tolist()) & (set(slots[later].tolist()) - {alignment.LEFT_OUT})
+        spread = alignment.scatter(np.ones((len(rows[later]), 1)), slots[later], size)
+        assert spread.sum() == len(rows[later]) - len(gone)

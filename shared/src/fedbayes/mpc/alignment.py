@@ -23,6 +23,8 @@ DOMAIN = b"fedbayes/alignment/1|"
 Hashes = npt.NDArray[np.uint64]
 """64 bits a row: with a million rows a side, two different people share one with probability 5e-8."""
 Positions = npt.NDArray[np.int64]
+LEFT_OUT = -1
+"""The place of a row of a union that another party's row stands for."""
 
 
 class AlignmentError(ValueError):
@@ -148,37 +150,39 @@ def unite(
         32 bytes of the helper alone: the union is put in a secret random order, so that a place tells
         nothing about who else has the row.
     apart : iterable of pairs of parties
-        Rows of these two never share a place: one that both have stands at two.
+        Rows of these two never share a place: of one that both have, the later party's is left out.
 
     Returns
     -------
     tuple
-        ``slots[party][row]``, the row's place in the union, int64; and the number of places.
+        ``slots[party][row]``, the row's place in the union, int64, or `LEFT_OUT`; and the number of places.
     """
     labels: dict[int, Positions] = {}
     separate = [set(pair) for pair in apart]
     size = 0
     for index, party in enumerate(parties):
         peer = next(other for other in parties if other != party)
-        own = np.full(len(lists[party, peer]), -1, dtype=np.int64)
+        own = np.full(len(lists[party, peer]), LEFT_OUT, dtype=np.int64)
         for earlier in parties[:index]:
             left, right = match(lists[earlier, party], lists[party, earlier])
-            own[right] = labels[earlier][left]
+            known = labels[earlier][left] != LEFT_OUT
+            own[right[known]] = labels[earlier][left[known]]
+        fresh = np.flatnonzero(own == LEFT_OUT)
         for earlier in parties[:index]:
             if {earlier, party} in separate:
-                own[np.isin(own, labels[earlier])] = -1
-        fresh = np.flatnonzero(own < 0)
+                own[np.isin(own, labels[earlier])] = LEFT_OUT
         own[fresh] = np.arange(size, size + len(fresh))
         size += len(fresh)
         labels[party] = own
-    places = shuffled(size, key)
+    places = np.append(shuffled(size, key), LEFT_OUT)
     return {party: places[label] for party, label in labels.items()}, size
 
 
 def scatter(values: npt.NDArray[Any], slots: Positions, size: int) -> npt.NDArray[Any]:
-    """Return `values` (rows, ...) at their places of the union, zero where the party has no row."""
+    """Return `values` (rows, ...) at their places of the union, zero where the party has no row; rows that are `LEFT_OUT` have none."""
     spread = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
-    spread[slots] = values
+    held = slots != LEFT_OUT
+    spread[slots[held]] = values[held]
     return spread
 
 

@@ -103,7 +103,8 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     """Match the stations' hashes, tell everyone the common order, and deal the corrections asked for. The helper only.
 
     **Reveals** to the helper the numbers of rows and of common rows; to central the latter; to each station the places of the
-    common rows in everybody's secret order (intersection) or of its own rows in the union.
+    common rows in everybody's secret order (intersection) or of its own rows in the union; of these, with an epsilon, those are left
+    out that an earlier station with the same column has too, so that a record is counted once.
     """
     workspace = _workspace(station, request.setup)
     if isinstance(workspace, Replica):
@@ -134,7 +135,7 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
 def _check_distinct(pairs: Sequence[Sequence[int]], places: Mapping[int, alignment.Positions]) -> None:
     """Raise `ArgumentError` where two stations that hold the same column have a record in common: it would count twice."""
     for first, second in pairs:
-        if len(np.intersect1d(places[first], places[second])):
+        if len(np.setdiff1d(np.intersect1d(places[first], places[second]), [alignment.LEFT_OUT])):
             raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
 
 
