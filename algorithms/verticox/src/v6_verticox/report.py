@@ -103,40 +103,13 @@ def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
 
 def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str, Any]:
     """Return the privacy statement: what each role learns."""
-    owner = federation.name(prepared.plan.holders[-1])
+    told = {"private_newton": _told_in_private, "admm": _told_by_admm}.get(solver, _told_with_predictors)
     base = {
         "researcher": "coefficients, covariance, log-likelihood, baseline hazard at times with several events between them, "
         "linear predictor at the mean, numbers of records and events, categories of text features",
         "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
+        **told(federation.name(prepared.plan.holders[-1])),
     }
-    if solver == "private_newton":
-        base["central"] = (
-            "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
-            "slopes of the likelihood at two to four points of the line from zero to the end; "
-            "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
-            "is made); scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two"
-        )
-        base["stations"] = (
-            f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome"
-        )
-    elif solver == "admm":
-        base["central"] = "norms of the residuals in every iteration; otherwise as with private_newton, at one point"
-        base["stations"] = (
-            f"{owner}, which has the outcome, learns the total linear predictor of every record in every iteration: with as many "
-            "iterations as columns it knows the space that the columns span; the other stations learn a number for every "
-            "record in every iteration that follows the outcome (the published exchange)"
-        )
-    else:
-        base["central"] = (
-            "coefficients and gradient of every step, products of the information matrix with earlier steps, the information matrix itself "
-            "at zero, at the end and at one or two points between them, at the end the score of every feature's interaction with time; "
-            "scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two; no record-level value"
-        )
-        base["stations"] = (
-            f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
-            "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
-            "the coefficients of the steps solves for the columns; the other stations learn uniformly distributed vectors"
-        )
     if prepared.plan.complete:
         base["stations"] += (
             "; how many records are complete, in each stratum, and the sums of their own columns over these"
@@ -146,3 +119,33 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "log-likelihood at zero is made"
         )
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)
+
+
+def _told_in_private(owner: str) -> dict[str, str]:
+    return {
+        "central": "what the researcher learns; gradient, information matrix and a scalar check of the reciprocals at every step; "
+        "slopes of the likelihood at two to four points of the line from zero to the end; "
+        "at the last step, for every feature, the score of its interaction with time (of which the check of proportional hazards "
+        "is made); scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two",
+        "stations": f"numbers of rows and steps, and uniformly distributed vectors; also {owner}, which has the outcome",
+    }
+
+
+def _told_by_admm(owner: str) -> dict[str, str]:
+    return {
+        "central": "norms of the residuals in every iteration; otherwise as with private_newton, at one point",
+        "stations": f"{owner}, which has the outcome, learns the total linear predictor of every record in every iteration: with as many "
+        "iterations as columns it knows the space that the columns span; the other stations learn a number for every "
+        "record in every iteration that follows the outcome (the published exchange)",
+    }
+
+
+def _told_with_predictors(owner: str) -> dict[str, str]:
+    return {
+        "central": "coefficients and gradient of every step, products of the information matrix with earlier steps, the information matrix itself "
+        "at zero, at the end and at one or two points between them, at the end the score of every feature's interaction with time; "
+        "scales of the features as powers of two, and how far heavy tails reach, to a factor of the root of two; no record-level value",
+        "stations": f"{owner}, which has the outcome, learns the total linear predictor of every record at every step, without the "
+        "coefficients: with as many steps as columns it knows the space that the columns span, and whoever also knows "
+        "the coefficients of the steps solves for the columns; the other stations learn uniformly distributed vectors",
+    }

@@ -173,26 +173,8 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         )
     outcome = replies[owner].outcome
     assert outcome is not None
-    widths = [len(replies[member].scales) for member in holders]
-    rows = sum(outcome.strata)
-    complete = expected([replies[member].present for member in holders]) if question.missing == "complete" else 0.0
-    if complete and question.ties == "efron" and (outcome.ties or outcome.band):
-        raise ArgumentError(
-            "ties='efron' needs to know how many tied events are complete, which nobody does with missing='complete'; use ties='breslow'"
-        )
-    plan = Plan(
-        holders,
-        widths,
-        question.helper,
-        rows,
-        outcome.strata,
-        involved.pop(),
-        outcome.ties,
-        outcome.band,
-        outcome.single,
-        complete,
-    )
-    if plan.records < RECORDS_PER_COLUMN * sum(widths):
+    plan = _plan(question, replies, holders, involved.pop(), outcome)
+    if plan.records < RECORDS_PER_COLUMN * sum(plan.widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
@@ -200,6 +182,26 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     told = {feature: name for member in holders for feature, name in replies[member].references.items()}
     references = {feature: told[feature] for feature in question.features if feature in told}
     return Prepared(plan, labels_in_order, scales, outcome, question, tails, references)
+
+
+def _plan(question: Question, replies: dict[int, Described], holders: list[int], rows: int, outcome: Outcome) -> Plan:
+    complete = expected([replies[member].present for member in holders]) if question.missing == "complete" else 0.0
+    if complete and question.ties == "efron" and (outcome.ties or outcome.band):
+        raise ArgumentError(
+            "ties='efron' needs to know how many tied events are complete, which nobody does with missing='complete'; use ties='breslow'"
+        )
+    return Plan(
+        holders,
+        [len(replies[member].scales) for member in holders],
+        question.helper,
+        sum(outcome.strata),
+        outcome.strata,
+        rows,
+        outcome.ties,
+        outcome.band,
+        outcome.single,
+        complete,
+    )
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
