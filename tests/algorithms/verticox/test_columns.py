@@ -55,6 +55,19 @@ def test_text_becomes_indicators():
     assert found.values.shape == (ROWS, 3)
 
 
+def test_gaps_in_other_rows_do_not_turn_booleans_into_text():
+    frame = table(smokes=np.arange(ROWS) % 3 == 0)
+    frame["event"] = frame["event"] == 1
+    whole, told = design(frame, ["smokes"], 5), survival(frame, "time", "event", None, 5)
+    with_gaps = pd.concat([frame, pd.DataFrame({"time": [1.0], "smokes": [None], "event": [None]})]).iloc[:ROWS]
+    assert with_gaps["smokes"].dtype == with_gaps["event"].dtype == object
+    found = design(with_gaps, ["smokes"], 5)
+    assert found.columns == whole.columns == {"smokes": ["smokes"]}
+    assert found.references == {}
+    np.testing.assert_array_equal(found.values, whole.values)
+    np.testing.assert_array_equal(survival(with_gaps, "time", "event", None, 5).event, told.event)
+
+
 BAD_OUTCOMES = [
     ("time", np.where(np.arange(ROWS) == 3, -1.0, 2.0), DataProblem, "negative"),
     ("time", np.where(np.arange(ROWS) == 3, np.nan, 2.0), DataProblem, "missing"),

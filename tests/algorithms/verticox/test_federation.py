@@ -161,7 +161,7 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
         with pytest.raises(PolicyError, match="b:"):
             strict.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
         with pytest.raises(ArgumentError, match="model"):
-            strict.run("verticox", "evaluate", {"model": {"coefficients": []}})
+            strict.run("verticox", "evaluate", {"model": {"coefficients": []}, "id_column": "id"})
 
 
 def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients, tmp_path, quasi):

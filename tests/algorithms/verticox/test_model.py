@@ -1,13 +1,17 @@
 """The pooled Cox model against lifelines and statsmodels."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from v6_verticox import model, survival
+from v6_verticox import judging, model, scoring, survival
+from v6_verticox.columns import Survival
+from v6_verticox.scoring_messages import Curve
+from v6_verticox.sums import SUM_BITS
 
 
 def prepared(paper_data, name):
@@ -115,13 +119,13 @@ def test_constant_column_is_named():
         model.fit(risk, np.ones((8, 1)), ["flat"])
 
 
-def slow_concordance(time, event, risk):
+def slow_concordance(time, event, risk, resolution=0.0):
     pairs = agreeing = 0.0
     for i in range(len(time)):
         for j in range(len(time)):
             if event[i] and (time[i] < time[j] or (time[i] == time[j] and not event[j])):
                 pairs += 1
-                agreeing += 1.0 if risk[i] > risk[j] else 0.5 if risk[i] == risk[j] else 0.0
+                agreeing += 0.5 if abs(risk[i] - risk[j]) <= resolution else 1.0 if risk[i] > risk[j] else 0.0
     return agreeing / pairs
 
 
@@ -135,6 +139,41 @@ def test_concordance_against_the_slow_definition():
     assert survival.concordance(time, event, risk) == pytest.approx(slow_concordance(time, event, risk), abs=1e-12)
     with pytest.raises(ValueError, match="compared"):
         survival.concordance(time, np.zeros(60), risk)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_risks_within_the_resolution_are_ties(seed):
+    rng = np.random.default_rng(seed)
+    time, event = rng.integers(1, 8, 60).astype(float), rng.integers(0, 2, 60)
+    levels = rng.integers(0, 5, 60).astype(float)
+    near = levels + rng.uniform(-0.4e-9, 0.4e-9, 60)
+    expected = slow_concordance(time, event, levels)
+    assert survival.concordance(time, event, near, resolution=1e-9) == pytest.approx(expected, abs=1e-12)
+    assert survival.concordance(time, event, near) != pytest.approx(expected, abs=1e-6)
+    chain = rng.uniform(0.0, 5e-9, 60)
+    expected = slow_concordance(time, event, chain, 1e-9)
+    assert survival.concordance(time, event, chain, resolution=1e-9) == pytest.approx(expected, abs=1e-12)
+
+
+def test_equal_predictors_are_ties_in_an_assessment_however_the_parts_were_rounded():
+    rng = np.random.default_rng(4)
+    rows, first = 200, rng.integers(0, 4, 200)
+    second = rng.integers(0, 4, rows)
+    time, event = rng.exponential(size=rows), np.arange(rows) % 4 > 0
+    parts = [np.rint(0.1 * values * 2.0**SUM_BITS) for values in (first, second)]
+    predictor = sum(parts) / 2.0**SUM_BITS
+    assert len(np.unique(predictor)) > len(np.unique(first + second)), "rounding breaks ties here"
+    outcome = Survival(time, event.astype(int), np.zeros(rows, dtype=int), ["all"])
+    request = SimpleNamespace(times=None, curves=[Curve("all", [1.0], [1.0])], groups=2)
+    found = scoring._measures(outcome, predictor - 0.3, request, 1)["concordance"]
+    assert found == pytest.approx(slow_concordance(time, event, first + second), abs=1e-12)
+    baselines = [SimpleNamespace(curves=request.curves)] * 2
+    fold = np.arange(rows) % 2
+    held_out = judging.judged(outcome, predictor, fold, SimpleNamespace(**vars(request), baselines=baselines), 1)
+    for number, entry in enumerate(held_out["folds"]):
+        own = fold == number
+        expected = slow_concordance(time[own], event[own], (first + second)[own])
+        assert entry["concordance"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_brier_without_censoring_is_the_mean_square():

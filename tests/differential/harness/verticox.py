@@ -16,6 +16,8 @@ from .tables import joined, population, vertical
 ALGORITHM = "verticox"
 ADMM = ("tolerance", "gamma_update", "rho")
 TIME, EVENT, STRATA = "time of event", "event", "stratum"
+TIED = 2.0**-30
+"""Linear predictors that differ by no more are documented to be ties (the sum over the stations is rounded)."""
 
 
 @st.composite
@@ -404,7 +406,7 @@ def _curve(model: Any, stratum: str) -> tuple[list[float], list[float]]:
 
 
 def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
-    """Return Harrell's concordance over all comparable pairs of one stratum; None without any."""
+    """Return Harrell's concordance over all comparable pairs of one stratum; predictors within `TIED` are ties. None without any."""
     agree = pairs = 0.0
     for i in range(len(time)):
         for j in range(len(time)):
@@ -414,7 +416,7 @@ def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
                 and (time[i] < time[j] or (time[i] == time[j] and not event[j] and i != j))
             ):
                 pairs += 1
-                agree += 1.0 if risk[i] > risk[j] + 1e-7 else 0.5 if abs(risk[i] - risk[j]) <= 1e-7 else 0.0
+                agree += 1.0 if risk[i] > risk[j] + TIED else 0.5 if abs(risk[i] - risk[j]) <= TIED else 0.0
     return agree / pairs if pairs else None
 
 

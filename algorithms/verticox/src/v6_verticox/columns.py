@@ -83,11 +83,18 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
     return Design(names, values, means, scales, references, paired)
 
 
+def booleans_as_such(column: Any) -> Any:
+    """Return a column without gaps in these rows; as booleans if it holds nothing else (gaps in other rows made it a column of objects)."""
+    known = column.dtype.kind == "O" and len(column) and all(isinstance(value, bool | np.bool_) for value in column)
+    return column.astype(bool) if known else column
+
+
 def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str], str | None]:
     if column.isna().any():
         raise DataProblem(
             f"feature '{feature}' has missing values; fill them in, drop the rows at every station, or set missing='complete'"
         )
+    column = booleans_as_such(column)
     if column.dtype.kind in "biuf":
         values = column.to_numpy(dtype=np.float64)[:, None]
         if not np.all(np.isfinite(values)):
@@ -145,7 +152,7 @@ def survival(frame: Any, time: str, event: str, strata: str | None, minimum_even
             raise DataProblem(
                 f"outcome column '{name}' has missing values; drop these rows at every station, or set missing='complete'"
             )
-        if frame[name].dtype.kind not in "biuf":
+        if booleans_as_such(frame[name]).dtype.kind not in "biuf":
             wanted = "numbers" if name == time else "1 for an event and 0 for a censored record"
             raise DataProblem(f"outcome column '{name}' holds text; give {wanted}")
     times = frame[time].to_numpy(dtype=np.float64)

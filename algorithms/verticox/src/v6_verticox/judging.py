@@ -22,6 +22,7 @@ from .fold_messages import JudgeRequest
 from .guards import check_levels, most_groups
 from .model import RiskSets, fit
 from .scoring import predicted_survival, times_of
+from .sums import RESOLUTION
 
 Vector = npt.NDArray[np.float64]
 MEASURES = ("concordance", "integrated_brier_score", "calibration_slope", "calibration_difference")
@@ -91,7 +92,9 @@ def _one_fold(
     observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
     return {
         **found,
-        "concordance": _or_none(lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows])),
+        "concordance": _or_none(
+            lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows], RESOLUTION)
+        ),
         "integrated_brier_score": measures.integrated_brier(time, event, predicted[rows], times, censoring),
         "calibration_slope": slope(time, event, outcome.stratum[rows], predictor[rows]),
         "calibration_difference": observed - float(np.mean(predicted[rows, middle])),

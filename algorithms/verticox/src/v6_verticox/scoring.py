@@ -16,7 +16,7 @@ from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 
 from . import survival as measures
-from .columns import Survival, survival
+from .columns import Survival, booleans_as_such, survival
 from .guards import check_effect, check_levels, check_times, most_groups, own_times
 from .model import RiskSets, evaluate_predictor
 from .outcome import describe
@@ -30,7 +30,7 @@ from .scoring_messages import (
     ScoreReply,
     ScoreRequest,
 )
-from .sums import masked, masked_for, received
+from .sums import RESOLUTION, masked, masked_for, received
 
 ANSWER = "verticox: a model applied to the records"
 LARGEST_SCORE = 2.0**20
@@ -103,6 +103,7 @@ def _column(values: Any, name: str, category: str | None) -> Vector:
         raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
     if category is not None:
         return np.asarray(values.astype(str).str.strip().to_numpy() == category, dtype=np.float64)
+    values = booleans_as_such(values)
     if values.dtype.kind not in "biuf":
         raise DataProblem(f"feature '{name}' holds text here, but the model takes numbers")
     numbers = values.to_numpy(dtype=np.float64)
@@ -151,7 +152,7 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
     middle = len(times) // 2
     groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
     return {
-        "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum),
+        "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum, RESOLUTION),
         "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
         "times": times.tolist(),
         "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),

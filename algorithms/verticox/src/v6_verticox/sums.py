@@ -17,6 +17,8 @@ from fedbayes.mpc.secure_sum import reconstruct
 
 Vector = npt.NDArray[np.float64]
 SUM_BITS = 40
+RESOLUTION = 2.0**-30
+"""Sums that lie no farther apart may be equal: every part is rounded to 2^-40, and a part near 2^20 carries errors of 2^-32."""
 NOTE = "verticox: linear predictors inside a masked sum"
 
 

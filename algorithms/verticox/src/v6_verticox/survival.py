@@ -39,11 +39,17 @@ class _Ranks:
         return total
 
 
-def concordance(time: Vector, event: npt.NDArray[Any], risk: Vector, stratum: npt.NDArray[Any] | None = None) -> float:
+def concordance(
+    time: Vector,
+    event: npt.NDArray[Any],
+    risk: Vector,
+    stratum: npt.NDArray[Any] | None = None,
+    resolution: float = 0.0,
+) -> float:
     """Return Harrell's concordance: the share of comparable pairs in which the earlier event has the higher risk.
 
-    Ties of the risk count one half; a pair with equal times is comparable if exactly one of them is an event; records of
-    different strata are not. O(N log N).
+    Risks that differ by at most `resolution` are tied, which counts one half; a pair with equal times is comparable if exactly
+    one of them is an event; records of different strata are not. O(N log N).
 
     Raises
     ------
@@ -51,16 +57,18 @@ def concordance(time: Vector, event: npt.NDArray[Any], risk: Vector, stratum: np
         When no pair is comparable.
     """
     codes = np.zeros(len(time)) if stratum is None else np.asarray(stratum)
-    counted = [_pairs(time[codes == c], event[codes == c], risk[codes == c]) for c in np.unique(codes)]
+    counted = [_pairs(time[codes == c], event[codes == c], risk[codes == c], resolution) for c in np.unique(codes)]
     pairs = sum(part[1] for part in counted)
     if pairs == 0:
         raise ValueError("no pair of records can be compared")
     return sum(part[0] for part in counted) / pairs
 
 
-def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector) -> tuple[float, int]:
+def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector, resolution: float) -> tuple[float, int]:
     """Return how many pairs agree, and how many can be compared."""
     levels, ranks = np.unique(risk, return_inverse=True)
+    lowest = np.searchsorted(levels, levels - resolution, side="left")[ranks]
+    above = np.searchsorted(levels, levels + resolution, side="right")[ranks]
     tree, inserted, agreeing, pairs = _Ranks(len(levels)), 0, 0.0, 0
     order = np.argsort(-np.asarray(time), kind="stable")
     start = 0
@@ -73,8 +81,8 @@ def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector) -> tuple[float, 
             tree.add(int(ranks[row]))
             inserted += 1
         for row in (r for r in tied if event[r]):
-            below = tree.below(int(ranks[row]))
-            equal = tree.below(int(ranks[row]) + 1) - below
+            below = tree.below(int(lowest[row]))
+            equal = tree.below(int(above[row])) - below
             agreeing += below + 0.5 * equal
             pairs += inserted
         for row in (r for r in tied if event[r]):
