@@ -67,7 +67,14 @@ def pooled(frame, strata=None):
     return model.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"]), used, design
 
 
-@pytest.mark.parametrize(("seed", "digits", "strata"), [(0, None, None), (1, 0, None), (2, 1, "site")])
+@pytest.mark.parametrize(
+    ("seed", "digits", "strata"),
+    [
+        pytest.param(0, None, None, marks=pytest.mark.audit),
+        (1, 0, None),
+        pytest.param(2, 1, "site", marks=pytest.mark.audit),
+    ],
+)
 def test_the_fit_is_that_of_the_complete_records(tmp_path, seed, digits, strata):
     frame = records(seed, digits)
     task = {**TASK, "strata": strata}
