@@ -10,6 +10,7 @@ from v6_verticox import model
 from v6_verticox.columns import design, survival
 from v6_verticox.outcome import describe
 from v6_verticox.roles import OutcomeHolder, as_places
+from v6_verticox.scoring import _column
 from v6_verticox.shared_newton import Layout
 from v6_verticox.tied import corrected, corrected_back
 
@@ -65,6 +66,7 @@ def test_gaps_in_other_rows_do_not_turn_booleans_into_text():
     assert found.columns == whole.columns == {"smokes": ["smokes"]}
     assert found.references == {}
     np.testing.assert_array_equal(found.values, whole.values)
+    np.testing.assert_array_equal(_column(with_gaps["smokes"], "smokes", None), frame["smokes"].astype(float))
     np.testing.assert_array_equal(survival(with_gaps, "time", "event", None, 5).event, told.event)
 
 
