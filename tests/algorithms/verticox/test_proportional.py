@@ -94,6 +94,6 @@ def test_over_the_federation_with_strata(tmp_path):
 def test_a_time_of_zero_has_no_logarithm():
     with pytest.raises(DataProblem, match="time_transform"):
         trend(np.array([0.0, 1.0]), np.array([1, 1]), "log")
-    assert unavailable(None) is None
+    assert unavailable(None, "for a reason") is None
     assert check(["x"], np.zeros(0), np.eye(1), "km")["features"] is None
     assert np.all(trend(np.array([2.0, 2.0, 3.0]), np.array([1, 1, 0]), "identity") == 0.0)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.dp.mechanisms import discrete_laplace
 from fedbayes.federation.vertical import ColumnStates
-from fedbayes.randomness import ResearchSampler
+from fedbayes.randomness import standard_normal
 
 LEVEL = 0.95
 Z = 1.959963984540054
@@ -101,9 +102,7 @@ def null_level(table: Counts, gain: Any, scale: float = 0.0) -> float:
 
 
 def _noisy_draws(counts: Counts, scale: float) -> list[Counts]:
-    """Return tables of independent columns with these margins on average, with noise of the scale; the same for the same counts."""
-    sampler = ResearchSampler(int(counts.sum()))
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum() ** 2
-    drawn = sampler.generator.multinomial(int(counts.sum()), expected.ravel(), size=DRAWS)
-    noise = sampler.discrete_laplace(scale, drawn.shape)
-    return list((drawn + noise).reshape(DRAWS, *counts.shape))
+    """Return tables of independent columns with these margins on average (normal cells), with noise of the scale."""
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    drawn = expected + np.sqrt(expected) * standard_normal((DRAWS, *counts.shape))
+    return list(discrete_laplace(np.maximum(np.rint(drawn), 0.0).astype(np.int64), scale))

@@ -56,7 +56,9 @@ def read_file(
         if path.stat().st_size > LARGE_BYTES and names:
             return read_large_csv(path, names, reading)
         text: Any = {name: str for name in names if reading.rule(name).text}
-        frame = pandas.read_csv(path, dtype=text, usecols=None if columns is None else names, **OPTIONS)
+        # All columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word.
+        frame = pandas.read_csv(path, dtype=text, **OPTIONS)
+        frame = frame if columns is None else frame[names]
     elif kind == "excel":
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)

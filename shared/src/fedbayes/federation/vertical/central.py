@@ -145,6 +145,12 @@ class SecureTables:
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)
         shared = {pair for places in owners.values() for pair in combinations(places, 2)}
+        if setup.private and shared:
+            several = ", ".join(name for name, places in owners.items() if len(places) > 1)
+            federation.warn(
+                f"several stations hold {several}: with an epsilon a record that two of them have is counted by the first one's row alone; "
+                "where they hold the same people, leave these columns out at one of them"
+            )
         engine.match(distinct=sorted(shared))
         found = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
