@@ -181,6 +181,8 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
     refuse = limits(case, True)
     if case.arguments.get("personalize") and case.arguments.get("epsilon") is not None:
         refuse.append(("ArgumentError", "epsilon does not protect personalised scores"))
+    if fit.get("tables") == "local" and case.arguments.get("epsilon") is not None:
+        refuse.append(("ArgumentError", "epsilon does not protect scores by a station's own tables"))
     labels = encoded(case.used(), fit["domain"], [LABEL])[LABEL] if not refuse else np.zeros(1)
     if not (labels >= 0).any():
         refuse.append(("DataProblem", "no row has a known label"))

@@ -173,7 +173,9 @@ def compare_model(
     labels = data[label]
     same("label", model["label"], label)
     same("features", list(model["features"]), list(features))
-    compare_table("class counts", model["class_counts"], [(labels == place).sum() for place in range(classes)], 0)
+    compare_table(
+        "class counts", model["class_counts"], [(labels == place).sum() for place in range(classes)], 0, slack
+    )
     for name in features:
         feature, entry = model["features"][name], domain[name]
         if feature["kind"] == "gaussian":

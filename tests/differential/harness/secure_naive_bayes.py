@@ -116,6 +116,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         free = [name for name in case.helpers() if name != case.central]
         if not free:
             refuse += [("PlacementError", "nobody can deal"), ("ArgumentError", "nobody can deal")]
+        if len(case.stations()) < 2:
+            refuse += [("ThresholdError", "one station alone"), ("ArgumentError", "one station alone")]
     if arguments.get("unit") == "party":
         may.append(("ArgumentError", "the unit does not go with the noise"))
 

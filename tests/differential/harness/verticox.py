@@ -162,6 +162,9 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse += [("PlacementError", "nobody can be the helper"), ("ArgumentError", "nobody is without data")]
     if arguments.get("solver") in ("bfgs", "admm") and case.central == owner_of(case, TIME):
         refuse.append(("PlacementError", "central runs where the outcome is"))
+    extra = arguments.get("penalty") or arguments.get("strata") or arguments.get("ties") == "efron"
+    if arguments.get("solver") == "admm" and extra:
+        refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
     owners = {owner_of(case, feature) for feature in arguments["features"]} | {owner_of(case, TIME)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))

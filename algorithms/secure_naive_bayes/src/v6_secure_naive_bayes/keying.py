@@ -243,7 +243,7 @@ def open_keyring(
     Raises
     ------
     ArgumentError
-        When a dealer is wanted and there is not exactly one organization for it.
+        When a dealer is wanted and there is not exactly one organization for it, or fewer than two stations.
     PlacementError
         When the helper runs central.
     """
@@ -256,6 +256,8 @@ def open_keyring(
         raise PlacementError(
             f"{federation.name(helpers[0])} deals the keys, so it must not run central; start the task elsewhere"
         )
+    if len(parties.stations) < 2:
+        raise ArgumentError('keys="dealer" needs two or more stations with data; with one, use keys="dealerless"')
     request = DealRequest(bits, parties.stations, products)
     reply = federation.round("partial_deal", request, helpers, DealReply)[helpers[0]]
     modulus = _imported(_hexadecimal(reply.modulus.value), bits)
