@@ -124,7 +124,7 @@ def likelihoods(counts, step, parties, samples, scale=1.0):
 
 
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("parties", [2, 4])
+@pytest.mark.parametrize("parties", [2, pytest.param(4, marks=pytest.mark.audit)])
 def test_tables_and_steps_together_keep_their_promise(neighbors, parties):
     counts, step = requests(neighbors=neighbors)
 
