@@ -144,14 +144,7 @@ class SecureTables:
         engine = Engine(federation, setup)
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)
-        shared = {pair for places in owners.values() for pair in combinations(places, 2)}
-        if setup.private and shared:
-            several = ", ".join(name for name, places in owners.items() if len(places) > 1)
-            federation.warn(
-                f"several stations hold {several}: with an epsilon a record that two of them have is counted by the first one's row alone; "
-                "where they hold the same people, leave these columns out at one of them"
-            )
-        engine.match(distinct=sorted(shared))
+        engine.match(distinct=_sharing(federation, setup, owners))
         found = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
             found = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
@@ -350,6 +343,17 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
                 f"{federation.name(member)} holds none of the columns; only records that it has are counted"
             )
     return owners
+
+
+def _sharing(federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]]) -> list[tuple[int, int]]:
+    """Return the pairs of stations that hold the same column, and tell what that means under an epsilon."""
+    several = [name for name, places in owners.items() if len(places) > 1]
+    if setup.private and several:
+        federation.warn(
+            f"several stations hold {', '.join(several)}: with an epsilon a record that two of them have is counted by the first one's row "
+            "alone; where they hold the same people, leave these columns out at one of them"
+        )
+    return sorted({pair for name in several for pair in combinations(owners[name], 2)})
 
 
 def _states(
