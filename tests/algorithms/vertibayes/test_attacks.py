@@ -116,6 +116,7 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp
             federation.run("vertibayes", "fit", given)
     assert result["diagnostics"]["records"] == len(people)
     assert any("several stations hold street, hiv" in text for text in result["warnings"])
+    assert "an earlier station" in result["privacy"]["reveals"]["stations"]
 
 
 @pytest.mark.parametrize("split", ["vertical", "horizontal"])

@@ -61,4 +61,5 @@ def test_a_foreign_model_is_accepted_where_the_administrator_lets_it_or_nobody_c
 
 def test_a_model_passes_where_the_answer_is_noisy(files):
     with EmbeddedFederation(files, policies=LEDGER) as federation:
-        federation.run("toy", "run_score", {"column": "x", "model": {"mean": 9}, "noisy": True})
+        result = federation.run("toy", "run_score", {"column": "x", "model": {"mean": 9}, "noisy": True})
+    assert isinstance(result["score"], int | float)

@@ -137,6 +137,8 @@ def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
             "assumption": "no two of the first three stations collude: two of them could rebuild all data",
         }
     members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
+    if setup.union and setup.private:  # such a row is left out, so that a record is counted once
+        members = "which of its own records an earlier station that holds the same column has too"
     return {
         "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
         "stations": f"{members}, and the number of rows of each station; of values uniform numbers only",
