@@ -40,6 +40,7 @@ BASES = {
     ("scalar_product", "count"): {"conditions": [{"column": "a", "op": "==", "value": "1"}], "id_column": "id"},
     ("scalar_product", "contingency"): {"columns": ["a", "b"], "id_column": "id"},
     ("vertibayes", "fit"): {"columns": ["a", "b"], "id_column": "id", "structure": "k2", "max_parents": 1},
+    ("bayesian_ensemble", "fit"): {"label": "class", "id_column": "id", "structure": "naive"},
     ("verticox", "fit"): SURVIVAL,
 }
 

@@ -58,7 +58,7 @@ def test_categories_called_like_missing_values_are_counted(federation: Any, tabl
 
 
 def test_an_ensemble_tells_identifiers_as_they_are_written(federation: Any, table: pd.DataFrame) -> None:
-    given = {"target": "ill", "id_column": "id", "domain": DOMAIN, "split": "vertical"}
+    given = {"label": "ill", "id_column": "id", "domain": DOMAIN, "split": "vertical"}
     fitted = federation.run("bayesian_ensemble", "fit", given)["model"]
     asked = {"model": fitted, "id_column": "id", "identify": "s2"}
     content = federation.run("bayesian_ensemble", "classify", asked)["model"]

@@ -19,7 +19,7 @@ REPEATS = 2
 
 
 def parts_of(folder: Path, name: str) -> list[list[str]]:
-    """Return the two parties' columns as in the published experiments, without the target."""
+    """Return the two parties' columns as in the published experiments, without the label."""
     splits = json.loads((folder / "networks" / "fbne_vertical_splits.json").read_text())
     if name in splits:
         parts = splits[name]["two_party"]
@@ -62,7 +62,7 @@ def test_faster_than_vertibayes_in_fewer_rounds(paper_data, paper_folder, tmp_pa
         parts = [[c for c in part if c in frame] for part in parts_of(paper_folder, name)]
         folder = tmp_path / name
         folder.mkdir()
-        given = {"target": "class", "id_column": "id", "features": features}
+        given = {"label": "class", "id_column": "id", "features": features}
         asked = {"columns": ["class", *features], "id_column": "id", "label": "class", "missing": "em_on_counts"}
         with EmbeddedFederation(parties=written(frame, parts, folder), helpers=["helper"]) as federation:
             ours, mine = fastest(partial(federation.run, "bayesian_ensemble", "fit", given))

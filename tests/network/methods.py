@@ -111,14 +111,14 @@ CASES: dict[str, tuple[Case, ...]] = {
     "bayesian_ensemble": (
         Case(
             "fit",
-            {"id_column": "id", "target": "dysp", "max_parents": 2},
+            {"id_column": "id", "label": "dysp", "max_parents": 2},
             label="asia",
             at="hospital-a",
             same=("model.classes", "diagnostics.records"),
         ),
         Case(
             "fit",
-            {"id_column": "id", "target": "outcome", "domain": PEOPLE, "split": "horizontal", "weights": "rows"},
+            {"id_column": "id", "label": "outcome", "domain": PEOPLE, "split": "horizontal", "weights": "rows"},
             same=("model.classes",),
         ),
     ),

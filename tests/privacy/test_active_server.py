@@ -38,7 +38,7 @@ TASKS = {
         },
     ),
     "vertibayes": ("v", "fit", {"columns": ["x", "z", "w"], "structure": [["x", "w"]], **VERTICAL}),
-    "bayesian_ensemble": ("v", "fit", {"target": "w", **VERTICAL}),
+    "bayesian_ensemble": ("v", "fit", {"label": "w", **VERTICAL}),
     "verticox": ("v", "fit", {"time": "time", "event": "event", "features": ["z", "w"], "solver": "bfgs", **VERTICAL}),
 }
 

@@ -92,9 +92,9 @@ def test_a_label_among_the_features_and_a_column_twice_are_refused(question: Que
     name = "features" if "features" in taken(question) else "columns"
     own = arguments.get(name) or [column for column in arguments["domain"] if column != arguments["label"]]
     wrong = [[*own, own[0]]]
-    for target in ("label", "target", "time", "event", "id_column"):
-        if arguments.get(target) is not None:
-            wrong.append([*own, arguments[target]])
+    for role in ("label", "time", "event", "id_column"):
+        if arguments.get(role) is not None:
+            wrong.append([*own, arguments[role]])
     for columns in wrong:
         if question.method == "vertibayes" and columns[-1] == arguments.get("label"):
             continue

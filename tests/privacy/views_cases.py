@@ -205,7 +205,7 @@ COUNT = Question("scalar_product", "count", COUNTED)
 NETWORK = Question(
     "vertibayes", "fit", {"columns": ["x", "z", "w", "y"], "structure": [["z", "x"], ["x", "y"]], **JOINED}
 )
-ENSEMBLE = Question("bayesian_ensemble", "fit", {"target": "y", "features": ["x", "z", "w"], **JOINED})
+ENSEMBLE = Question("bayesian_ensemble", "fit", {"label": "y", "features": ["x", "z", "w"], **JOINED})
 COX = {"time": "time", "event": "event", "features": ["v", "w"], **JOINED}
 COX_FIT = Question("verticox", "fit", {**COX, "solver": "bfgs"}, central="c")
 COX_TWO = Question("verticox", "fit", {**COX, "features": ["z", "w"], "solver": "bfgs"}, central="c")

@@ -1,4 +1,4 @@
-"""People whose columns are spread over two stations and a third with the target; files in their own order."""
+"""People whose columns are spread over two stations and a third with the label; files in their own order."""
 
 from pathlib import Path
 from types import SimpleNamespace

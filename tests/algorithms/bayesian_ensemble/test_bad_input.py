@@ -10,14 +10,15 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 
 NAME = "bayesian_ensemble"
-GIVEN = {"target": "ill", "id_column": "id"}
+GIVEN = {"label": "ill", "id_column": "id"}
 
 
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        ({"target": "nothing"}, "target"),
-        ({"target": 5}, "target"),
+        ({"label": "nothing"}, "label"),
+        ({"label": 5}, "label"),
+        ({"target": "ill"}, "now called .label."),
         ({"id_column": None}, "id_column"),
         ({"features": ["ill", "age"]}, "features"),
         ({"features": ["id"]}, "id_column"),
@@ -61,7 +62,7 @@ def test_fit_refuses(federation, arguments, names) -> None:
         (None, "model"),
         ({}, "model"),
         ({"members": []}, "members"),
-        ({"members": [{}], "target": "ill", "classes": ["no", "yes"], "vote": "mean", "weights": "uniform"}, "model"),
+        ({"members": [{}], "label": "ill", "classes": ["no", "yes"], "vote": "mean", "weights": "uniform"}, "model"),
     ],
 )
 @pytest.mark.parametrize("function", ["evaluate", "classify"])
@@ -77,7 +78,7 @@ def test_malformed_records_are_refused(federation, records) -> None:
         federation.run(NAME, "classify", {"model": fitted["model"], "records": records})
 
 
-def test_target_at_two_stations_is_refused(table, kit, tmp_path) -> None:
+def test_label_at_two_stations_is_refused(table, kit, tmp_path) -> None:
     parts = [table[["id", "smoke", "ill"]], table[["id", "cough", "ill"]]]
     with (
         EmbeddedFederation(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation,
@@ -126,7 +127,7 @@ def test_a_model_that_was_spoilt_is_refused(federation, change) -> None:
         federation.run(NAME, "evaluate", {"model": {**fitted["model"], **change}, "id_column": "id"})
 
 
-def test_a_target_of_one_class_or_at_some_stations_only_is_refused(table, kit, tmp_path) -> None:
+def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit, tmp_path) -> None:
     shared = {**GIVEN, "split": "horizontal"}
     alike = [part.assign(ill="yes") for part in (table.iloc[:200], table.iloc[200:400], table.iloc[400:])]
     with (

@@ -13,7 +13,7 @@ from v6_bayesian_ensemble.model import Learning
 
 NAME = "bayesian_ensemble"
 GROUPS = {"both": ["station0", "station1"], "third": ["station2"]}
-GIVEN = {"target": "ill", "id_column": "id", "members": GROUPS}
+GIVEN = {"label": "ill", "id_column": "id", "members": GROUPS}
 PARTS = [["smoke", "age", "cough", "xray"], ["fever"]]
 
 

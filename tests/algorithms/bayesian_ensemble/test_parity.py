@@ -37,7 +37,7 @@ PARTS = [["smoke", "age"], ["cough", "xray"], ["fever"]]
 
 @pytest.fixture(scope="module")
 def fitted(federation):
-    return federation.run(NAME, "fit", {"target": "ill", "id_column": "id"})
+    return federation.run(NAME, "fit", {"label": "ill", "id_column": "id"})
 
 
 def test_vertical_members_equal_pooled_ones_in_seven_rounds(fitted, table) -> None:
@@ -59,7 +59,7 @@ def assert_same_members(result, other) -> None:
 
 
 def test_members_of_two_columns_take_four_rounds(federation, fitted) -> None:
-    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
+    given = {"label": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
     found = federation.run(NAME, "fit", given)
     assert [entry["function"] for entry in found["federation"]["per_round"]] == FOUR_ROUNDS
     assert_same_members(found, fitted)
@@ -70,7 +70,7 @@ def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(
     for name, columns in {"a": ["smoke", "age", "ill"], "b": ["cough", "xray", "fever"]}.items():
         table[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv"}
-    given = {"target": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
+    given = {"label": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
     limits = {"*": {"minimum_count": 0}}
     with EmbeddedFederation(parties, helpers=["helper"], policies=limits) as federation:
         few = federation.run(NAME, "fit", given)
@@ -105,7 +105,7 @@ def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, k
     with EmbeddedFederation(
         parties=kit.vertical(holed, tmp_path), helpers=["helper"], policies=kit.limits
     ) as federation:
-        fitted = federation.run(NAME, "fit", {"target": "ill", "id_column": "id", "structure": "augmented"})
+        fitted = federation.run(NAME, "fit", {"label": "ill", "id_column": "id", "structure": "augmented"})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)
     for member, part in zip(read.members, parts, strict=True):
@@ -122,7 +122,7 @@ def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, k
 
 
 def test_rows_members_equal_those_of_each_file(rows_federation, table) -> None:
-    arguments = {"target": "ill", "id_column": "id", "split": "horizontal", "weights": "rows"}
+    arguments = {"label": "ill", "id_column": "id", "split": "horizontal", "weights": "rows"}
     fitted = rows_federation.run(NAME, "fit", arguments)
     read = Ensemble.read(fitted)
     for at, member in enumerate(read.members):
@@ -161,7 +161,7 @@ def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hyb
     with EmbeddedFederation(
         parties=hybrid_files(table, kit, tmp_path), helpers=["helper"], policies=kit.limits
     ) as federation:
-        fitted = federation.run(NAME, "fit", {"target": "ill", **shared})
+        fitted = federation.run(NAME, "fit", {"label": "ill", **shared})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)
     smokers = table.iloc[:250] if hybrid == "local" else table.iloc[:450]

@@ -6,7 +6,7 @@ import pytest
 from fedbayes.federation.embedded import EmbeddedFederation
 
 NAME = "bayesian_ensemble"
-GIVEN = {"target": "ill", "id_column": "id", "structure": "naive"}
+GIVEN = {"label": "ill", "id_column": "id", "structure": "naive"}
 
 
 def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None:

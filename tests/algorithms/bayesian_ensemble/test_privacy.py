@@ -17,7 +17,7 @@ DOMAIN = {
     "fever": {"categories": ["high", "none"]},
     "ill": {"categories": ["no", "yes"]},
 }
-GIVEN = {"target": "ill", "id_column": "id", "structure": "naive", "domain": DOMAIN, "bins": {"age": [40.0, 60.0]}}
+GIVEN = {"label": "ill", "id_column": "id", "structure": "naive", "domain": DOMAIN, "bins": {"age": [40.0, 60.0]}}
 
 
 def recorded(kit, folder, seed: int) -> tuple[list[dict], list[dict]]:

@@ -9,7 +9,7 @@ from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import column_codes
 
 NAME = "bayesian_ensemble"
-ARGUMENTS = {"target": "ill", "id_column": "id", "split": "horizontal", "structure": "naive"}
+ARGUMENTS = {"label": "ill", "id_column": "id", "split": "horizontal", "structure": "naive"}
 
 
 def poisoned(table: pd.DataFrame, files: int, bad: int) -> list[pd.DataFrame]:
@@ -68,7 +68,7 @@ def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_
     draw = np.random.default_rng(1)
     table["fever"] = np.where(draw.random(len(table)) < 0.5, "high", "none")
     parties = kit.vertical(table, tmp_path)
-    arguments = {"target": "ill", "id_column": "id", "weights": "score", "structure": "naive"}
+    arguments = {"label": "ill", "id_column": "id", "weights": "score", "structure": "naive"}
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
         plain = federation.run(NAME, "fit", {**arguments, "weights": "uniform"})
         result = federation.run(NAME, "fit", {**arguments, "folds": 3})

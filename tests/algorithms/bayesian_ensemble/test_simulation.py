@@ -10,7 +10,7 @@ from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning, column_codes
 
 NAME = "bayesian_ensemble"
-GIVEN = {"target": "ill", "id_column": "id", "structure": "augmented", "vote": "log_pool", "bound": 0.01}
+GIVEN = {"label": "ill", "id_column": "id", "structure": "augmented", "vote": "log_pool", "bound": 0.01}
 LEARNING = Learning(structure="augmented")
 
 

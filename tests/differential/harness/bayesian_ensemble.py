@@ -35,7 +35,7 @@ def _placed(draw: Any, stations: tuple[int, int] = (2, 4)) -> tuple[dict[str, An
 
 def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], features: list[str]) -> dict[str, Any]:
     """Draw the arguments of a vertical fit."""
-    arguments: dict[str, Any] = {"target": LABEL, "id_column": place["id_column"], "helper": place["helper"]}
+    arguments: dict[str, Any] = {"label": LABEL, "id_column": place["id_column"], "helper": place["helper"]}
     arguments |= draw(_states(people, [*features, LABEL]))
     if draw(st.booleans()):
         arguments["features"] = features
@@ -75,7 +75,7 @@ def fit_cases(draw: Any) -> Case:
 
 
 def useless(case: Case) -> list[tuple[str, str]]:
-    """Return why a fit may be refused: a column without a value, or a target of one class."""
+    """Return why a fit may be refused: a column without a value, or a label of one class."""
     found = []
     for table in case.stations().values():
         for name, cells in table.items():

@@ -13,6 +13,7 @@ from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.vertical.declared import SPLITS
 from fedbayes.federation.vertical.opening import factor_name
 
 from . import votes
@@ -20,7 +21,6 @@ from .model import MISSING_STATE, codes_of, restricted
 
 Array = npt.NDArray[np.float64]
 MOST_MEMBERS = 1000
-SPLITS = ("vertical", "horizontal", "hybrid")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Member:
     name : str
         The party's or the group's name.
     stations : dict of int to tuple of str
-        Organization -> its columns that the member uses; without the target.
+        Organization -> its columns that the member uses; without the label.
     network : BayesianNetwork or None
         None where it stays at its station.
     cuts : dict
@@ -56,7 +56,7 @@ class Member:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns without the target."""
+        """All columns without the label."""
         return tuple(dict.fromkeys(column for columns in self.stations.values() for column in columns))
 
     @property
@@ -101,31 +101,31 @@ class Member:
         name, rows, secret_id = str(entry["name"]), int(entry["rows"]), str(entry.get("secret_id", ""))
         return cls(name, stations, network, cuts, classes, weight, rows, secret_id)
 
-    def posterior(self, target: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Array:
+    def posterior(self, label: str, classes: Sequence[str], columns: Mapping[str, Any], rows: int) -> Array:
         """Return P(class | record) of records given by column, shape (rows, classes of the ensemble)."""
         if self.network is None:
             raise ArgumentError("a member stayed at its station; it cannot vote here")
         own = self.network
-        if not set(columns) >= set(own.nodes) - {target}:
-            own = restricted(own, [target, *columns])
+        if not set(columns) >= set(own.nodes) - {label}:
+            own = restricted(own, [label, *columns])
         codes = codes_of(
-            own, self.cuts, {name: columns[name] for name in own.nodes if name in columns and name != target}, rows
+            own, self.cuts, {name: columns[name] for name in own.nodes if name in columns and name != label}, rows
         )
-        return self.placed(posteriors(own, codes, target), target, classes)
+        return self.placed(posteriors(own, codes, label), label, classes)
 
-    def placed(self, found: Array, target: str, classes: Sequence[str]) -> Array:
+    def placed(self, found: Array, label: str, classes: Sequence[str]) -> Array:
         """Return probabilities of the network's classes, (rows, its classes), at the places of the ensemble's."""
         placed = np.zeros((len(found), len(classes)))
-        states = self.network.states[target] if self.network is not None else ()
+        states = self.network.states[label] if self.network is not None else ()
         for position, name in enumerate(states):
             if name in classes:
                 placed[:, list(classes).index(name)] = found[:, position]
         return placed
 
-    def classifier(self, target: str) -> Classifier | None:
-        """Return the network as a sum over factors; None where nothing in it tells of the target."""
+    def classifier(self, label: str) -> Classifier | None:
+        """Return the network as a sum over factors; None where nothing in it tells of the label."""
         try:
-            return None if self.network is None else Classifier.of(self.network, target, MISSING_STATE)
+            return None if self.network is None else Classifier.of(self.network, label, MISSING_STATE)
         except ValueError:
             return None
 
@@ -140,7 +140,7 @@ class Ensemble:
 
     Attributes
     ----------
-    target : str
+    label : str
         What is predicted.
     classes : tuple of str
         All classes that any member has seen.
@@ -152,7 +152,7 @@ class Ensemble:
         See `votes.ballot`.
     """
 
-    target: str
+    label: str
     classes: tuple[str, ...]
     members: tuple[Member, ...]
     vote: str
@@ -173,7 +173,7 @@ class Ensemble:
     def to_json(self) -> dict[str, Any]:
         """Return the ensemble as JSON."""
         return {
-            "target": self.target,
+            "label": self.label,
             "classes": list(self.classes),
             "vote": self.vote,
             "weights": self.weights,
@@ -196,12 +196,14 @@ class Ensemble:
             raise ArgumentError("model must be the model that fit returned")
         if len(content["members"]) > MOST_MEMBERS:
             raise ArgumentError("model has too many members to be one that fit returned")
+        if "target" in content:
+            raise ArgumentError("model: what it calls 'target' is now called 'label'; fit again")
         if not content["members"]:
             raise ArgumentError("model has no members: a vote needs at least one")
         try:
             members = tuple(Member.from_json(entry) for entry in content["members"])
             found = cls(
-                str(content["target"]),
+                str(content["label"]),
                 tuple(str(c) for c in content["classes"]),
                 members,
                 str(content["vote"]),
@@ -230,7 +232,7 @@ class Ensemble:
         found = []
         for member in self.members:
             present = {name: columns[name] for name in member.columns if name in columns}
-            found.append(member.posterior(self.target, self.classes, present, rows))
+            found.append(member.posterior(self.label, self.classes, present, rows))
         return self.elect(found)
 
     def elect(self, posteriors: Sequence[Array], present: Sequence[npt.NDArray[np.bool_]] | None = None) -> Array:
@@ -262,8 +264,8 @@ def check_classes(members: Sequence[Member]) -> tuple[str, ...]:
     classes = list(dict.fromkeys(name for member in members for name in member.classes))
     if not common:
         raise ArgumentError(
-            "members have not a single class in common; check that target means the same at all stations, or choose other members"
+            "members have not a single class in common; check that label means the same at all stations, or choose other members"
         )
     if len(classes) < 2:
-        raise ArgumentError("target has fewer than two classes; nothing can be predicted")
+        raise ArgumentError("label has fewer than two classes; nothing can be predicted")
     return tuple(sorted(classes))

@@ -25,11 +25,11 @@ def columns_of(model: Ensemble) -> list[str]:
 
 
 def states_of(model: Ensemble) -> dict[str, Any]:
-    """Return the categories of the members' columns and of the target as a domain: a state is a value, whatever its text."""
-    domain: dict[str, Any] = {model.target: {"categories": list(model.classes)}}
+    """Return the categories of the members' columns and of the label as a domain: a state is a value, whatever its text."""
+    domain: dict[str, Any] = {model.label: {"categories": list(model.classes)}}
     for member in model.members:
         for name, states in member.network.states.items() if member.network is not None else ():
-            if name not in member.cuts and name != model.target:
+            if name not in member.cuts and name != model.label:
                 known = domain.setdefault(name, {"categories": []})["categories"]
                 known.extend(state for state in states if state not in known)
     return domain
@@ -37,12 +37,12 @@ def states_of(model: Ensemble) -> dict[str, Any]:
 
 def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArray[np.int64]:
     """Return how often the members of others are right on this table, and on how many rows: (members, 2, classes)."""
-    truth = column_codes(frame[model.target], model.classes, None)
+    truth = column_codes(frame[model.label], model.classes, None)
     counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
     for number, member in enumerate(model.members):
         if organization not in member.stations:
             present = {name: frame[name] for name in member.columns if name in frame}
-            found = member.posterior(model.target, model.classes, present, len(frame)).argmax(axis=1)
+            found = member.posterior(model.label, model.classes, present, len(frame)).argmax(axis=1)
             counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
             counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
     return counts
@@ -60,9 +60,9 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.target], domain=states_of(model))
+    frame = station.data(columns=[*own, model.label], domain=states_of(model))
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
-    truth = column_codes(frame[model.target], model.classes, None)
+    truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
     return _counted(station, tallies.summed(truth, np.log(np.maximum(together, LEAST))).view(np.uint64))
 
@@ -84,7 +84,7 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     station.require_private(False)
     model = Ensemble.read(request.model)
     own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.target], domain=states_of(model))
+    frame = station.data(columns=[*own, model.label], domain=states_of(model))
     counts = right_and_seen(model, station.organization, frame)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))
 
@@ -127,7 +127,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
         if entry.leader == station.organization:
             member = store.found(station, entry)
             present = {name: records[name] for name in member.columns if name in records}
-            found = member.posterior(model.target, model.classes, present, rows)
+            found = member.posterior(model.label, model.classes, present, rows)
             more, weight = model.ballot(member, found)
             added, behind = added + more, behind + weight
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

@@ -21,9 +21,9 @@ Codes = dict[str, npt.NDArray[np.int64]]
 def variable_of(states: ColumnStates) -> Variable:
     """Return a column as a variable of the search."""
     texts = tuple(
-        str(canonical_text(label)) if not isinstance(label, str) else label
-        for label in states.labels
-        if label is not None
+        str(canonical_text(state)) if not isinstance(state, str) else state
+        for state in states.labels
+        if state is not None
     )
     return Variable(states.name, texts, states.has_missing, states.cuts)
 
@@ -49,15 +49,15 @@ def oracle_of(variables: Mapping[str, Variable], codes: Codes) -> PooledTables:
 
 
 def learned_alone(
-    learning: Learning, target: str, own: Sequence[str], variables: Mapping[str, Variable], codes: Codes
+    learning: Learning, label: str, own: Sequence[str], variables: Mapping[str, Variable], codes: Codes
 ) -> Part:
     """Return the network over a station's columns, from its own rows."""
-    return learn_parts(learning, target, [own], variables, oracle_of(variables, codes))[0]
+    return learn_parts(learning, label, [own], variables, oracle_of(variables, codes))[0]
 
 
 def member_of(
     name: str,
-    target: str,
+    label: str,
     stations: Mapping[int, tuple[str, ...]],
     part: Part,
     variables: Mapping[str, Variable],
@@ -69,19 +69,19 @@ def member_of(
     ----------
     name : str
         The party or the group.
-    target : str
+    label : str
         What is predicted.
     stations : mapping of int to tuple of str
         Organization -> its columns.
     part : Part
         The network and its counts.
     variables : mapping of str to Variable
-        At least the columns and the target.
+        At least the columns and the label.
     minimum : float
         Parent configurations with fewer records are published as the margin.
     """
     network = part.network.publish(part.counts, minimum)
-    seen = zip(variables[target].states, part.classes, strict=True)
+    seen = zip(variables[label].states, part.classes, strict=True)
     classes = tuple(state for state, count in seen if count > 0)
     cuts = {c: v.cuts for c, v in variables.items() if v.cuts is not None and c in network.states}
     return Member(name, dict(stations), network, cuts, classes, 1.0, part.rows)

@@ -28,9 +28,9 @@ class ColumnsReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class MemberRequest(Message):
-    """Asks a station that has the target for a network over its own rows."""
+    """Asks a station that has the label for a network over its own rows."""
 
-    target: str
+    label: str
     columns: list[str]
     domain: dict[str, Any]
     bins: Any
@@ -64,7 +64,7 @@ class VotesRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class VotesReply(Message):
-    """Masked votes for central (both halves, rows, classes; flat) or sealed ones for the holders of the target."""
+    """Masked votes for central (both halves, rows, classes; flat) or sealed ones for the holders of the label."""
 
     masked: Masked | None
     sealed: dict[int, Sealed]
@@ -107,11 +107,11 @@ class EvidenceReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class TallyRequest(Message):
-    """Asks holders of the target to add up the sealed votes and to compare them with their labels."""
+    """Asks holders of the label to add up the sealed votes and to compare them with their labels."""
 
     setup: Setup
     sealed: dict[int, Sealed]
-    target: str
+    label: str
     classes: list[str]
     vote: str
     rows: int

@@ -1,6 +1,6 @@
 """Members of an ensemble without a federation: from counts to networks, from networks to posteriors.
 
-A member is a network over some columns and the target. All members are searched in step: their nodes form one search
+A member is a network over some columns and the label. All members are searched in step: their nodes form one search
 space in which edges cross no border, so one batch of tables serves all of them.
 
 References
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes import scores
+from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.structure import SearchSpace, Structure, given, k2, mutual_information
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
@@ -27,7 +28,6 @@ MISSING_STATE = "?"
 MARK = "\x1f"
 MOST_CELLS_AT_ONCE = 10_000
 Array = npt.NDArray[np.float64]
-Edges = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ class Learning:
     Attributes
     ----------
     structure : str or tuple of (parent, child)
-        "k2", "naive", "augmented" (the target is a parent of every column, K2 adds more), or edges.
+        "k2", "naive", "augmented" (the label is a parent of every column, K2 adds more), or edges.
     max_parents : int
-        Largest number of parents, the target included.
+        Largest number of parents, the label included.
     score : {"k2", "bic", "bdeu"}
         Score of a family.
     order : str or tuple of str
-        "information" (columns by their mutual information with the target), "columns" or every column once.
+        "information" (columns by their mutual information with the label), "columns" or every column once.
     pseudocount : float
         Added to every cell.
     missing : {"drop", "category"}
-        Whether a family's records with gaps are left out, or "missing" is a state. Records without target are left out.
+        Whether a family's records with gaps are left out, or "missing" is a state. Records without label are left out.
     """
 
     structure: str | Edges = "k2"
@@ -70,7 +70,7 @@ class Learning:
 
 @dataclass(frozen=True)
 class Part:
-    """A network over columns of one place and the target, the counts behind it and what it cost."""
+    """A network over columns of one place and the label, the counts behind it and what it cost."""
 
     network: BayesianNetwork
     counts: dict[str, Counts]
@@ -79,7 +79,7 @@ class Part:
 
     @property
     def rows(self) -> int:
-        """Records with a target and a further column behind the part."""
+        """Records with a label and a further column behind the part."""
         widest = max(int(table.sum()) for table in list(self.counts.values())[1:])
         return min(widest, int(self.classes.sum()))
 
@@ -123,50 +123,50 @@ def unmarked(node: str) -> str:
 
 def learn_parts(
     learning: Learning,
-    target: str,
+    label: str,
     parts: Sequence[Sequence[str]],
     variables: Mapping[str, Variable],
     oracle: TableOracle,
     united: bool = False,
 ) -> list[Part]:
-    """Return a network over each part's columns and the target; one batch of tables a search step for all together.
+    """Return a network over each part's columns and the label; one batch of tables a search step for all together.
 
     Parameters
     ----------
     learning : Learning
         How.
-    target : str
+    label : str
         The column that is predicted.
     parts : sequence of sequences of str
-        Columns of each part, without the target.
+        Columns of each part, without the label.
     variables : mapping of str to Variable
         All columns.
     oracle : TableOracle
         Counts, "missing" as last state of variables with ``missing=True``.
     united : bool
-        Whether "missing" may mean that a station lacks the record: then it is no state for the search, and K2 starts with the target as a
+        Whether "missing" may mean that a station lacks the record: then it is no state for the search, and K2 starts with the label as a
         parent of every column, so that the scores it compares are of the same records.
     """
     if united and learning.structure == "k2":
         learning = replace(learning, structure="augmented")
-    nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (target, *part))
+    nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (label, *part))
     told = Marked(oracle, variables)
     present = {node: len(variables[unmarked(node)].states) for node in nodes} if united else None
     cache = TableCache(told, nodes, present)
     if learning.structure in ("k2", "augmented"):
-        cache.ask(_at_once(learning, target, parts, variables))
-    structure = search(learning, target, parts, nodes, cache)
+        cache.ask(_at_once(learning, label, parts, variables))
+    structure = search(learning, label, parts, nodes, cache)
     return [
-        _fitted(learning, target, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)
+        _fitted(learning, label, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)
     ]
 
 
 def search(
-    learning: Learning, target: str, parts: Sequence[Sequence[str]], nodes: tuple[str, ...], cache: TableCache
+    learning: Learning, label: str, parts: Sequence[Sequence[str]], nodes: tuple[str, ...], cache: TableCache
 ) -> Structure:
     """Return the structure of all parts; nodes are marked."""
     score = scores.by_name(learning.score)
-    root = {node: marked(int(node.partition(MARK)[0]), target) for node in nodes}
+    root = {node: marked(int(node.partition(MARK)[0]), label) for node in nodes}
     naive = {node: [root[node]] if node != root[node] else [] for node in nodes}
     limit = max(learning.max_parents, 1)
     if learning.structure == "naive":
@@ -175,48 +175,48 @@ def search(
         parents: dict[str, list[str]] = {node: [] for node in nodes}
         for place, part in enumerate(parts):
             for parent, child in learning.structure:
-                if {parent, child} <= {target, *part}:
+                if {parent, child} <= {label, *part}:
                     parents[marked(place, child)].append(marked(place, parent))
         return given(cache, Borders(nodes, max(len(nodes), 1)), parents, score)
     required: Edges = ()
     if learning.structure == "augmented":
         required = tuple((names[0], node) for node, names in naive.items() if names)
     space = Borders(nodes, limit, required)
-    return k2(cache, space, ordered(learning, target, parts, cache), score)
+    return k2(cache, space, ordered(learning, label, parts, cache), score)
 
 
 def _at_once(
-    learning: Learning, target: str, parts: Sequence[Sequence[str]], variables: Mapping[str, Variable]
+    learning: Learning, label: str, parts: Sequence[Sequence[str]], variables: Mapping[str, Variable]
 ) -> list[tuple[str, ...]]:
     """Return the tables of the first batch: the pairs that the order needs, and the one family that a part of two columns can end with."""
     wanted: list[tuple[str, ...]] = []
     for place, part in enumerate(parts):
-        cells = math.prod(len(variables[column].states) + 1 for column in (target, *part))
+        cells = math.prod(len(variables[column].states) + 1 for column in (label, *part))
         if len(part) == 2 <= learning.max_parents and cells <= MOST_CELLS_AT_ONCE:
-            wanted.append(tuple(marked(place, column) for column in (target, *part)))
+            wanted.append(tuple(marked(place, column) for column in (label, *part)))
         if learning.order == "information":
             for position, column in enumerate(part):
-                wanted += [(marked(place, column), marked(place, other)) for other in (target, *part[:position])]
+                wanted += [(marked(place, column), marked(place, other)) for other in (label, *part[:position])]
     return wanted
 
 
-def ordered(learning: Learning, target: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:
-    """Return all nodes, the target first in each part, then its columns as the learning says (by information: from tables that were asked)."""
+def ordered(learning: Learning, label: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:
+    """Return all nodes, the label first in each part, then its columns as the learning says (by information: from tables that were asked)."""
     found = []
     for place, part in enumerate(parts):
         columns = list(part)
         if learning.order == "information":
-            gain = {c: mutual_information(cache.family([marked(place, c)], marked(place, target))) for c in columns}
+            gain = {c: mutual_information(cache.family([marked(place, c)], marked(place, label))) for c in columns}
             columns.sort(key=lambda c: -round(gain[c], 9))
         elif isinstance(learning.order, tuple):
             columns.sort(key=learning.order.index)
-        found += [marked(place, column) for column in (target, *columns)]
+        found += [marked(place, column) for column in (label, *columns)]
     return found
 
 
 def _fitted(
     learning: Learning,
-    target: str,
+    label: str,
     place: int,
     part: Sequence[str],
     variables: Mapping[str, Variable],
@@ -224,7 +224,7 @@ def _fitted(
     batches: int,
 ) -> Part:
     """Return the network of one part from the counts of its families."""
-    columns = (target, *part)
+    columns = (label, *part)
     states = {column: variables[column].states for column in columns}
     parents, counts = {}, {}
     for column in columns:
@@ -234,13 +234,13 @@ def _fitted(
         for axis, name in enumerate(family):
             plain = len(variables[name].states)
             if table.shape[axis] > plain:
-                if learning.missing == "category" and name != target:
+                if learning.missing == "category" and name != label:
                     states[name] = (*variables[name].states, MISSING_STATE)
                 else:
                     table = np.delete(table, -1, axis=axis)
         parents[column], counts[column] = family[:-1], table
     network = BayesianNetwork.from_counts(states, parents, counts, learning.pseudocount)
-    classes = counts[target].reshape(-1, len(states[target])).sum(axis=0)
+    classes = counts[label].reshape(-1, len(states[label])).sum(axis=0)
     return Part(network, counts, classes, batches)
 
 

@@ -63,19 +63,17 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     occur here and the number of labelled rows.
     """
     station.require_private(False)
-    own = [c for c in request.columns if c in station.columns and c != request.target]
+    own = [c for c in request.columns if c in station.columns and c != request.label]
     if not own:
         raise ArgumentError("features: this station has none of these columns; leave it out or name its columns")
-    frame = station.data(columns=[request.target, *own], domain=request.domain)
-    variables, codes = encoded(
-        frame, [request.target, *own], request.domain, request.bins, station.policy.minimum_count
-    )
+    frame = station.data(columns=[request.label, *own], domain=request.domain)
+    variables, codes = encoded(frame, [request.label, *own], request.domain, request.bins, station.policy.minimum_count)
     learning = Learning(**{**request.learning, "structure": _structure(request.learning["structure"])})
-    part = learned_alone(learning, request.target, own, variables, codes)
+    part = learned_alone(learning, request.label, own, variables, codes)
     if part.rows < station.policy.minimum_rows:
-        raise DataProblem("too few rows of this station have a value of the target; leave the station out")
+        raise DataProblem("too few rows of this station have a value of the label; leave the station out")
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
-    member = member_of("", request.target, {station.organization: tuple(own)}, part, variables, minimum)
+    member = member_of("", request.label, {station.organization: tuple(own)}, part, variables, minimum)
     told = (store.hidden(station, member) if request.secret else member).to_json()
     return MemberReply(station.exact(told, "member", queries=len(own) + 1))
 
@@ -109,7 +107,7 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceRepl
     Notes
     -----
     **Reveals** to a group's leader the group's class probabilities of each record, of which it casts the vote; to central
-    nothing. Everyone learns the tables of the groups' networks that hold the target. **Assumes** that the helper colludes
+    nothing. Everyone learns the tables of the groups' networks that hold the label. **Assumes** that the helper colludes
     with no one.
     """
     if station.organization in request.delivery.setup.stations:
@@ -134,7 +132,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
 
     Notes
     -----
-    **Reveals** the sum of the votes of all members to central or to the holders of the target, never one member's:
+    **Reveals** the sum of the votes of all members to central or to the holders of the label, never one member's:
     every vote is masked. From a record's combined probabilities one can infer values of its columns, so every node
     must allow predictions. With two voting stations each can subtract its own vote. **Assumes** that the helper
     colludes with no one.
@@ -171,7 +169,7 @@ def _vote(
         own = list(member.columns)
         frame = station.data(columns=own, domain=states_of(model))
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
-        found = member.posterior(model.target, model.classes, {name: frame[name] for name in own}, len(frame))
+        found = member.posterior(model.label, model.classes, {name: frame[name] for name in own}, len(frame))
         added, behind = model.ballot(member, found)
         return rows.place(added), rows.place(behind)
     return _group_vote(station, request, model, member, number)
@@ -181,7 +179,7 @@ def _group_vote(
     station: Station, request: VotesRequest, model: Ensemble, member: Member, number: int
 ) -> tuple[Array, Array]:
     """Return a group's vote from everyone's shares of its scores; it abstains where it has no value of a record."""
-    classifier, rows = member.classifier(model.target), request.delivery.rows
+    classifier, rows = member.classifier(model.label), request.delivery.rows
     if classifier is None:
         return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
     parts = [(key.partition("|"), letter) for key, letter in request.evidence.items()]
@@ -191,7 +189,7 @@ def _group_vote(
     logs = log_scores(total, classifier.prior, rows)
     present = (np.abs(logs - classifier.absent()) > ABSENT).any(axis=1, keepdims=True)
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.target, model.classes)
+    found = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.label, model.classes)
     added, behind = model.ballot(member, found)
     return added * present, behind * present
 
@@ -215,7 +213,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     Notes
     -----
     **Reveals** to this station the combined class probabilities of the records; to central sums over records only
-    (over all holders of the target, where there are several).
+    (over all holders of the label, where there are several).
     """
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     if station.organization in request.setup.stations:
@@ -231,8 +229,8 @@ def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
     workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
     total = summed(station, request.setup, station.kept("votes")["masked"], letters, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
-    known = {request.target: {"categories": request.classes}}
-    labels = station.data(columns=[request.target], domain=known)[request.target]
+    known = {request.label: {"categories": request.classes}}
+    labels = station.data(columns=[request.label], domain=known)[request.label]
     truth = column_codes(labels, request.classes, None)
     rows = Rows(workspace, request.setup, request.rows, len(truth))
     if not request.setup.union:
@@ -246,7 +244,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
 
     Notes
     -----
-    **Reveals** uniform openings to the stations. What central asks of these columns are tables with the target: how
+    **Reveals** uniform openings to the stations. What central asks of these columns are tables with the label: how
     often each member is right, not on whom.
     """
     station.require_private(False)
@@ -257,7 +255,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     width, own = len(model.classes) - 1, station.organization
     for member in model.members:
         columns = {name: frame[name] for name in member.columns}
-        codes = member.posterior(model.target, model.classes, columns, len(frame)).argmax(axis=1)
+        codes = member.posterior(model.label, model.classes, columns, len(frame)).argmax(axis=1)
         name = prediction_name(member.name)
         part.infos.append(FactorInfo(name, [name], [own], width, True, request.bits, request.stage, [own]))
         part.values.append(indicators(codes, width, DTYPES[request.bits]))

@@ -8,8 +8,8 @@ import numpy as np
 
 from fedbayes.federation import Federation, results
 
+from .arguments import Fit
 from .ensemble import Ensemble
-from .options import Options
 from .training import Trained
 
 LOCAL = {
@@ -25,13 +25,13 @@ SCORED = "exact sums over records are released"
 PREDICTED = "probabilities of single records are released"
 
 
-def fitted(federation: Federation, options: Options, trained: Trained) -> dict[str, Any]:
+def fitted(federation: Federation, asked: Fit, trained: Trained) -> dict[str, Any]:
     """Return the result of `fit`."""
     model = trained.ensemble
-    told = dict(SECRET if model.secret else LOCAL) if options.split != "vertical" else {}
+    told = dict(SECRET if model.secret else LOCAL) if asked.split != "vertical" else {}
     for role, text in trained.reveals.items():
         told[role] = f"{told[role]}; {text}" if role in told else text
-    if options.weights == "score":
+    if asked.weights == "score":
         tests = "how often each member is right on held-out records, by class"
         told["central"] = f"{told['central']}; {tests}" if "central" in told else tests
     return federation.result(
@@ -81,7 +81,7 @@ def classified(
     """Return the result of `classify`."""
     classes = list(model.classes)
     content = {
-        "target": model.target,
+        "label": model.label,
         "states": classes,
         "identifiers": identifiers,
         "predicted": [classes[code] for code in np.asarray(probabilities).argmax(axis=1)],
@@ -99,5 +99,5 @@ def _of_groups(model: Ensemble) -> dict[str, str]:
         return {}
     return {
         "group_leaders": "their group's class probabilities of the records",
-        "everyone": "the tables of the groups' networks that hold the target",
+        "everyone": "the tables of the groups' networks that hold the label",
     }

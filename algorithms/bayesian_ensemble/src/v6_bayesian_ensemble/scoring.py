@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -85,7 +85,7 @@ class Election:
         """Return number -> classifier of the members whose columns lie at several stations."""
         found = {}
         for number, member in enumerate(self.model.members):
-            classifier = member.classifier(self.model.target) if len(member.stations) > 1 else None
+            classifier = member.classifier(self.model.label) if len(member.stations) > 1 else None
             if classifier is not None:
                 found[number] = classifier
         return found
@@ -96,7 +96,7 @@ class Election:
         mute = [m.name for n, m in enumerate(self.model.members) if len(m.stations) > 1 and n not in groups]
         if mute:
             self.federation.warn(
-                f"nothing in the group's network tells of the target, so without a vote: {', '.join(mute)}"
+                f"nothing in the group's network tells of the label, so without a vote: {', '.join(mute)}"
             )
         columns = sorted({name for classifier in groups.values() for group in classifier.groups for name in group})
         if not columns:
@@ -164,21 +164,21 @@ class Election:
         return ([] if named is None else named.value), np.exp(logs)
 
     def tallied(self) -> dict[str, Any]:
-        """Return the scores of the votes, as the holders of the target find them: two rounds."""
+        """Return the scores of the votes, as the holders of the label find them: two rounds."""
         setup = self.engine.setup
         found = self.federation.round(
-            "partial_columns", ColumnsRequest([self.model.target]), setup.stations, ColumnsReply
+            "partial_columns", ColumnsRequest([self.model.label]), setup.stations, ColumnsReply
         )
         holders = [at for at, reply in found.items() if reply.columns.value]
         if not holders:
-            raise ArgumentError("target: its column is at no station that takes part; nothing to compare with")
+            raise ArgumentError("label: its column is at no station that takes part; nothing to compare with")
         replies = self._ask(holders, None)
         asked = holders if len(holders) == 1 else sorted({*holders, *([setup.helper] if setup.helper else [])})
         requests = {}
         for at in asked:
             sealed = {sender: reply.sealed[at] for sender, reply in replies.items() if at in reply.sealed}
             requests[at] = TallyRequest(
-                setup, sealed, self.model.target, list(self.model.classes), self.model.vote, self.rows
+                setup, sealed, self.model.label, list(self.model.classes), self.model.vote, self.rows
             )
         told = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
         return scored(list(told.values()), len(self.model.classes))
@@ -242,7 +242,7 @@ def local_predictions(
 
 
 def outside_predictions(
-    federation: Federation, model: Ensemble, records: dict[str, Any], organizations: list[int | str] | None
+    federation: Federation, model: Ensemble, records: Mapping[str, Any], organizations: list[int | str] | None
 ) -> Array:
     """Return class probabilities of records that the researcher gives; stations vote where members are secret."""
     rows = len(next(iter(records.values())))
@@ -250,6 +250,6 @@ def outside_predictions(
         return np.exp(model.predict_log_proba(records, rows))
     preflight = Preflight(functions=("partial_outside",), queries=1, single_records=True)
     parties = federation.open_channel(organizations, preflight)
-    request = LocalRequest(model.to_json(), None, records)
+    request = LocalRequest(model.to_json(), None, dict(records))
     replies = federation.round("partial_outside", request, parties.stations, VotesReply, last=True)
     return np.exp(combined(model, [reply.masked for reply in replies.values()], rows))

@@ -25,58 +25,58 @@ Parts = Sequence[Sequence[str]]
 
 
 def vertical(
-    frame: Any, target: str, parts: Parts, learning: Learning, bins: Any = "published", united: bool = False
+    frame: Any, label: str, parts: Parts, learning: Learning, bins: Any = "published", united: bool = False
 ) -> tuple[Member, ...]:
     """Return one member a part of the columns, learned from all rows; organizations are numbered from 1."""
-    names = dict.fromkeys([target, *(column for part in parts for column in part)])
+    names = dict.fromkeys([label, *(column for part in parts for column in part)])
     variables, codes = encoded(frame, list(names), {}, bins)
-    found = learn_parts(learning, target, parts, variables, oracle_of(variables, codes), united)
+    found = learn_parts(learning, label, parts, variables, oracle_of(variables, codes), united)
     return tuple(
-        member_of(str(at), target, {at: tuple(part)}, learned, variables)
+        member_of(str(at), label, {at: tuple(part)}, learned, variables)
         for at, (part, learned) in enumerate(zip(parts, found, strict=True), start=1)
     )
 
 
 def horizontal(
-    frames: Sequence[Any], target: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
+    frames: Sequence[Any], label: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
 ) -> tuple[Member, ...]:
-    """Return one member a table, over all its columns but the target; organizations are numbered from 1."""
+    """Return one member a table, over all its columns but the label; organizations are numbered from 1."""
     members = []
     for at, frame in enumerate(frames, start=1):
-        own = tuple(column for column in frame if column != target)
-        variables, codes = encoded(frame, [target, *own], domain, bins)
-        part = learned_alone(learning, target, own, variables, codes)
-        members.append(member_of(str(at), target, {at: own}, part, variables))
+        own = tuple(column for column in frame if column != label)
+        variables, codes = encoded(frame, [label, *own], domain, bins)
+        part = learned_alone(learning, label, own, variables, codes)
+        members.append(member_of(str(at), label, {at: own}, part, variables))
     return tuple(members)
 
 
 def hybrid(
-    frames: Sequence[Any], target: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
+    frames: Sequence[Any], label: str, learning: Learning, domain: Mapping[str, Any], bins: Any = "published"
 ) -> tuple[Member, ...]:
     """Return the members of ``hybrid="local"``; a table's index names its records.
 
-    Tables with the target learn alone; the others learn from the records whose target any table has.
+    Tables with the label learn alone; the others learn from the records whose label any table has.
     """
-    labels = [frame[target] for frame in frames if target in frame]
+    labels = [frame[label] for frame in frames if label in frame]
     known = labels[0] if len(labels) == 1 else _joined(labels)
     members = []
     for at, frame in enumerate(frames, start=1):
-        if target in frame:
-            (member,) = horizontal([frame], target, learning, domain, bins)
+        if label in frame:
+            (member,) = horizontal([frame], label, learning, domain, bins)
         else:
-            whole = frame.assign(**{target: known.reindex(frame.index)})
-            (member,) = vertical(whole, target, [list(frame)], learning, bins, united=True)
+            whole = frame.assign(**{label: known.reindex(frame.index)})
+            (member,) = vertical(whole, label, [list(frame)], learning, bins, united=True)
         members.append(replace(member, name=str(at), stations={at: member.columns}))
     return tuple(members)
 
 
 def ensemble(
-    members: Sequence[Member], target: str, vote: str, weights: str, split: str, bound: float = 0.0
+    members: Sequence[Member], label: str, vote: str, weights: str, split: str, bound: float = 0.0
 ) -> Ensemble:
     """Return the ensemble of members, weighed as `fit` weighs them (not "score": see `tested`)."""
     classes = check_classes(members)
     plain = [float(member.rows) if weights == "rows" else 1.0 for member in members]
-    return _weighed(Ensemble(target, classes, tuple(members), vote, weights, split, bound), scaled(plain))
+    return _weighed(Ensemble(label, classes, tuple(members), vote, weights, split, bound), scaled(plain))
 
 
 def tested(model: Ensemble, frames: Sequence[Any]) -> Ensemble:

@@ -16,10 +16,10 @@ from fedbayes.federation.vertical import SecureTables
 from fedbayes.federation.vertical.opening import FOLDS
 from fedbayes.mpc.ring import lift
 
+from .arguments import Fit
 from .ensemble import Ensemble, Member, prediction_name
 from .messages import LocalRequest, PredictedRequest, TalliesReply
 from .model import Part
-from .options import Options
 from .votes import above_chance, by_score
 
 Array = npt.NDArray[np.float64]
@@ -45,44 +45,44 @@ def by_other_rows(federation: Federation, model: Ensemble, stations: Sequence[in
 
 
 def by_folds(
-    federation: Federation, model: Ensemble, tables: SecureTables, parts: Sequence[Part], options: Options
+    federation: Federation, model: Ensemble, tables: SecureTables, parts: Sequence[Part], asked: Fit
 ) -> Ensemble:
     """Return the ensemble with vertical members weighed by cross-validated balanced accuracy: four to six rounds.
 
     The structures stay, the tables are learned again without each fold. A member's station opens the predicted classes as
-    a column, under masks as any other; the table of that column, the target and the fold tells how often it is right.
+    a column, under masks as any other; the table of that column, the label and the fold tells how often it is right.
 
     Notes
     -----
     **Reveals** to central the families' tables by fold, and each member's confusion table by fold. Nobody sees a prediction.
     """
-    fold = fold_column(options.folds)
+    fold = fold_column(asked.folds)
     families = [(*part.network.parents[node], node) for part in parts for node in part.network.nodes]
     counted = iter(tables.tables([(*family, fold) for family in families]))
     tested: list[Member] = []
     for member, part in zip(model.members, parts, strict=True):
         counts = {node: next(counted) for node in part.network.nodes}
-        for held in range(options.folds):
-            network = without(part, counts, held, options.learning.pseudocount)
+        for held in range(asked.folds):
+            network = without(part, counts, held, asked.learning.pseudocount)
             tested.append(replace(member, name=f"{member.name}:{held}", network=network, weight=1.0))
     _open(tables, model, tested)
-    ((axes, joint),) = tables.joint([(options.target, fold)])
+    ((axes, joint),) = tables.joint([(asked.label, fold)])
     answers = tables.engine.ask([(prediction_name(entry.name), joint) for entry in tested])
     shape = [tables.columns[column].cardinality for column in axes]
     right, seen = np.zeros((2, len(model.members), len(model.classes)))
     for place, answer in enumerate(answers):
-        number, held = divmod(place, options.folds)
+        number, held = divmod(place, asked.folds)
         table = answer.reshape(len(model.classes), *shape)
         table = np.take(table, held, axis=1 + axes.index(fold))
-        positions = _positions(model, tables, options.target)
+        positions = _positions(model, tables, asked.label)
         right[number] += table[np.arange(len(model.classes)), positions]
         seen[number] += table[:, positions].sum(axis=0)
     return weighed(federation, model, above_chance(balanced(right, seen), len(model.classes)))
 
 
-def _positions(model: Ensemble, tables: SecureTables, target: str) -> list[int]:
-    """Return where the ensemble's classes stand among the target's states."""
-    states = [canonical_text(label) for label in tables.columns[target].labels]
+def _positions(model: Ensemble, tables: SecureTables, label: str) -> list[int]:
+    """Return where the ensemble's classes stand among the label's states."""
+    states = [canonical_text(state) for state in tables.columns[label].labels]
     return [states.index(name) for name in model.classes]
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.bayes.graph import parents_of_edges
+from fedbayes.bayes.graph import Edges, parents_of_edges
 from fedbayes.bayes.scores import SCORES
 from fedbayes.bayes.structure import SearchSpace
-from fedbayes.federation import arguments
 from fedbayes.federation.declare import (
     COLUMN,
     MODEL,
@@ -27,11 +26,19 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.vertical.declared import DOMAIN, DOMAIN_WORDS, Helped, Identified
+from fedbayes.federation.vertical.declared import (
+    DOMAIN,
+    DOMAIN_WORDS,
+    EDGES,
+    RECORDS,
+    Helped,
+    Split,
+    orders,
+    structures,
+)
 from fedbayes.federation.vertical.states import check_bins
 
 STRUCTURES = ("naive", "k2", "hill_climb")
-SPLITS = ("vertical", "horizontal", "hybrid")
 METHODS = ("counts", "records")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")
@@ -41,9 +48,7 @@ MOST_PARENTS = 7
 BY_CLASS = "mdl"
 FINE_BINS = 10
 
-Edges = tuple[tuple[str, str], ...]
 EPSILON = number(above=0)
-EDGES = json_value("a list of edges [parent, child]", lambda name, value: _edges(name, value))
 
 
 def _check_rules(_: str, bins: Any) -> Any:
@@ -60,18 +65,6 @@ STORE = Store(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split(Identified, Helped):
-    """How the records are split, and who takes part."""
-
-    split: str = argument(
-        choice(SPLITS),
-        "Stations hold columns of the same records, different records (then public states are needed, and no id_column), or some of both "
-        "(records are united; a column that a station lacks is missing there).",
-        "vertical",
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
 class Fit(Split):
     """Of `fit`: how a network is learned."""
 
@@ -79,9 +72,7 @@ class Fit(Split):
         columns(2), "The nodes, in declared order; each lives at one station (hybrid: at one or more).", rank=TARGET
     )
     structure: str | Edges = argument(
-        json_value(
-            "k2, hill_climb, naive (needs a label), or edges [[parent, child], ...]", lambda _, value: _structure(value)
-        ),
+        structures(STRUCTURES, "k2", "k2, hill_climb, naive (needs a label), or edges [[parent, child], ...]"),
         "How edges are found, or the edges.",
         "k2",
     )
@@ -89,9 +80,8 @@ class Fit(Split):
     score: str = argument(choice(SCORES), "Of the search.", "k2")
     max_parents: int = argument(whole(0, MOST_PARENTS), "Most parents of a node in the search.", 3, unit="parents")
     order: str | tuple[str, ...] = argument(
-        json_value(
-            "columns, information (a tree of greatest mutual information), or a list of all columns",
-            lambda _, value: _order(value),
+        orders(
+            ORDERS, "columns", "columns, information (a tree of greatest mutual information), or a list of all columns"
         ),
         "Order of the nodes for K2.",
         "columns",
@@ -107,7 +97,7 @@ class Fit(Split):
         "How numeric columns become states; published: from the smallest value up, at least 10 records and 10 % a bin; mdl: Fayyad-Irani.",
         "published",
     )
-    domain: dict[str, Any] | None = argument(DOMAIN, DOMAIN_WORDS, None)
+    domain: dict[str, Any] | None = argument(DOMAIN, f"{DOMAIN_WORDS[:-1]}, and with records split by rows.", None)
     missing: str = argument(choice(MISSING), "What becomes of missing values.", "em_on_counts")
     synthetic_rows: int = argument(
         whole(100, MOST_SYNTHETIC_ROWS), "Of em, and of synthetic validation.", 10_000, unit="rows"
@@ -135,8 +125,8 @@ class Fit(Split):
         "none",
     )
     folds: int = argument(whole(2, 100), "Of the validation.", 10, used_when=when("validation", "scv", "svdg"))
-    public_records: Mapping[str, list[Any]] | None = argument(
-        json_value("{column: [values]}", lambda _, value: _records(value)),
+    public_records: Mapping[str, Sequence[Any]] | None = argument(
+        RECORDS,
         "Records that the researcher gives, for validation public.",
         None,
         used_when=when("validation", "public"),
@@ -262,50 +252,3 @@ def fine_rules(bins: Any) -> Any:
     if isinstance(bins, Mapping):
         return {column: FINE_BINS if rule == BY_CLASS else rule for column, rule in bins.items()}
     return FINE_BINS if bins == BY_CLASS else bins
-
-
-def _structure(value: Any) -> str | Edges:
-    if value is None:
-        return "k2"
-    if isinstance(value, str):
-        return arguments.check_choice("structure", value, STRUCTURES)
-    return _edges("structure", value)
-
-
-def _order(value: Any) -> str | tuple[str, ...]:
-    if value is None:
-        return "columns"
-    if isinstance(value, str):
-        return arguments.check_choice("order", value, ORDERS)
-    return tuple(arguments.check_names("order", value))
-
-
-def _edges(name: str, value: Any) -> Edges:
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple) or len(value) > 10_000:
-        raise ArgumentError(f"{name} must be a list of edges [parent, child]")
-    edges = []
-    for position, edge in enumerate(value):
-        place = f"{name}[{position}]"
-        if not isinstance(edge, list | tuple) or len(edge) != 2:
-            raise ArgumentError(f"{place} must be an edge [parent, child]")
-        parent, child = (arguments.check_name(place, end) for end in edge)
-        if parent == child:
-            raise ArgumentError(f"{place} leads from a column to itself; remove it")
-        edges.append((parent, child))
-    return tuple(edges)
-
-
-def _records(value: Any) -> Mapping[str, list[Any]] | None:
-    if value is None:
-        return None
-    if not isinstance(value, Mapping) or not value:
-        raise ArgumentError("public_records must be an object {column: [values]}")
-    for name, column in value.items():
-        arguments.check_name("a column of public_records", name)
-        if not isinstance(column, list | tuple) or not column:
-            raise ArgumentError(f"public_records[{name!r}] must be a list of values")
-    if len({len(column) for column in value.values()}) != 1:
-        raise ArgumentError("public_records must have the same number of values in every column")
-    return value

@@ -17,7 +17,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties
 from fedbayes.federation.vertical.opening import FOLDS
-from fedbayes.federation.vertical.roles import NO_HELPER
+from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import DEFAULT_BINS
 from fedbayes.mpc.ring import lift
 
@@ -167,9 +167,7 @@ def open_source(federation: Federation, question: Question, organizations: list[
     """Open the channel and return the oracle for the way in which the records are split."""
     preflight = question.preflight()
     if question.split == "horizontal":
-        if question.helper not in (None, NO_HELPER):
-            federation.resolve([question.helper], "helper")
-            federation.warn('helper has no effect with split="horizontal"')
+        check_helper_name(federation, question.helper)
         return HorizontalTables(federation, federation.open_channel(organizations, preflight), question)
     return VerticalTables(federation, open_parties(federation, organizations, question.helper, preflight), question)
 

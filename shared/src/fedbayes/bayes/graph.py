@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+Edges = tuple[tuple[str, str], ...]
+"""Edges (parent, child)."""
+
 
 def parents_of_edges(nodes: Sequence[str], edges: Iterable[Sequence[str]]) -> dict[str, tuple[str, ...]]:
     """Return the parents of every node, in the order in which the edges name them.

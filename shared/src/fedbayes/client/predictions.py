@@ -166,7 +166,7 @@ def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None)
             "members of this ensemble stay at their stations; classify with the algorithm's own function"
         )
     load = _declared("ensemble")
-    if load is not None and target in (None, model.get("target")) and "vote" in model:
+    if load is not None and target in (None, model.get("label")) and "vote" in model:
         ensemble = load(model)
         known = {name for member in ensemble.members for name in member.columns if name in frame.columns}
         if not known:

@@ -69,5 +69,5 @@ def ensemble_pieces(model: Mapping[str, Any]) -> list[str]:
     if not networks:
         content.append(html.paragraph("The members' networks stay at their stations."))
     for name, network in networks.items():
-        content += [html.subheading(f"Member {name}"), *pieces(network, model.get("target"))]
+        content += [html.subheading(f"Member {name}"), *pieces(network, model.get("label"))]
     return content

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from ...bayes.graph import Edges
+from .. import arguments as checks
 from ..declare import (
     COLUMN,
     FLAG,
@@ -12,10 +16,13 @@ from ..declare import (
     PARTIES,
     TARGET,
     Arguments,
+    Kind,
     argument,
+    choice,
     json_value,
     unless,
 )
+from ..errors import ArgumentError
 from .identifiers import check_alignment
 from .states import check_bins, check_domain
 
@@ -30,6 +37,66 @@ HELPER_WORDS = (
     'The organization without data that serves as dealer; the first one without data when left out, and "none" does without one (three '
     "stations or more)."
 )
+SPLITS = ("vertical", "horizontal", "hybrid")
+MOST_EDGES = 10_000
+MOST_RECORDS = 1_000_000
+
+
+def check_edges(name: str, value: Any) -> Edges:
+    """Return a list of edges between different columns, as tuples; None is none; `ArgumentError` otherwise."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple) or len(value) > MOST_EDGES:
+        raise ArgumentError(f"{name} must be a list of edges [parent, child]")
+    edges = []
+    for position, edge in enumerate(value):
+        place = f"{name}[{position}]"
+        if not isinstance(edge, list | tuple) or len(edge) != 2:
+            raise ArgumentError(f"{place} must be an edge [parent, child]")
+        parent, child = (checks.check_name(place, end) for end in edge)
+        if parent == child:
+            raise ArgumentError(f"{place} leads from a column to itself; remove it")
+        edges.append((parent, child))
+    return tuple(edges)
+
+
+def check_records(name: str, value: Any) -> Mapping[str, Sequence[Any]]:
+    """Return records by column, ``{column: [values]}``, with as many values in each; `ArgumentError` otherwise."""
+    if not isinstance(value, Mapping) or not value:
+        raise ArgumentError(f"{name} must be an object {{column: [values]}}")
+    for column, values in value.items():
+        checks.check_name(f"a column of {name}", column)
+        if not isinstance(values, list | tuple) or not 0 < len(values) <= MOST_RECORDS:
+            raise ArgumentError(f"{name}: column '{column}' must be a list of 1 to {MOST_RECORDS} values")
+    if len({len(values) for values in value.values()}) != 1:
+        raise ArgumentError(f"{name} must have the same number of values in every column")
+    return value
+
+
+def structures(names: Sequence[str], default: str, words: str) -> Kind:
+    """Return how the edges of a network are found, by name, or the edges; null stands for the default."""
+
+    def check(name: str, value: Any) -> str | Edges:
+        if value is None or isinstance(value, str):
+            return checks.check_choice(name, default if value is None else value, names)
+        return check_edges(name, value)
+
+    return json_value(words, check)
+
+
+def orders(names: Sequence[str], default: str, words: str) -> Kind:
+    """Return an order of columns, by name, or a list of them; null stands for the default."""
+
+    def check(name: str, value: Any) -> str | tuple[str, ...]:
+        if value is None or isinstance(value, str):
+            return checks.check_choice(name, default if value is None else value, names)
+        return tuple(checks.check_names(name, value))
+
+    return json_value(words, check)
+
+
+EDGES = json_value("a list of edges [parent, child]", check_edges)
+RECORDS = json_value("{column: [values]}", check_records)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,3 +146,18 @@ class Helped(Arguments):
 @dataclass(frozen=True, kw_only=True)
 class Matched(Records, Helped):
     """Of every function over matched records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split(Identified, Helped):
+    """How the records are split, where a function knows several ways; and who takes part."""
+
+    split: str = argument(
+        choice(SPLITS),
+        "Stations hold columns of the same records, different records (then no id_column is needed), or some of both (records are united; a "
+        "column that a station lacks is missing there).",
+        "vertical",
+    )
+    helper: int | str | None = argument(
+        ORGANIZATION, HELPER_WORDS, None, used_when=unless("split", "horizontal"), rank=PARTIES
+    )
