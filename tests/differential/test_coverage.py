@@ -4,7 +4,7 @@ import importlib
 
 from harness.registry import EXEMPT_ARGUMENTS, EXEMPT_FUNCTIONS, FUNCTIONS, METHODS, drawn_arguments
 
-from fedbayes.federation.describe import central_functions
+from fedbayes.federation.signatures import central_functions
 
 
 def declared() -> dict[tuple[str, str], set[str]]:

@@ -217,7 +217,19 @@ def preflight(question: Question) -> Question:
     return Question(question.method, "preflight", asked, question.tables, question.central)
 
 
+HORIZONTAL = ("dp_naive_bayes", "smooth_naive_bayes", "discriminative_naive_bayes", "secure_naive_bayes")
+VERTICAL = ("scalar_product", "vertibayes", "bayesian_ensemble", "verticox")
+
+
+def described(method: str, **more: Any) -> Question:
+    """Return what columns hold, asked of a method's image."""
+    domain = {"z": {"categories": ["0", "1"]}, "v": {"bounds": [-1, 1]}} if method in VERTICAL else DOMAIN
+    return Question(method, "describe", {"domain": domain, **more}, "vertical" if method in VERTICAL else "horizontal")
+
+
 QUESTIONS = [
+    *(described(method) for method in (*HORIZONTAL, *VERTICAL)),
+    described("dp_naive_bayes", epsilon=1.0),
     DP_FIT,
     Question("dp_naive_bayes", "fit", {**LABELLED, "epsilon": 1.0}, "horizontal"),
     Question("dp_naive_bayes", "fit", {**LABELLED, "epsilon": 1.0, "noise": "local"}, "horizontal"),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from fedbayes.federation import describe
+from fedbayes.federation import signatures
 
 ROOT = Path(__file__).resolve().parents[2]
 ALGORITHMS = sorted(path.parent.name for path in ROOT.glob("algorithms/*/pyproject.toml"))
@@ -80,8 +80,8 @@ def test_store_files_and_tables_of_arguments_are_those_of_the_declarations() -> 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_conditions_rest_on_arguments_that_there_are(name: str) -> None:
     module = importlib.import_module(f"v6_{name}")
-    for _, function in describe.central_functions(module):
-        told = {one["name"]: one for one in describe.describe(function)["arguments"]}
+    for _, function in signatures.central_functions(module):
+        told = {one["name"]: one for one in signatures.describe(function)["arguments"]}
         assert json.loads(json.dumps(told)) == told
         for one in told.values():
             assert one["description"].endswith("."), one["name"]

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
+from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_excel
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
@@ -43,6 +44,12 @@ FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
     for method in METHODS
     for function, (cases, judged) in importlib.import_module(f"{__package__}.{method}").FUNCTIONS.items()
 }
+
+for _method in METHODS:
+    FUNCTIONS[_method, "describe"] = (
+        functools.partial(maybe_excel, functools.partial(describe_cases, _method)),
+        check_describe,
+    )
 
 RIGHT = dict(FUNCTIONS)
 """Functions that are asked right questions; below come wrong ones, `function!`, and the preflight of each method."""

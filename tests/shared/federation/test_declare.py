@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fedbayes.federation import central, declare, describe
+from fedbayes.federation import central, declare, signatures
 from fedbayes.federation.declare import PARTIES, TARGET, Arguments, argument, choice, number, unless, when, whole
 from fedbayes.federation.errors import ArgumentError
 
@@ -142,7 +142,7 @@ def test_a_class_that_is_no_dataclass_is_refused() -> None:
 
 
 def test_a_description_is_json_and_complete() -> None:
-    told = describe.describe(fit)
+    told = signatures.describe(fit)
     assert json.loads(json.dumps(told)) == told
     assert told["summary"] == "Fit nothing."
     named = {one["name"]: one for one in told["arguments"]}
@@ -162,9 +162,9 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
         __all__=["fit", "partial_close"],
         fit=fit,
         partial_close=print,
-        arguments=SimpleNamespace(STORE=describe.Store("Made", "Made up.", "horizontal")),
+        arguments=SimpleNamespace(STORE=signatures.Store("Made", "Made up.", "horizontal")),
     )
-    content = describe.store_of(module, "image:1", "4.15")  # type: ignore[arg-type]
+    content = signatures.store_of(module, "image:1", "4.15")  # type: ignore[arg-type]
     assert [function["type"] for function in content["functions"]] == ["central", "federated"]
     named = {one["name"]: one for one in content["functions"][0]["arguments"]}
     assert "has_default_value" not in named["label"]
@@ -186,7 +186,7 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
 
 def test_a_page_names_what_is_as_before_below_the_table() -> None:
     module = SimpleNamespace(__all__=["again", "fit"], fit=fit, again=fit)
-    text = describe.page_of(module)  # type: ignore[arg-type]
+    text = signatures.page_of(module)  # type: ignore[arg-type]
     assert text.count("| `label` |") == 1
     assert "`again` takes `label`, " in text
 

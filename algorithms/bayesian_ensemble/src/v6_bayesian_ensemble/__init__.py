@@ -1,6 +1,13 @@
 """Federated Bayesian network ensembles: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
+from fedbayes.federation import (
+    describe,
+    disclosure_settings,
+    partial_close,
+    partial_describe,
+    partial_open_channel,
+    preflight,
+)
 from fedbayes.federation.vertical import partial_extend, partial_match, partial_submit, partial_tables
 
 from .central import classify, evaluate, fit
@@ -16,11 +23,13 @@ from .partial import (
 
 __all__ = [
     "classify",
+    "describe",
     "disclosure_settings",
     "evaluate",
     "fit",
     "partial_close",
     "partial_columns",
+    "partial_describe",
     "partial_evidence",
     "partial_extend",
     "partial_local",

@@ -25,8 +25,8 @@ from fedbayes.federation.declare import (
     when,
     whole,
 )
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.declared import (
     BINS,

@@ -1,17 +1,26 @@
 """Federated weighted (discriminative) naive Bayes: the remotely callable functions, and nothing else."""
 
-from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
+from fedbayes.federation import (
+    describe,
+    disclosure_settings,
+    partial_close,
+    partial_describe,
+    partial_open_channel,
+    preflight,
+)
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import evaluate, fit
 from .partial import partial_counts, partial_evaluate, partial_step
 
 __all__ = [
+    "describe",
     "disclosure_settings",
     "evaluate",
     "fit",
     "partial_close",
     "partial_counts",
+    "partial_describe",
     "partial_evaluate",
     "partial_open_channel",
     "partial_schema",

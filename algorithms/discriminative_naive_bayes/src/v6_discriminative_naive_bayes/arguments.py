@@ -8,11 +8,11 @@ from typing import Any
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import FLAG, TARGET, argument, choice, number, unless, when, whole
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, CountNoise, Members, Scoring, Target, Units
 from fedbayes.federation.horizontal.columns import REFUSALS
 from fedbayes.federation.horizontal.declared import BINS, HONEST_WORDS, NEIGHBORS_WORDS, OUTSIDE
+from fedbayes.federation.signatures import Store
 
 from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings

@@ -9,7 +9,6 @@ from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Preflight
 from fedbayes.federation.declare import MODEL, TARGET, Arguments, argument, choice, number
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     Binned,
@@ -24,6 +23,7 @@ from fedbayes.federation.horizontal import (
     Units,
     preflight,
 )
+from fedbayes.federation.signatures import Store
 
 from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
 

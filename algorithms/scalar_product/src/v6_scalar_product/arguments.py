@@ -18,8 +18,8 @@ from fedbayes.federation.declare import (
     number,
     when,
 )
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched
 from fedbayes.federation.vertical.messages import Condition
 

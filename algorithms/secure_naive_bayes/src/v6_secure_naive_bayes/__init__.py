@@ -1,6 +1,13 @@
 """Naive Bayes from encrypted noisy counts (Huai et al.), repaired: the remotely callable functions."""
 
-from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
+from fedbayes.federation import (
+    describe,
+    disclosure_settings,
+    partial_close,
+    partial_describe,
+    partial_open_channel,
+    preflight,
+)
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import classify, evaluate, fit, join, leave
@@ -18,6 +25,7 @@ from .partial import (
 
 __all__ = [
     "classify",
+    "describe",
     "disclosure_settings",
     "evaluate",
     "fit",
@@ -27,6 +35,7 @@ __all__ = [
     "partial_confirm",
     "partial_counts",
     "partial_deal",
+    "partial_describe",
     "partial_evaluate",
     "partial_factors",
     "partial_features",

@@ -20,11 +20,11 @@ from fedbayes.federation.declare import (
     when,
     whole,
 )
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
 from fedbayes.federation.horizontal.declared import DOMAIN, HONEST_WORDS
 from fedbayes.federation.horizontal.units import MOST_ROWS
+from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 
 from .keying import KEYS, check_keys

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.federation.declare import TARGET, argument, choice, number, unless, when
-from fedbayes.federation.describe import Store
 from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
+from fedbayes.federation.signatures import Store
 
 from .messages import SENSITIVITIES, Settings
 

@@ -24,7 +24,6 @@ from fedbayes.federation.declare import (
     when,
     whole,
 )
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import (
     DOMAIN,

@@ -1,6 +1,13 @@
 """Cox regression on vertically split records: the remote functions."""
 
-from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, preflight
+from fedbayes.federation import (
+    describe,
+    disclosure_settings,
+    partial_close,
+    partial_describe,
+    partial_open_channel,
+    preflight,
+)
 from fedbayes.federation.vertical import partial_match, partial_submit
 
 from .admm_rounds import partial_admm, partial_auxiliary
@@ -13,6 +20,7 @@ from .seen_predictor import partial_predict, partial_residuals
 
 __all__ = [
     "baseline",
+    "describe",
     "disclosure_settings",
     "evaluate",
     "fit",
@@ -20,6 +28,7 @@ __all__ = [
     "partial_assess",
     "partial_auxiliary",
     "partial_close",
+    "partial_describe",
     "partial_draw",
     "partial_enter",
     "partial_finish",

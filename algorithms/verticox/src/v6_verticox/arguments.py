@@ -22,8 +22,8 @@ from fedbayes.federation.declare import (
     when,
     whole,
 )
-from fedbayes.federation.describe import Store
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import Matched
 
 from .fold_messages import MOST_FOLDS

@@ -200,6 +200,17 @@ def unknown_share(codes: Mapping[str, int], values: Any) -> float:
     return float(np.sum((found < 0) & ~missing)) / there if there else 0.0
 
 
+def absent(values: Any) -> NDArray[np.bool_]:
+    """Return where a column, shape (n,), holds nothing: None, NaN, NaT, NA or empty text."""
+    dtype = getattr(values, "dtype", None)
+    kind = "O" if dtype is None or hasattr(dtype, "na_value") else str(dtype.kind)
+    if kind in "iub":
+        return np.zeros(len(values), dtype=np.bool_)
+    if kind == "f":
+        return np.isnan(np.asarray(values, dtype=np.float64))
+    return _factorized_codes({}, values)[1]
+
+
 def identifier_codes(values: Any) -> NDArray[np.int64]:
     """Return a number for every distinct identifier, int64, shape (n,); -1 where it is missing.
 

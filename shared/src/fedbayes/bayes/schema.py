@@ -170,17 +170,17 @@ class Column:
         """
         if outside not in ("clip", "refuse", "absorb"):
             raise SchemaError('outside must be "clip", "refuse" or "absorb"')
-        values = self._settled(values)
+        values = self.settled(values)
         if self.bounds is not None:
             return numbers(self.name, values, self.bounds, outside)
         return categories(self.name, values, self.codes, outside)
 
     def unknown_share(self, values: Any) -> float:
         """Return the share of a column's values, shape (n,), that are none of its categories, among those that are there; 0 for numbers."""
-        return unknown_share(self.codes, self._settled(values)) if self.is_categorical else 0.0
+        return unknown_share(self.codes, self.settled(values)) if self.is_categorical else 0.0
 
-    def _settled(self, values: Any) -> Any:
-        """Return a column in which what the domain declares to be missing is."""
+    def settled(self, values: Any) -> Any:
+        """Return a column, shape (n,), in which what the domain declares to be missing is."""
         if not self.missing:
             return values
         declared = {text for text in map(canonical_text, self.missing) if text is not None}

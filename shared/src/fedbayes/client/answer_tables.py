@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .count_text import axes_of
+from .description import cells
 from .formats import is_plain
 from .kinds import extras_of, networks_of
 from .scores import scores_of
@@ -83,6 +84,11 @@ def counts(result: Mapping[str, Any]) -> pd.DataFrame:
     cells = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1)
     rows = [[*values, count] for values, count in zip(itertools.product(*(v for _, v in axes)), cells, strict=True)]
     return _frame(rows, columns=[*(name for name, _ in axes), "count"])
+
+
+def description(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a row for every cell of every column: its value or bin and its count, NaN where it is hidden."""
+    return _frame(list(cells(result["model"])), columns=["column", "value", "count"])
 
 
 def predictions(result: Mapping[str, Any]) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from ..federation.answers import ConversionError
 from .kinds import (
     COUNTS,
     COX,
+    DESCRIPTION,
     ENSEMBLE,
     GAIN,
     NAIVE_BAYES,
@@ -71,6 +72,7 @@ def plot(result: Mapping[str, Any], **options: Any) -> Any:
         NETWORK: lambda **kw: figures.bayesian_network(model, **kw),
         COX: lambda **kw: figures.forest(model, **kw),
         COUNTS: lambda **_: _counts_figure(model),
+        DESCRIPTION: lambda **_: figures.column_bars(model["columns"]),
         GAIN: lambda **_: figures.named_bars(_gain(result), "information gain (bits)"),
     }
     kind = whole_kind(result)
@@ -124,6 +126,7 @@ def to_frame(result: Mapping[str, Any]) -> Any:
         PREDICTIONS: tables.predictions,
         SAMPLE: tables.sample,
         SCORES: tables.scores,
+        DESCRIPTION: tables.description,
         GAIN: lambda found: tables.named(_gain(found), "column", "information_gain"),
     }
     return makers.get(whole_kind(result), tables.plain)(result)

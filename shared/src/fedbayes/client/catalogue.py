@@ -8,7 +8,7 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
-from ..federation import describe
+from ..federation import signatures
 from .exits import UsageProblem
 
 PREFIX = "v6_"
@@ -87,13 +87,13 @@ def _describe(module_name: str) -> Algorithm:
         Function(
             entry,
             _arguments(function),
-            tuple(describe.describe(function)["arguments"]),
-            describe.first_line(function),
-            describe.help_of(function),
+            tuple(signatures.describe(function)["arguments"]),
+            signatures.first_line(function),
+            signatures.help_of(function),
         )
         for entry, function in callable_by_researcher
     )
-    return Algorithm(name, describe.first_line(module), functions)
+    return Algorithm(name, signatures.first_line(module), functions)
 
 
 def _arguments(function: Any) -> tuple[str, ...]:

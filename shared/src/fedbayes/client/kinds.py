@@ -18,6 +18,7 @@ COUNTS = "counts"
 PREDICTIONS = "predictions"
 SAMPLE = "synthetic records"
 GAIN = "information gain"
+DESCRIPTION = "description"
 SCORES = "scores"
 OTHER = "other"
 
@@ -42,6 +43,7 @@ MARKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     PREDICTIONS: lambda model: {"predicted", "probabilities", "states"} <= set(model),
     SAMPLE: lambda model: isinstance(model.get("records"), Mapping),
     GAIN: lambda model: isinstance(model.get("information_gain"), Mapping),
+    DESCRIPTION: lambda model: str(model.get("format", "")).startswith("fedbayes.description/"),
     SCORES: lambda model: {"accuracy", "auc"} <= set(model),
 }
 """Kind -> by what its model is known; the first that fits."""

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from . import description
 from .count_text import axes_of, cells_of
 from .cox_text import coefficient_rows, facts_of, score_lines
 from .formats import is_plain, number, plain_items, promise, size, title
 from .kinds import (
     COUNTS,
     COX,
+    DESCRIPTION,
     ENSEMBLE,
     NAIVE_BAYES,
     NETWORK,
@@ -109,6 +111,7 @@ def model_lines(model: Any) -> list[tuple[str, ...]]:
         COUNTS: _counts,
         PREDICTIONS: lambda model: _table({"model": model}),
         SAMPLE: lambda model: _table({"model": model}),
+        DESCRIPTION: lambda model: [description.HEADING, *description.rows(model)],
         SCORES: lambda model: list(plain_items(model).items()),
     }
     try:

@@ -4,6 +4,7 @@ from .checking import preflight
 from .codec import Message
 from .decorators import central, partial
 from .gate import Broadcast, Exact, Masked, Public, Released, Sealed, Share
+from .looking import describe, partial_describe
 from .opening import Preflight
 from .rounds import Federation, Parties
 from .settings import disclosure_settings, partial_close, partial_open_channel
@@ -23,9 +24,11 @@ __all__ = [
     "Share",
     "Station",
     "central",
+    "describe",
     "disclosure_settings",
     "partial",
     "partial_close",
+    "partial_describe",
     "partial_open_channel",
     "preflight",
 ]

@@ -11,7 +11,7 @@ A class of arguments is a frozen dataclass whose fields are made by :func:`argum
     def fit(federation: Federation, asked: Fit) -> dict[str, Any]: ...
 
 The researcher calls ``fit(column="age")`` as before; `central` reads the arguments by the class, and they reach the function checked. Of the
-same fields follow what :mod:`fedbayes.federation.describe` makes: help, pages, store files, a description in JSON. Groups of arguments that several
+same fields follow what :mod:`fedbayes.federation.signatures` makes: help, pages, store files, a description in JSON. Groups of arguments that several
 functions share are classes to inherit from; a field that is declared again replaces the group's.
 """
 

@@ -10,12 +10,13 @@ from .cox import forest, survival_calibration, survival_curves
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
 from .scores import calibration, confusion_matrix, named_bars, score_bars
-from .tables import counts_heatmap, round_costs
+from .tables import column_bars, counts_heatmap, round_costs
 
 __all__ = [
     "bayesian_network",
     "calibration",
     "class_distributions",
+    "column_bars",
     "confusion_matrix",
     "counts_heatmap",
     "forest",

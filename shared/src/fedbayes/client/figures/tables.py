@@ -37,6 +37,37 @@ def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], colum
     return figure
 
 
+def column_bars(columns: Mapping[str, Mapping[str, Any]]) -> Any:
+    """Return one panel a column: its counts as bars over bins or categories.
+
+    Parameters
+    ----------
+    columns : mapping
+        Of a description: column -> its ``bins`` or ``categories``.
+    """
+    wide = min(3, len(columns))
+    high = -(-len(columns) // wide)
+    figure = new_figure(3.3 * wide, 2.2 * high)
+    for place, (name, entry) in enumerate(columns.items()):
+        axes = figure.add_subplot(high, wide, place + 1)
+        told = entry["bins" if "bins" in entry else "categories"]
+        heights = np.array([np.nan if count is None else max(count, 0) for count in told["counts"]], dtype=np.float64)
+        if "bins" in entry:
+            edges = np.asarray(told["edges"], dtype=np.float64)
+            # Bins differ in width where small ones were united: areas are the counts.
+            axes.bar(
+                edges[:-1], heights / np.diff(edges), np.diff(edges), align="edge", color=COLORS[0], edgecolor="white"
+            )
+            axes.set_yticks([])
+        else:
+            axes.barh(range(len(heights)), heights, color=COLORS[0])
+            axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in told["values"]])
+            axes.invert_yaxis()
+        axes.set_title(wrapped(name, 40), fontsize=9, color=INK, loc="left")
+        clean(axes)
+    return figure
+
+
 def _write_cells(axes: Any, table: npt.NDArray[np.float64]) -> None:
     largest = max(float(np.nanmax(np.nan_to_num(table))), 1.0)
     for (row, column), value in np.ndenumerate(table):

@@ -10,6 +10,7 @@ from ..formats import is_plain, number
 from ..kinds import (
     COUNTS,
     COX,
+    DESCRIPTION,
     ENSEMBLE,
     GAIN,
     NAIVE_BAYES,
@@ -26,7 +27,7 @@ def view(model: Any) -> list[str]:
     """Return pieces of HTML that show a model; tables where the kind is not known or the model is malformed."""
     if model is None:
         return []
-    from . import answers, counts, cox, naive_bayes, network
+    from . import answers, counts, cox, description, naive_bayes, network
 
     writers: dict[str, Callable[[Any], list[str]]] = {
         NAIVE_BAYES: naive_bayes.pieces,
@@ -38,6 +39,7 @@ def view(model: Any) -> list[str]:
         PREDICTIONS: lambda model: answers.prediction_pieces({"model": model}),
         SAMPLE: answers.sample_pieces,
         GAIN: answers.gain_pieces,
+        DESCRIPTION: description.pieces,
         SCORES: lambda model: [],
     }
     try:

@@ -124,6 +124,10 @@ class EmbeddedFederation:
     def _file(self, name: str, label: str, source: Any) -> Path:
         """Return a file's path; a data frame is written into a file of this federation, which `close` removes."""
         if not hasattr(source, "to_csv"):
+            if not isinstance(source, str | Path):
+                raise ArgumentError(
+                    f"the data of party '{name}' must be a file's path or a data frame; name an organization without data in helpers"
+                )
             return Path(source).absolute()
         if any(not isinstance(column, str) for column in source.columns):
             raise ArgumentError(f"the frame of party '{name}' has a column whose name is no text; rename it")

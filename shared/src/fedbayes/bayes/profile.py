@@ -1,0 +1,115 @@
+"""What one column holds, as counts of public cells: its values or bins, what is outside its domain, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fedbayes.bayes.encoding import absent, bin_codes, numbers
+from fedbayes.bayes.schema import Column
+
+BESIDE = 2
+"""Cells of every column after those of its values: outside the domain, and missing."""
+EVERY_NUMBER = (-np.inf, np.inf)
+
+
+def width(column: Column, bins: int | Sequence[float]) -> int:
+    """Return the number of a column's cells."""
+    values = column.cardinality if column.is_categorical else len(column.edges(bins)) - 1
+    return values + BESIDE
+
+
+def cell_codes(column: Column, values: Any, bins: int | Sequence[float]) -> NDArray[np.int64]:
+    """Return the cell of each row.
+
+    Parameters
+    ----------
+    column : Column
+        Its public domain.
+    values : array or pandas.Series
+        Shape (n,), any dtype; no value is refused.
+    bins : int or list of float
+        Of a numeric column, as `Column.edges` takes them.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Codes of categories or bins, then one for what is outside the domain (another category, a number out of bounds, no number),
+        then one for what is missing.
+    """
+    settled = column.settled(values)
+    last = width(column, bins) - 1
+    if column.bounds is None:
+        codes = column.encode(values, "absorb").astype(np.int64)
+    else:
+        low, high = column.bounds
+        plain = numbers(column.name, settled, EVERY_NUMBER, "absorb")
+        inside = np.where((plain >= low) & (plain <= high), plain, np.nan)
+        codes = bin_codes(inside, column.edges(bins)).astype(np.int64)
+    return np.where(codes >= 0, codes, np.where(absent(settled), last, last - 1))
+
+
+def cell_counts(column: Column, codes: NDArray[np.int64], bins: int | Sequence[float]) -> NDArray[np.int64]:
+    """Return the rows in each cell, int64, of the shape that :func:`width` tells."""
+    return np.bincount(codes, minlength=width(column, bins)).astype(np.int64)
+
+
+def merged(
+    counts: NDArray[np.int64], edges: NDArray[np.float64], minimum: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Unite neighbouring bins from below until each holds `minimum` rows; a rest that is too small goes to the last.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (bins,)
+        Rows in each bin.
+    edges : ndarray of float64, shape (bins + 1,)
+        Increasing.
+    minimum : int
+        Fewest rows of a bin.
+
+    Returns
+    -------
+    tuple of ndarray
+        Counts and edges; one bin where all hold fewer rows together.
+    """
+    sums: list[int] = []
+    kept = [float(edges[0])]
+    waiting = 0
+    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
+        waiting += count
+        if waiting >= max(minimum, 1):
+            sums.append(waiting)
+            kept.append(edge)
+            waiting = 0
+    if sums:
+        sums[-1] += waiting
+        kept[-1] = float(edges[-1])
+    else:
+        sums, kept = [waiting], [float(edges[0]), float(edges[-1])]
+    return np.array(sums, dtype=np.int64), np.array(kept)
+
+
+def quantiles(counts: NDArray[Any], edges: NDArray[np.float64], levels: Sequence[float]) -> list[float] | None:
+    """Return the quantiles of binned numbers, linear inside a bin; None of none.
+
+    Parameters
+    ----------
+    counts : ndarray, shape (bins,)
+        Negative ones, which noise makes, count as 0.
+    edges : ndarray of float64, shape (bins + 1,)
+        Increasing.
+    levels : sequence of float
+        In [0, 1].
+    """
+    steps = np.concatenate([[0.0], np.cumsum(np.maximum(counts, 0))])
+    if steps[-1] <= 0:
+        return None
+    places = np.array(levels) * steps[-1]
+    upper = np.clip(np.searchsorted(steps, places, side="left"), 1, len(steps) - 1)
+    within = (places - steps[upper - 1]) / np.maximum(steps[upper] - steps[upper - 1], 1e-300)
+    found = edges[upper - 1] + np.clip(within, 0.0, 1.0) * (edges[upper] - edges[upper - 1])
+    return [float(value) for value in found]

@@ -1,0 +1,72 @@
+"""What columns hold (`describe`), in words: one row a column, and one row a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .formats import number
+
+HEADING = ("column", "records", "missing", "outside", "holds", "at")
+MOST_VALUES = 4
+
+
+def rows(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a row for every column: records, shares that are missing and outside the domain, its values, who has it."""
+    return [
+        (
+            str(name),
+            number(entry["records"]),
+            _share(entry["missing"], entry["records"]),
+            _share(entry["outside"], entry["records"]),
+            holds(entry),
+            ", ".join(str(name) for name in entry["organizations"]),
+        )
+        for name, entry in model["columns"].items()
+    ]
+
+
+def holds(entry: Mapping[str, Any]) -> str:
+    """Return the commonest categories with their shares, or median and quartiles."""
+    if "categories" not in entry:
+        found = entry.get("quantiles")
+        if not found:
+            return "–"
+        low, middle, high = (number(found[level], 3) for level in ("0.25", "0.5", "0.75"))
+        return f"median {middle}, quartiles {low} to {high}"
+    told = entry["categories"]
+    known = [(value, count) for value, count in zip(told["values"], told["counts"], strict=True) if count is not None]
+    common = sorted(known, key=lambda pair: -pair[1])[:MOST_VALUES]
+    parts = [f"{value} {_share(count, entry['records'])}" for value, count in common]
+    more = len(told["values"]) - len(common)
+    return ", ".join([*parts, *([f"{more} more"] if more else [])])
+
+
+def cells(model: Mapping[str, Any]) -> Iterator[tuple[str, str, int | None]]:
+    """Yield (column, value or bin, count) of every cell, ``outside`` and ``missing`` last; None where a count is hidden."""
+    for name, entry in model["columns"].items():
+        for value, count in zip(values_of(entry), counts_of(entry), strict=True):
+            yield str(name), value, count
+        yield str(name), "(outside)", entry["outside"]
+        yield str(name), "(missing)", entry["missing"]
+
+
+def values_of(entry: Mapping[str, Any]) -> list[str]:
+    """Return the names of a column's categories or bins."""
+    if "categories" in entry:
+        return [str(value) for value in entry["categories"]["values"]]
+    edges = [float(edge) for edge in entry["bins"]["edges"]]
+    ends = [")"] * (len(edges) - 2) + ["]"]
+    return [f"[{low:g}, {high:g}{end}" for low, high, end in zip(edges, edges[1:], ends, strict=False)]
+
+
+def counts_of(entry: Mapping[str, Any]) -> list[int | None]:
+    """Return the counts of a column's categories or bins."""
+    return list(entry["categories" if "categories" in entry else "bins"]["counts"])
+
+
+def _share(count: Any, records: Any) -> str:
+    """Return a count as a share of the records, never below 0 or above 1 though noise may be; a dash where it is hidden."""
+    if count is None:
+        return "–"
+    return f"{min(max(count / records, 0.0), 1.0):.1%}" if records > 0 else "–"

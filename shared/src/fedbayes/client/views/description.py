@@ -1,0 +1,28 @@
+"""What columns hold, in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import html
+from ..description import HEADING, cells, rows
+from ..figures import column_bars
+from ..figures.style import to_svg
+from ..formats import number, title
+
+MOST_FIGURES = 24
+
+
+def pieces(model: Mapping[str, Any]) -> list[str]:
+    """Return one row a column, the distributions, and all cells behind a fold."""
+    columns = dict(list(model["columns"].items())[:MOST_FIGURES])
+    told = f"Counts of {len(columns)} columns; what is hidden has no bar."
+    return [
+        html.table("", tuple(title(name) for name in HEADING), rows(model), (1, 2, 3)),
+        html.picture(to_svg(column_bars(columns)), told, told),
+        html.fold(
+            "All counts",
+            html.table("", ("Column", "Value", "Count"), [(*cell[:2], number(cell[2])) for cell in cells(model)], (2,)),
+        ),
+    ]

@@ -1,0 +1,135 @@
+"""`describe`: cells, what is hidden, quantiles from what is shown, private answers, who has what."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import linprog
+
+from fedbayes.bayes import profile
+from fedbayes.bayes.schema import Column
+from fedbayes.federation import errors, looking
+from fedbayes.federation.answers import Result
+from fedbayes.federation.embedded import EmbeddedFederation
+
+ROWS = 90
+
+
+def tables() -> dict[str, pd.DataFrame]:
+    rng = np.random.default_rng(3)
+    ids = [f"p{row}" for row in range(ROWS)]
+    age = pd.DataFrame({"id": ids, "age": rng.normal(50, 10, ROWS).round(1).clip(25, 75)})
+    age.loc[:6, "age"] = np.nan
+    sex = pd.DataFrame({"id": ids, "sex": np.where(np.arange(ROWS) < 3, "x", rng.choice(["f", "m"], ROWS))})
+    return {"hospital": age, "registry": sex}
+
+
+DOMAIN = {"age": {"bounds": [20, 80]}, "sex": {"categories": ["f", "m", "x"]}}
+
+
+def describe(**arguments: object) -> Result:
+    with EmbeddedFederation(tables(), helpers=["helper"]) as federation:
+        return federation.run("scalar_product", "describe", {"domain": DOMAIN, **arguments})
+
+
+def test_every_value_falls_in_one_cell() -> None:
+    values = [None, "", "20", "80", "80.5", "nonsense", "nan", "-inf", "49.99999"]
+    codes = profile.cell_codes(Column("age", bounds=(20, 80)), np.array(values, dtype=object), 2)
+    assert codes.tolist() == [3, 3, 0, 1, 2, 2, 2, 2, 0]
+    states = profile.cell_codes(Column("s", categories=("1", "2")), np.array(["1.0", "3", None, "2"], dtype=object), 2)
+    assert states.tolist() == [0, 2, 3, 1]
+
+
+def test_it_tells_who_has_what_and_hides_small_counts() -> None:
+    told = describe()["model"]["columns"]
+    assert told["age"]["organizations"] == ["hospital"]
+    assert told["age"]["missing"] == 7
+    assert min(told["age"]["bins"]["counts"]) >= 5
+    pooled = tables()["hospital"]["age"].dropna()
+    assert told["age"]["quantiles"]["0.5"] == pytest.approx(pooled.median(), abs=3)
+    counts = told["sex"]["categories"]["counts"]
+    assert counts[2] is None
+    assert sum(count is None for count in counts) >= 2, "one hidden count follows from the number of records"
+
+
+def test_a_hidden_count_does_not_follow_from_what_is_shown() -> None:
+    column = Column("age", bounds=(0, 10))
+    for outside in (1, 2, 4):
+        entry = looking._told(column, np.array([30, 8, 9, 40, outside, 0]), 4, 5)
+        hidden = [place for place, count in enumerate([*entry["bins"]["counts"], entry["outside"]]) if count is None]
+        rest = entry["records"] - sum(count or 0 for count in [*entry["bins"]["counts"], entry["outside"]])
+        target = np.zeros(len(hidden))
+        target[-1] = 1.0
+        low, high = (
+            linprog(sign * target, A_eq=[np.ones(len(hidden))], b_eq=[rest], bounds=(0, None)).x[-1] for sign in (1, -1)
+        )
+        assert low == 0
+        assert high >= 5
+    same = [looking._told(column, np.array([30, 8 + 2 - outside, 9, 40, outside, 0]), 4, 5) for outside in (1, 2)]
+    assert same[0] == same[1], "quantiles are those of what is shown"
+
+
+def test_with_noise_nothing_is_hidden_and_the_promise_is_told() -> None:
+    result = describe(epsilon=1.0)
+    assert result["privacy"]["differentially_private"]
+    assert result["privacy"]["epsilon"] == 1.0
+    assert None not in result["model"]["columns"]["sex"]["categories"]["counts"]
+    assert result["federation"]["rounds"] == 2
+    assert result["diagnostics"]["noise"]["sex"] > 2
+
+
+def test_noise_is_that_of_the_stated_deviation() -> None:
+    """Two columns share epsilon, and three organizations share the noise, of which two must suffice."""
+    expected = 0.0
+    found = []
+    for _ in range(12):
+        result = describe(epsilon=0.5, bins=200)
+        expected = result["diagnostics"]["noise"]["age"]
+        exact = np.histogram(tables()["hospital"]["age"].dropna(), np.linspace(20, 80, 201))[0]
+        found.extend(np.array(result["model"]["columns"]["age"]["bins"]["counts"]) - exact)
+    assert np.std(found) == pytest.approx(expected, rel=0.15)
+
+
+def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:
+    with EmbeddedFederation(
+        tables(), helpers=["helper"], policies={"registry": {"allow_non_private": "false"}}
+    ) as federation:
+        with pytest.raises(errors.PolicyError, match="registry"):
+            federation.run("scalar_product", "describe", {"domain": DOMAIN})
+        federation.run("scalar_product", "describe", {"domain": DOMAIN, "epsilon": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"domain": None}, "domain is needed"),
+        ({"columns": ["weight"]}, "weight"),
+        ({"bins": {"sex": 3}}, "bins names 'sex'"),
+        ({"columns": ["age"], "unit": "identifier", "id_column": "age"}, "id_column"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> None:
+    with pytest.raises(errors.ArgumentError, match=named):
+        describe(**arguments)
+
+
+def test_a_column_that_nobody_has_is_named() -> None:
+    with pytest.raises(errors.DataProblem, match="weight"):
+        describe(domain={**DOMAIN, "weight": {"bounds": [0, 9]}})
+
+
+def test_a_column_outside_its_domain_is_warned_of() -> None:
+    domain = {"sex": {"categories": ["male", "female"]}}
+    assert any("'sex'" in text for text in describe(domain=domain)["warnings"])
+
+
+def test_it_is_shown_and_drawn() -> None:
+    result = describe()
+    assert "median" in result.summary()
+    assert "f 4" in result.summary() or "f 5" in result.summary() or "–" in result.summary()
+    frame = result.to_frame()
+    assert list(frame.columns) == ["column", "value", "count"]
+    assert frame[frame["column"] == "age"]["count"].sum() == ROWS
+    assert len(result.plot().axes) == 2
+    json.dumps(result)
