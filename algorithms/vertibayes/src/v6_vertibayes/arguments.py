@@ -25,6 +25,7 @@ from fedbayes.federation.declare import (
     whole,
 )
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import (
     DOMAIN,
     DOMAIN_WORDS,

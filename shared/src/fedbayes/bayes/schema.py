@@ -213,10 +213,10 @@ def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArra
         for edge in bins
     ):
         raise SchemaError(f"column {name!r}: bins must be a whole number or a list of finite edges")
-    inner = np.asarray(bins, dtype=np.float64)
-    inner = inner[(inner > bounds[0]) & (inner < bounds[1])]
+    given = np.asarray(bins, dtype=np.float64)
+    inner = given[(given > bounds[0]) & (given < bounds[1])]
     edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
-    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(edges) > 0)):
+    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(given) > 0)):
         raise SchemaError(f"column {name!r}: edges must increase and make at most {MAXIMUM_BINS} bins")
     return edges
 
