@@ -8,7 +8,7 @@ from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
-from v6_discriminative_naive_bayes.model import count, tables_from_counts
+from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts, without_noise
 from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare
 from v6_discriminative_naive_bayes.training import Training, trust
 
@@ -111,3 +111,54 @@ def test_improvements_that_drown_in_noise_leave_plain_naive_bayes(epsilon):
     weights, warnings = fitted(epsilon, optimizer="fedavg")
     assert np.abs(weights - 1.0).max() < 0.5
     assert len(warnings) == 1
+
+
+def noisy(counts, deviation, seed):
+    return counts + np.rint(np.random.default_rng(seed).normal(0.0, deviation, len(counts))).astype(np.int64)
+
+
+@pytest.mark.parametrize("structure", ["naive", "a1de"])
+def test_counts_without_noise_are_possible_ones(structure):
+    layout = Layout(SHAPE.layout.cardinalities, 2, structure)
+    exact = count(layout, *ROWS)
+    cleaned = without_noise(layout, noisy(exact, 40.0, 1), 40.0)
+    assert cleaned.shape == exact.shape
+    assert cleaned.dtype == np.int64
+    assert cleaned.min() >= 0
+    values = cleaned[2 : 2 * (1 + layout.values)].reshape(-1, 2)
+    sums = np.add.reduceat(values, layout.starts, axis=0)
+    assert (sums <= cleaned[:2] + layout.values).all()
+    assert np.abs(cleaned[:2] - exact[:2]).max() < 200
+
+
+def test_a_value_that_noise_alone_makes_is_little_evidence():
+    layout = Layout((4,), 2)
+    exact = np.array([1000, 1000, 500, 900, 500, 100, 0, 0, 0, 0])
+    told = exact + np.array([0, 0, 0, 0, 0, 0, 90, -90, -60, 60])
+    says = [
+        np.diff(tables_from_counts(layout, cells).single, axis=1)[:, 0]
+        for cells in (told, without_noise(layout, told, 60.0))
+    ]
+    assert np.abs(says[0][2:]).min() > 4.0
+    assert np.abs(says[1][2:]).max() < 2.0
+    np.testing.assert_allclose(says[1][:2], np.log([900 / 500, 100 / 500]), atol=0.35)
+
+
+def test_tables_of_counts_without_noise_are_nearer_to_the_exact_ones():
+    exact = count(SHAPE.layout, *ROWS)
+    truth = tables_from_counts(SHAPE.layout, exact).single
+    away = []
+    for seed in range(20):
+        told = noisy(exact, 150.0, seed)
+        found = [
+            tables_from_counts(SHAPE.layout, cells).single for cells in (told, without_noise(SHAPE.layout, told, 150.0))
+        ]
+        away.append([np.abs(one - truth).mean() for one in found])
+    raw, cleaned = np.mean(away, axis=0)
+    assert cleaned < 0.8 * raw
+
+
+def test_missing_values_stay_missing_where_they_stand_out_of_the_noise():
+    layout = Layout((2,), 2)
+    cleaned = without_noise(layout, np.array([1000, 1000, 200, 300, 200, 300]), 10.0)
+    assert np.abs(cleaned[2:].reshape(2, 2).sum(axis=0) - [400, 600]).max() <= 2

@@ -61,7 +61,16 @@ def fit_cases(draw: Any) -> Case:
         bins: dict[str, Any] = {}
         for name in numeric:
             low, high = domain[name]["bounds"]
-            bins[name] = draw(st.sampled_from([1, 3, [low + (high - low) * 0.25, low + (high - low) * 0.5]]))
+            bins[name] = draw(
+                st.sampled_from(
+                    [
+                        1,
+                        3,
+                        [low + (high - low) * 0.25, low + (high - low) * 0.5],
+                        {"log": 3, "unit": (high - low) / 100},
+                    ]
+                )
+            )
         arguments["bins"] = draw(st.sampled_from([1, 5, bins]))
     if draw(st.integers(0, 3)) == 3:
         arguments["pseudocount"] = draw(st.sampled_from([1e-6, 0.5, 10.0]))

@@ -126,9 +126,12 @@ def lies_outside(case_tables: dict[str, Any], domain: dict[str, Any], names: Seq
 
 
 def edges_of(bounds: Sequence[float], bins: Any) -> Any:
-    """Return bin edges: equal widths, or the inner ones given."""
+    """Return bin edges: equal widths, equal widths of the logarithm of the distance from the low bound, or the inner ones given."""
     if isinstance(bins, int):
         return np.linspace(bounds[0], bounds[1], bins + 1)
+    if isinstance(bins, dict):
+        unit = bins.get("unit", 1.0)
+        return bounds[0] + unit * (np.geomspace(1.0, 1.0 + (bounds[1] - bounds[0]) / unit, bins["log"] + 1) - 1.0)
     return np.array([bounds[0], *(edge for edge in bins if bounds[0] < edge < bounds[1]), bounds[1]])
 
 

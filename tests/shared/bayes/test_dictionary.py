@@ -65,6 +65,8 @@ def test_domain_and_bins_are_what_methods_take():
     }
     assert study.domain(["stage"])["stage"] == {"categories": [1, 2], "missing": [9]}
     assert study.bins() == {"age": [40.0, 65.0]}
+    skewed = Dictionary.from_json({"columns": {"cost": {"type": "number", "bounds": [0, 9999], "bins": {"log": 4}}}})
+    np.testing.assert_allclose(skewed.bins()["cost"], [9, 99, 999])
     assert study.sources(["bmi", "sex"]) == ["weight", "height", "sex", "age"]
     assert study.columns["stage"].labels == {"1": "early", "2": "late"}
     assert study.identifier == "patient"
@@ -88,6 +90,7 @@ def test_what_stations_get_reads_back_as_the_same():
         ({"type": "category", "categories": ["a", "b"], "recode": {"1": "a", "1.0": "b"}}, "recode"),
         ({"type": "category", "categories": ["a", "b"], "reference": "c"}, "reference"),
         ({"type": "number", "bounds": [0, 1], "bins": "many"}, "bins"),
+        ({"type": "number", "bounds": [0, 1], "bins": {"log": 4}}, "unit"),
         ({"type": "number", "bins": 3}, "bins"),
         ({"type": "category", "categories": ["a", "b"], "cut": {"column": "c", "at": [2, 1]}}, "cut"),
         ({"type": "category", "categories": ["a", "b"], "cut": {"column": "c", "at": [1, 2]}}, "cut"),

@@ -140,6 +140,32 @@ def test_public_edges():
         Column("c", categories=(1, 2)).edges(3)
 
 
+def test_edges_of_a_logarithmic_scale():
+    column = Column("x", bounds=(0.0, 999.0))
+    np.testing.assert_allclose(column.edges({"log": 3}), [0, 9, 99, 999])
+    np.testing.assert_allclose(Column("x", bounds=(-5.0, 0.0)).edges({"log": 2, "unit": 0.05}), [-5, -4.54750622, 0])
+    assert column.edges({"log": 1}).tolist() == [0, 999]
+    ratios = np.diff(np.log1p(column.edges({"log": 16})))
+    np.testing.assert_allclose(ratios, ratios[0])
+    for wrong in (
+        {},
+        {"log": 0},
+        {"log": True},
+        {"log": 2.5},
+        {"log": float("nan")},
+        {"log": 10**9},
+        {"log": "3"},
+        {"log": 3, "unit": 0},
+        {"log": 3, "unit": 999},
+        {"log": 3, "unit": float("nan")},
+        {"log": 3, "base": 2},
+    ):
+        with pytest.raises(SchemaError, match="'x'"):
+            column.edges(wrong)
+    with pytest.raises(SchemaError, match="numeric"):
+        Column("c", categories=(1, 2)).edges({"log": 3})
+
+
 @given(st.lists(st.floats(0, 10), min_size=1, max_size=30), st.integers(1, 40))
 def test_uniform_bins_hold_their_values(values, bins):
     edges = Column("x", bounds=(0.0, 10.0)).edges(bins)

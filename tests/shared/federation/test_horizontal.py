@@ -134,7 +134,10 @@ def test_bins_for_all_or_for_each():
     assert check_bins(COLUMNS, 7) == {"x": 7}
     assert check_bins(COLUMNS, {"x": [2, 5]}) == {"x": [2, 5]}
     assert check_bins(COLUMNS, {}) == {"x": 20}
-    for wrong in (0, True, 10**8, None, {"c": 2}, {"x": True}, [3]):
+    low, high = COLUMNS.schema["x"].bounds
+    middle = low + np.sqrt(1 + (high - low)) - 1
+    assert check_bins(COLUMNS, {"x": {"log": 2}})["x"] == pytest.approx([middle])
+    for wrong in (0, True, 10**8, None, {"c": 2}, {"x": True}, [3], {"x": {"log": 0}}, {"x": {}}):
         with pytest.raises(errors.ArgumentError):
             check_bins(COLUMNS, wrong)
     many = Columns("y", [f"x{n}" for n in range(300)], {f"x{n}": DOMAIN["x"] for n in range(300)} | {"y": DOMAIN["y"]})

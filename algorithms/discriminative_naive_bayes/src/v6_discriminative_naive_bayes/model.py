@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.bayes.smoothing import table_probabilities
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
@@ -27,6 +29,7 @@ GRID = 4096
 MOMENT_SCALE = 2.0**20
 SMALLEST_VARIANCE = 1e-4
 LARGEST_WEIGHT = 1e6
+CERTAIN = 2.0  # deviations of noise, beyond which rows of a class are believed to have no value
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,49 @@ def _pairs(layout: Layout, place: NDArray[np.int64], labels: NDArray[Any]) -> ND
                     width, values + 1, classes
                 )
     return pairs[:-1, :-1]
+
+
+def without_noise(layout: Layout, counts: NDArray[np.int64], deviation: float) -> NDArray[np.int64]:
+    """Return the counts that noisy ones most likely stand for: whole numbers, none negative, that add up to their class.
+
+    A value that does not stand out of the noise in any class is made about as frequent in one as in the other, so that it is hardly evidence
+    (`fedbayes.bayes.smoothing`). Work on what was released, so it costs no privacy; without it a rare value counts as proof of the class whose noise
+    was larger.
+
+    Parameters
+    ----------
+    layout : Layout
+        Without normally distributed attributes.
+    counts : ndarray (layout.counts,) of int64
+        As summed, with the noise.
+    deviation : float
+        Standard deviation of the noise in a cell, > 0.
+    """
+    classes, values = layout.classes, layout.values
+    told = np.asarray(counts, dtype=np.float64)
+    sizes = np.maximum(told[:classes], deviation)
+    single = told[classes : classes * (1 + values)].reshape(values, classes)
+    tables = _cleaned(layout, single, sizes, deviation)
+    parts = [sizes, tables]
+    if layout.structure == "a1de":
+        pairs = told[classes * (1 + values) :].reshape(values, values, classes)
+        parts += [
+            _cleaned(layout, given, np.maximum(rows, deviation), deviation)
+            for given, rows in zip(pairs, tables, strict=True)
+        ]
+    return np.asarray(np.rint(np.concatenate([part.ravel() for part in parts])), dtype=np.int64)
+
+
+def _cleaned(layout: Layout, cells: Floats, sizes: Floats, deviation: float) -> Floats:
+    """Return the tables of all attributes, (values, classes), of classes of so many rows, without what noise alone can make."""
+    found = np.zeros_like(cells)
+    for start, width in zip(layout.starts, layout.cardinalities, strict=True):
+        table = cells[start : start + width].T
+        absent = sizes - table.sum(axis=1)
+        absent = np.where(absent > CERTAIN * deviation * np.sqrt(width + 1.0), absent, 0.0)
+        shares = table_probabilities(table, absent, sizes, deviation, 0.0)
+        found[start : start + width] = (shares * np.maximum(sizes - absent, 0.0)[:, None]).T
+    return found
 
 
 @dataclass(frozen=True, slots=True)

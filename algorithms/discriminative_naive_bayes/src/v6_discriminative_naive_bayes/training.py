@@ -15,8 +15,8 @@ from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
-from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts
-from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation
+from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
+from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation, table_deviation
 from .settings import PERSONAL_ITERATIONS, Settings
 
 LEARNING_RATE = 0.3
@@ -73,12 +73,18 @@ class Training:
         self._step = 0
 
     def count_tables(self) -> None:
-        """Sum the tables over the stations in one round; nothing where every station keeps its own."""
+        """Sum the tables over the stations in one round, and take out what noise alone can make; nothing where every station keeps its own."""
         if self.shape.tables == "local":
             return
         request = CountsRequest(self.shape, self.settings.table_noise)
         summed = self.federation.secure_sum("partial_counts", request, self.stations, SumReply, field="vector")
         self.counts = signed(summed, self.layout.counts)
+        if request.noise.private:
+            parties = len(self.stations)
+            honest = table_deviation(request, parties)
+            self.counts = without_noise(
+                self.layout, self.counts, honest * (parties / request.noise.honest(parties)) ** 0.5
+            )
 
     def learn(self) -> Fit:
         """Return the learned weights; a warning says so if the rounds ran out."""

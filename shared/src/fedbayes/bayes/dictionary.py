@@ -336,8 +336,10 @@ def _bins(name: str, given: Any, column: Column | None) -> int | tuple[float, ..
         return None
     if column is None or column.bounds is None:
         raise SchemaError(f"column {name!r}: bins need bounds")
-    column.edges(given)
-    return int(given) if isinstance(given, int) else tuple(float(edge) for edge in given)
+    edges = column.edges(given)
+    if isinstance(given, int):
+        return int(given)
+    return tuple(float(edge) for edge in (edges[1:-1] if isinstance(given, Mapping) else given))
 
 
 def _cut(name: str, given: Any, categories: tuple[Any, ...] | None) -> Cut | None:

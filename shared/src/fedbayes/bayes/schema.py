@@ -186,8 +186,14 @@ class Column:
         declared = {text for text in map(canonical_text, self.missing) if text is not None}
         return without(values, frozenset(declared.difference(self.keys if self.is_categorical else ())))
 
-    def edges(self, bins: int | Sequence[float]) -> NDArray[np.float64]:
-        """Return public bin edges: ``bins`` equal widths over the bounds, or the given edges and the bounds.
+    def edges(self, bins: int | Sequence[float] | Mapping[str, float]) -> NDArray[np.float64]:
+        """Return public bin edges: ``bins`` equal widths over the bounds, the given edges and the bounds, or a logarithmic scale.
+
+        Parameters
+        ----------
+        bins : int, sequence of float or mapping
+            ``{"log": k}`` makes k bins of equal widths in log(1 + distance from the low bound / unit), for columns that are mostly small and seldom
+            large; ``{"log": k, "unit": u}`` where one is not what small means.
 
         Returns
         -------
@@ -204,7 +210,25 @@ class Column:
             if not 1 <= bins <= MAXIMUM_BINS:
                 raise SchemaError(f"column {self.name!r}: bins must be between 1 and {MAXIMUM_BINS}")
             return np.linspace(*self.bounds, int(bins) + 1)
-        return _given_edges(self.name, self.bounds, bins)
+        return _given_edges(self.name, self.bounds, _logarithmic(self.name, self.bounds, bins))
+
+
+def _logarithmic(name: str, bounds: tuple[float, float], bins: Any) -> Any:
+    """Return the inner edges that a mapping stands for; anything else as it is."""
+    if not isinstance(bins, Mapping):
+        return bins
+    number: Any = bins.get("log")
+    unit: Any = bins.get("unit", 1.0)
+    plain = isinstance(number, int) and not isinstance(number, bool) and set(bins) <= {"log", "unit"}
+    if not plain or not 1 <= number <= MAXIMUM_BINS:
+        raise SchemaError(
+            f'column {name!r}: give bins as {{"log": number}}, a whole number up to {MAXIMUM_BINS}, with or without "unit"'
+        )
+    low, high = bounds
+    if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not 0 < unit < high - low:
+        raise SchemaError(f'column {name!r}: "unit" of bins must be positive and less than the range of the bounds')
+    widest = math.log1p((high - low) / unit)
+    return [low + unit * math.expm1(widest * place / number) for place in range(1, number)]
 
 
 def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:

@@ -74,7 +74,9 @@ def check_bin_rules(name: str, value: Any) -> Any:
 
 
 def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str, Any]:
-    """Return the bins of every numeric feature: a number for all, or {column: number or list of edges}.
+    """Return the bins of every numeric feature: a number for all, or {column: number, list of edges, or logarithmic scale}.
+
+    A logarithmic scale (see `fedbayes.bayes.schema.Column.edges`) is returned as its edges.
 
     Raises
     ------
@@ -93,6 +95,9 @@ def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str,
     else:
         chosen = dict.fromkeys(numeric, check_bin_rules(argument, bins))
     with schema_errors(ArgumentError):
+        for name, rule in chosen.items():
+            if isinstance(rule, dict):
+                chosen[name] = schema[name].edges(rule)[1:-1].tolist()
         if cells(columns, chosen) > MOST_CELLS:
             raise ArgumentError(f"{argument} and categories make more than {MOST_CELLS} cells; give fewer")
     return chosen

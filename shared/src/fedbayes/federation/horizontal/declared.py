@@ -32,7 +32,7 @@ from .noise import PLACEMENTS, CountNoise, check_noise
 from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit
 
 DOMAIN = json_value('{column: {"categories": [...]} or {"bounds": [low, high]}}', checks.check_mapping)
-BINS = json_value("a number of bins, or {feature: number or edges}", check_bin_rules)
+BINS = json_value('a number of bins, or {feature: number, edges or {"log": number}}', check_bin_rules)
 OUTSIDE = choice(("clip", "refuse"))
 EPSILON = number(above=0)
 DELTA = number(low=0, below=1)
