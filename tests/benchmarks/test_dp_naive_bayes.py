@@ -12,6 +12,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import shares
+from fedbayes.dp.laws import Change
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes.model import Plan, finalise, summarise
@@ -127,7 +128,7 @@ def vector(plan, encoded):
 
 def noise_of(plan, cells, stations):
     """Return what the stations add, shape (stations, cells)."""
-    scale = plan.noise.laplace_scale(plan.queries, 1.0)
+    scale = plan.noise.width(plan.queries, Change(), 1)
     if plan.noise.placement == "local":
         return np.concatenate([shares.polya((1, cells), scale, 1, 1.0) for _ in range(stations)])
     return shares.polya((stations, cells), scale, stations, plan.noise.honest_fraction)

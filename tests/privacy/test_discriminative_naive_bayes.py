@@ -115,9 +115,8 @@ def likelihoods(counts, step, parties, samples, scale=1.0):
     parts += [(partial.honest_deviation(step, parties), change * step.clip * 2.0**16)] * step.steps
     score, gap = np.zeros(samples), 0.0
     for sigma, moved in parts:
-        shares = [
-            partial._share(samples, lambda sigma=sigma: sigma * scale, step.noise, parties) for _ in range(parties - 1)
-        ]
+        noise = step.noise
+        shares = [noise.law.shares(samples, sigma * scale, parties, noise.honest_fraction) for _ in range(parties - 1)]
         score += sum(shares) * (moved / (sigma * scale) ** 2)
         gap += (moved / (sigma * scale)) ** 2
     return score, gap

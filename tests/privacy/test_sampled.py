@@ -80,10 +80,8 @@ def drawn(station, queries, noise, times):
 def scales(plan, queries, stations=1):
     """Return the scale of the noise in every cell of a release of one honest station."""
     noise, total = plan.noise, len(queries)
-    if noise.delta > 0:
-        parts = [noise.gaussian_sigma(total, q.l2, q.values.size, stations, q.nonnegative) for q in queries]
-    else:
-        parts = [noise.laplace_scale(total, q.l1) for q in queries]
+    changes = [noise.change(q.l1, q.l2, q.values.size, q.nonnegative) for q in queries]
+    parts = [noise.width(total, change, stations) for change in changes]
     return np.concatenate([np.full(q.values.size, part) for q, part in zip(queries, parts, strict=True)])
 
 
@@ -163,10 +161,14 @@ def seen_by_one(stations, epsilon, noise):
     from fedbayes.dp import shares
 
     for _ in range(stations - 1):
-        total += shares.polya(samples, noise.laplace_scale(1, 1.0), stations, noise.honest_fraction)
+        total += shares.polya(
+            samples, noise.width(1, noise.change(1.0, 1.0, 1), stations), stations, noise.honest_fraction
+        )
     other = np.zeros(samples, dtype=np.int64)
     for _ in range(stations - 1):
-        other += shares.polya(samples, noise.laplace_scale(1, 1.0), stations, noise.honest_fraction)
+        other += shares.polya(
+            samples, noise.width(1, noise.change(1.0, 1.0, 1), stations), stations, noise.honest_fraction
+        )
     return max(lower_bound(total + 1, other), lower_bound(-np.abs(other), -np.abs(total + 1)))
 
 
@@ -229,7 +231,12 @@ def test_scores_of_any_model(classifier, epsilon):
     noise = CountNoise("local", epsilon)
     queries = [tallies_of(frame, noise, classifier) for frame in frames]
     exact = [np.concatenate([q.values.ravel() for q in found]).astype(np.float64) for found in queries]
-    spread = np.concatenate([np.full(q.values.size, noise.laplace_scale(len(queries[0]), q.l1)) for q in queries[0]])
+    spread = np.concatenate(
+        [
+            np.full(q.values.size, noise.width(len(queries[0]), noise.change(q.l1, q.l2, q.values.size), 1))
+            for q in queries[0]
+        ]
+    )
 
     def bound():
         found = [laplace_score(drawn(Alone(None), each, noise, SAMPLES), *exact, spread) for each in queries]

@@ -199,12 +199,14 @@ def test_noise_for_other_units_than_are_read_is_no_request():
 def test_the_noise_grows_with_what_a_unit_changes(relation, rows):
     one, many = CountNoise("local", 1.0), CountNoise("local", 1.0, 0.0, relation, rows=rows)
     factor = rows * (2 if relation == "replace_one" else 1)
-    assert many.laplace_scale(3, 1.0) == factor * one.laplace_scale(3, 1.0)
+
+    def width(noise, queries, cells=1, nonnegative=False):
+        return noise.width(queries, noise.change(1.0, 1.0, cells, nonnegative), 3)
+
+    assert width(many, 3) == factor * width(one, 3)
     narrow = CountNoise("local", 1.0, 1e-6, relation, rows=rows)
     root = rows * (math.sqrt(2) if relation == "replace_one" else 1)
-    assert narrow.gaussian_sigma(1, 1.0, 4, 3, True) == pytest.approx(
-        root * CountNoise("local", 1.0, 1e-6).gaussian_sigma(1, 1.0, 4, 3)
-    )
+    assert width(narrow, 1, 4, True) == pytest.approx(root * width(CountNoise("local", 1.0, 1e-6), 1, 4))
 
 
 def test_replacing_a_row_changes_a_histogram_by_the_root_of_two():

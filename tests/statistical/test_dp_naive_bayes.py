@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.dp import shares
+from fedbayes.dp.laws import Change
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes.model import Plan, finalise, summarise
 
@@ -31,7 +32,7 @@ def accuracies(adult, stations, placement, epsilon, repeats):
     noise = CountNoise(placement, epsilon)
     plan = Plan(columns, check_bins(columns, 20), "histogram", "bounds", noise, 1.0)
     exact = np.concatenate([q.values.ravel() for q in summarise(plan, columns.schema.encode(train))])
-    scale = noise.laplace_scale(plan.queries, 1.0)
+    scale = noise.width(plan.queries, Change(), stations)
     parties, fraction = (1, 1.0) if placement == "local" else (stations, noise.honest_fraction)
     found = []
     for _ in range(repeats):

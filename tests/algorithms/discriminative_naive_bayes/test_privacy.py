@@ -86,7 +86,7 @@ def test_joint_accounting_needs_less_noise_than_halves_of_epsilon_and_delta():
     request = step(1.0, 10)
     halves = check_noise("distributed", 0.5, 0.5e-6, "add_remove", 1.0)
     change, entries = sensitivity(request), request.shape.layout.parameters
-    assert honest_deviation(request, 5) < 0.72 * halves.gaussian_sigma(10, change, entries, 5)
+    assert honest_deviation(request, 5) < 0.72 * halves.width(10, halves.change(change, change, entries), 5)
 
 
 def test_one_row_is_in_one_cell_of_every_family():
@@ -107,8 +107,8 @@ def test_shares_add_up_to_the_promised_deviation():
 def test_replacing_a_row_costs_twice_as_much_noise():
     request = step(1.0, 5)
     other = check_noise("distributed", 1.0, 1e-6, "replace_one", 1.0)
-    first = request.noise.gaussian_sigma(5, 100.0, 10, 3)
-    assert other.gaussian_sigma(5, 100.0, 10, 3) == pytest.approx(2 * first, rel=0.02)
+    first, second = (noise.width(5, noise.change(100.0, 100.0, 10), 3) for noise in (request.noise, other))
+    assert second == pytest.approx(2 * first, rel=0.02)
 
 
 def test_one_row_may_turn_a_whole_improvement_round():

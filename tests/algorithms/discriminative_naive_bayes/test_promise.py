@@ -10,7 +10,7 @@ from weighted_tables import DOMAIN, table
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, MessageError
-from fedbayes.federation.horizontal import Columns, check_noise
+from fedbayes.federation.horizontal import Columns, CountNoise, check_noise
 from v6_discriminative_naive_bayes import partial
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model, loader
 from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
@@ -77,7 +77,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_neighbour_moves_an_answer_further_than_its_noise_allows_for(monkeypatch, kind):
-    monkeypatch.setattr(partial, "_share", lambda size, *noise: np.zeros(size, dtype=np.int64))
+    monkeypatch.setattr(CountNoise, "shares", lambda _, size, *asked: np.zeros(size, dtype=np.int64))
     asked = request(**kind, weights=0.0)
     both = 2.0 if asked.noise.neighbors == "replace_one" else 1.0
     frame = table(60, 1)
@@ -97,8 +97,9 @@ def test_the_sum_of_all_answers_has_the_promised_deviation(kind):
     asked = request(**kind)
     nobody = np.zeros(asked.shape.layout.parameters)
     sums = [sum(partial._noisy(Memory(), asked, nobody) for _ in range(PARTIES)) for _ in range(60)]
-    queries = asked.steps * (1 if asked.counts is None else 2)
-    promised = asked.noise.gaussian_sigma(queries, sensitivity(asked), len(nobody), PARTIES)
+    queries, entries = asked.steps * (1 if asked.counts is None else 2), len(nobody)
+    change = asked.noise.change(sensitivity(asked) * entries, sensitivity(asked), entries)
+    promised = asked.noise.width(queries, change, PARTIES)
     found = float(np.std(np.array(sums)))
     expected = promised * np.sqrt(PARTIES / asked.noise.honest(PARTIES))
     assert 0.9 < found / expected < 1.1

@@ -61,10 +61,9 @@ def test_one_row_changes_no_query_by_more_than_its_sensitivity(statistics):
 def test_the_papers_split_of_the_budget():
     assert make_plan("gaussian").queries == 1 + 2 + 2 * 1
     assert make_plan("histogram").queries == 3
-    noise = CountNoise("local", 1.0)
-    scale = noise.laplace_scale(make_plan("gaussian").queries, 1.0)
-    assert scale == pytest.approx(5.0)
-    assert CountNoise("local", 1.0, neighbors="replace_one").laplace_scale(5, 1.0) == pytest.approx(10.0)
+    for relation, scale in (("add_remove", 5.0), ("replace_one", 10.0)):
+        noise = CountNoise("local", 1.0, neighbors=relation)
+        assert noise.width(make_plan("gaussian").queries, noise.change(1.0, 1.0, 1), 1) == pytest.approx(scale)
 
 
 @given(st.permutations(range(4)), st.integers(0, 10))

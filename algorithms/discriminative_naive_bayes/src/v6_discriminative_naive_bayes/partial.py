@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.dp.laws import Change
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.errors import MessageError
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, tally_station
 
@@ -60,21 +60,28 @@ def families(layout: Layout) -> int:
     return 1 + attributes + (attributes * (attributes - 1) if layout.structure == "a1de" else 0)
 
 
-def table_deviation(request: CountsRequest, parties: int) -> float:
-    """Return the standard deviation of the honest stations' noise on one cell of the tables: half of rho is theirs."""
+def table_change(request: CountsRequest) -> Change:
+    """Return what one unit changes in the tables."""
     layout = request.shape.layout
-    return request.noise.gaussian_sigma(PARTS, math.sqrt(families(layout)), layout.counts, parties)
+    crossed = families(layout)
+    return request.noise.change(crossed, math.sqrt(crossed), layout.counts)
+
+
+def table_deviation(request: CountsRequest, parties: int) -> float:
+    """Return the standard deviation of the honest stations' noise on one cell of the tables: half of the budget is theirs."""
+    noise = request.noise
+    return noise.law.deviation(noise.width(PARTS, table_change(request), parties))
 
 
 def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> Released[NDArray[np.int64]]:
     """Return the counts with this station's share of the noise, charged once with all steps of the job."""
     parties = len(station.participants)
     noise = request.noise
-    _share(0, lambda: table_deviation(request, parties), noise, parties)  # what cannot be sampled is not charged
+    change = table_change(request)
+    noise.shares(0, PARTS, change, parties)  # what cannot be sampled is not charged
     receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=_budget(station))
     _one_question(station, "tables")
-    share = _share(len(counts), lambda: table_deviation(request, parties), noise, parties)
-    return station.released(counts + share, receipt)
+    return station.released(counts + noise.shares(len(counts), PARTS, change, parties), receipt)
 
 
 @partial
@@ -127,7 +134,8 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
 def _noisy(station: Station, request: StepRequest, direction: Floats) -> Released[NDArray[np.int64]]:
     """Return the direction in fixed point with this station's share of the noise, charged once for all that is noisy in the job."""
     noise, parties = request.noise, len(station.participants)
-    _share(0, lambda: honest_deviation(request, parties), noise, parties)  # what cannot be sampled is not charged
+    change, queries = step_change(request), noisy_queries(request)
+    noise.shares(0, queries, change, parties)  # what cannot be sampled is not charged
     note = "weights" if request.counts is None else "tables and weights"
     receipt = station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
     _one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
@@ -135,25 +143,25 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> Release
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
         direction = direction * min(1.0, request.clip / max(length, 1e-300))
-    share = _share(len(direction), lambda: honest_deviation(request, parties), noise, parties)
+    share = noise.shares(len(direction), queries, change, parties)
     return station.released(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share, receipt)
-
-
-def _share(size: int, deviation: Callable[[], float], noise: CountNoise, parties: int) -> NDArray[np.int64]:
-    """Return one station's share of noise of which the honest stations' part has this deviation."""
-    from fedbayes.dp.shares import discrete_gaussian
-
-    try:
-        return discrete_gaussian(size, deviation(), parties, noise.honest_fraction)
-    except (ValueError, OverflowError):
-        pass
-    raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a smaller clip")
 
 
 def honest_deviation(request: StepRequest, parties: int) -> float:
     """Return the standard deviation of the honest stations' noise on one entry of a step's sum, in units of 2^-16."""
-    queries = request.steps * (1 if request.counts is None else PARTS)
-    return request.noise.gaussian_sigma(queries, sensitivity(request), request.shape.layout.parameters, parties)
+    noise = request.noise
+    return noise.law.deviation(noise.width(noisy_queries(request), step_change(request), parties))
+
+
+def noisy_queries(request: StepRequest) -> int:
+    """Return among how many queries like this step the budget is divided."""
+    return request.steps * (1 if request.counts is None else PARTS)
+
+
+def step_change(request: StepRequest) -> Change:
+    """Return what one unit changes in a step, in units of 2^-16."""
+    entries, length = request.shape.layout.parameters, sensitivity(request)
+    return request.noise.change(length * math.sqrt(entries), length, entries)
 
 
 def sensitivity(request: StepRequest) -> float:

@@ -35,12 +35,12 @@ def vanilla(plan: Plan, encoded: Encoded) -> NaiveBayes:
 
 def centralized(plan: Plan, encoded: Encoded) -> NaiveBayes:
     """Return the model of a single data holder under the same budget, with global sensitivities."""
-    from fedbayes.dp.mechanisms import discrete_laplace
-
     alone = replace(plan, noise=replace(plan.noise, placement="local", delta=0.0), sensitivity="bounds")
     queries = summarise(alone, encoded)
+    changes = [alone.noise.change(query.l1, query.l2, query.values.size, query.nonnegative) for query in queries]
     noisy = [
-        discrete_laplace(query.values.ravel(), alone.noise.laplace_scale(len(queries), query.l1)) for query in queries
+        query.values.ravel() + alone.noise.shares(query.values.size, len(queries), change, 1)
+        for query, change in zip(queries, changes, strict=True)
     ]
     return finalise(alone, np.concatenate(noisy), 1)
 

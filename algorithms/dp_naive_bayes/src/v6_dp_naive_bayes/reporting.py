@@ -95,7 +95,6 @@ def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
         return results.not_private(PUBLISHED_REASON, reveals)
     if not plan.noise.private:
         return results.not_private("no noise was asked for; give epsilon and noise='distributed' or 'local'", reveals)
-    split = "zCDP, rho" if plan.noise.delta > 0 else "epsilon"
     beyond = plan.columns.beyond_promise
     return results.privacy(
         beyond is None,
@@ -105,7 +104,7 @@ def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
         epsilon=plan.noise.epsilon,
         delta=plan.noise.delta,
         mechanism=plan.noise.mechanism(),
-        composition=f"{plan.queries} queries on the same rows, {split} split evenly; classes and cells of one query are "
+        composition=f"{plan.queries} queries on the same rows, {plan.noise.law.currency} split evenly; classes and cells of one query are "
         "disjoint; stations hold different rows, so the budget is that of every station alone",
         sensitivity="global, from public domains: 1 a table; for sums of values mapped on [-1, 1]: 1, of squares: 1/2"
         + plan.columns.unit.statement,

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.dp import shares
+from fedbayes.dp.laws import Change, DilutedLaplace, DiscreteLaplace, Law
 
 from .messages import Noise
 
@@ -51,7 +51,14 @@ def sensitivity(noise: Noise) -> int:
 
 def scale(noise: Noise, features: int) -> float:
     """Return the scale of the full noise of one cell: families * sensitivity / epsilon."""
-    return families(noise, features) * sensitivity(noise) / noise.epsilon
+    return DiscreteLaplace(noise.epsilon).width(Change(sensitivity(noise)), families(noise, features), 1)
+
+
+def law(noise: Noise, features: int, cells: int) -> Law:
+    """Return the law of the noise in so many tables with so many cells together."""
+    if noise.kind == "polya":
+        return DiscreteLaplace(noise.epsilon)
+    return DilutedLaplace(noise.epsilon, cell_delta(noise, features, cells))
 
 
 def cell_delta(noise: Noise, features: int, cells: int) -> float:
@@ -116,10 +123,7 @@ def draw(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.i
     """
     if noise.kind == "none":
         return np.zeros(cells, dtype=np.int64)
-    wide = scale(noise, features)
-    if noise.kind == "polya":
-        return shares.polya(cells, wide, uses, noise.honest_fraction)
-    return shares.diluted_geometric(cells, wide, uses, noise.honest_fraction, cell_delta(noise, features, cells))
+    return law(noise, features, cells).shares(cells, scale(noise, features), uses, noise.honest_fraction)
 
 
 def deviation(noise: Noise, uses: Iterable[int], features: int, cells: int) -> float:
@@ -136,18 +140,8 @@ def deviation(noise: Noise, uses: Iterable[int], features: int, cells: int) -> f
     """
     if noise.kind == "none":
         return 0.0
-    one = spread(scale(noise, features))
-    if noise.kind == "polya":
-        terms = sum(1.0 / shares.honest_parties(used, noise.honest_fraction) for used in uses)
-    else:
-        delta = cell_delta(noise, features, cells)
-        terms = sum(shares.dilution(used, noise.honest_fraction, delta) for used in uses)
-    return math.sqrt(terms) * one
-
-
-def spread(wide: float) -> float:
-    """Return the standard deviation of a discrete Laplace variable of a scale: sqrt(2 p) / (1 - p), p = exp(-1/scale)."""
-    return math.sqrt(2.0 * math.exp(-1.0 / wide)) / -math.expm1(-1.0 / wide)
+    drawn, wide = law(noise, features, cells), scale(noise, features)
+    return math.sqrt(sum(drawn.share_variance(wide, used, noise.honest_fraction) for used in uses))
 
 
 def disagree(tables: Sequence[npt.NDArray[np.int64]], noise: float) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import promise
+from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
 from fedbayes.federation.gate import Exact, Receipt, Released
@@ -222,7 +223,7 @@ def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDA
     if request.epsilon > 0:
         count = len(tables) + request.classes
         station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records")
-        released = _full_noise(released, 1.0 / request.epsilon)
+        released = _full_noise(released, request.epsilon)
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
     station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))
     return station.kept(DRAWN)
@@ -238,11 +239,11 @@ def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None
         )
 
 
-def _full_noise(values: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
-    from fedbayes.dp.mechanisms import discrete_laplace
+def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:
+    law = law_of(epsilon)
 
     try:
-        return discrete_laplace(values, scale)
+        return values + law.shares(len(values), law.width(Change(), 1, 1), 1, 1.0)
     except (ValueError, OverflowError):
         raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one") from None
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.dp.laws import usual_deviation
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import (
@@ -152,7 +153,7 @@ def keep_tables(
     counts = np.zeros(0, dtype=np.int64) if told is None else told.value
     if counts.shape != (split.columns.classes,):
         raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
-    if model.drowned(model.spread(1.0 / each), float(counts.sum()), len(counts), len(counts), 1):
+    if model.drowned(usual_deviation(each, 0.0, 1), float(counts.sum()), len(counts), len(counts), 1):
         federation.warn(model.DROWNED)
     found = {
         federation.name(member): {"made": str(np.datetime64(reply.made.value, "D")), "reused": reply.reused.value}

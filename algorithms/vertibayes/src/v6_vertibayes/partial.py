@@ -60,10 +60,11 @@ def _leaving(
 
 def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.NDArray[np.int64]:
     """Return this station's share of discrete Laplace noise: one record is in one cell of every table."""
-    from fedbayes.dp.shares import polya
+    from fedbayes.dp.laws import Change, law_of
 
-    scale = len(request.tables) / (request.epsilon or 1.0)
-    return np.asarray(polya(shape, scale, parties, request.honest_fraction), dtype=np.int64)
+    law = law_of(request.epsilon or 1.0)
+    width = law.width(Change(), len(request.tables), parties)
+    return law.shares(shape, width, parties, request.honest_fraction)
 
 
 @partial

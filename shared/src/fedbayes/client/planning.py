@@ -165,7 +165,7 @@ def _refusals(policy: Any, told: Any, stations: int) -> list[str]:
 
 def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     """Return the noise in a cell of a table of a feature by class, about: the honest stations' shares make it a little larger; None for other tasks."""
-    from ..dp.accounting import epsilon_to_rho
+    from ..dp.laws import usual_deviation
 
     arguments, name = job.arguments, job.algorithm.removeprefix("v6_")
     domain, label, epsilon = (arguments.get(key) for key in ("domain", "label", "epsilon"))
@@ -180,11 +180,7 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
         return None
     features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
     queries, delta = len(features), float(arguments.get("delta") or 0.0)
-    deviation = (
-        math.sqrt(queries / (2.0 * epsilon_to_rho(float(epsilon), delta)))
-        if delta
-        else math.sqrt(2.0) * queries / float(epsilon)
-    )
+    deviation = usual_deviation(float(epsilon), delta, queries)
     classes = len(domain[label].get("categories", []))
     bins = arguments.get("bins", usual)
     cells = classes * max(_values(domain.get(column, {}), bins) for column in features)

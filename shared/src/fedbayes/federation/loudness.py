@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from ..dp.accounting import epsilon_to_rho
+from ..dp.laws import usual_deviation
 
 FORMAT = "fedbayes.naive_bayes/"
 MOST = 0.5  # of the features: fewer loud ones leave a model that still says something
@@ -76,8 +76,7 @@ def _advice(name: str, model: Mapping[str, Any], epsilon: float, delta: float | 
         helps.append(f"fewer features (now {len(features)})")
     if name in WITH_DELTA and not delta:
         queries = len(features) + 1
-        pure = math.sqrt(2.0) * queries / epsilon
-        gaussian = math.sqrt(queries / (2.0 * epsilon_to_rho(epsilon, DELTA)))
+        pure, gaussian = (usual_deviation(epsilon, allowed, queries) for allowed in (0.0, DELTA))
         if gaussian < BETTER * pure:
             helps.append(f"delta={DELTA:g} (Gaussian noise: {1 - gaussian / pure:.0%} less)")
     return helps

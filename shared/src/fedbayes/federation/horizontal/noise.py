@@ -6,7 +6,7 @@ epsilon adds up, and under zCDP rho does). Cells inside one query are disjoint i
 Placement:
 
 - ``distributed``: every station adds a share of the noise and masks the result, so central sees one sum with
-  about one noise term in all (discrete Laplace for ``delta = 0``, discrete Gaussian for ``delta > 0``);
+  about one noise term in all, of the law for its budget (:mod:`fedbayes.dp.laws`);
 - ``local``: every station adds the whole noise, so its answer may be seen by anybody;
 - ``none``: no noise. Not differentially private.
 """
@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dp import promise
+from ...dp.laws import Change, Law, law_of
 from ...dp.sensitivity import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments
@@ -111,51 +111,51 @@ class CountNoise(Message):
         """Return the number of stations whose noise alone suffices: 1 for local noise."""
         return 1 if self.placement == "local" else honest_parties(stations, self.honest_fraction)
 
-    def laplace_scale(self, queries: int, l1: float) -> float:
-        """Return the scale of the discrete Laplace noise of one query of so many."""
-        return queries * l1 * self.rows * (2.0 if self.neighbors == "replace_one" else 1.0) / self.epsilon
+    @property
+    def law(self) -> Law:
+        """The law of the noise, with the whole budget; only where there is noise."""
+        return law_of(self.epsilon, self.delta)
 
-    def gaussian_sigma(self, queries: int, l2: float, cells: int, stations: int, nonnegative: bool = False) -> float:
-        """Return the standard deviation of the honest stations' Gaussian noise on one query of so many."""
-        change = l2 * self.rows
-        if self.neighbors == "replace_one":
-            change *= math.sqrt(2.0) if nonnegative else 2.0
-        return _sigma(self.epsilon, self.delta, queries, change, cells, self.honest(stations))
+    def change(self, l1: float, l2: float, cells: int, nonnegative: bool = False) -> Change:
+        """Return what one unit of the promise changes in a query of which one row more or less changes so much; see `Query`."""
+        replaced = self.neighbors == "replace_one"
+        turned = (math.sqrt(2.0) if nonnegative else 2.0) if replaced else 1.0
+        return Change(l1 * self.rows * (2.0 if replaced else 1.0), l2 * self.rows * turned, cells)
+
+    def width(self, queries: float, change: Change, stations: int) -> float:
+        """Return the scale, or the standard deviation, of the honest stations' noise on one query of so many."""
+        return self.law.width(change, queries, self.honest(stations))
 
     def deviation(
-        self, queries: int, l1: float, l2: float, cells: int, stations: int, nonnegative: bool = False
+        self, queries: float, l1: float, l2: float, cells: int, stations: int, nonnegative: bool = False
     ) -> float:
         """Return the standard deviation of the noise in one cell of the sum over the stations (0 for ``none``)."""
         if not self.private:
             return 0.0
-        if self.delta > 0:
-            one = self.gaussian_sigma(queries, l2, cells, stations, nonnegative)
-        else:
-            p = math.exp(-1.0 / self.laplace_scale(queries, l1))
-            one = math.sqrt(2.0 * p) / (1.0 - p)
+        one = self.law.deviation(self.width(queries, self.change(l1, l2, cells, nonnegative), stations))
         return one * math.sqrt(stations / self.honest(stations))
+
+    def shares(self, size: int, queries: float, change: Change, stations: int) -> NDArray[np.int64]:
+        """Return one station's noise on `size` cells of one query of so many.
+
+        Raises
+        ------
+        ArgumentError
+            If such noise cannot be sampled.
+        """
+        local = self.placement == "local"
+        parties, fraction = (1, 1.0) if local else (stations, self.honest_fraction)
+        try:
+            return self.law.shares(size, self.width(queries, change, parties), parties, fraction)
+        except (ValueError, OverflowError):
+            pass
+        raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one")
 
     def mechanism(self) -> str | None:
         """Return the mechanism's name for the privacy statement."""
         if not self.private:
             return None
-        law = "discrete Gaussian" if self.delta > 0 else "discrete Laplace"
-        return f"{law}, {'in shares inside the secure sum' if self.placement == 'distributed' else 'at each station'}"
-
-
-@lru_cache(maxsize=1024)
-def _rho(epsilon: float, delta: float) -> float:
-    from fedbayes.dp.accounting import epsilon_to_rho
-
-    return epsilon_to_rho(epsilon, delta)
-
-
-@lru_cache(maxsize=1024)
-def _sigma(epsilon: float, delta: float, queries: int, change: float, cells: int, honest: int) -> float:
-    """Return the smallest deviation (to 1 %) with which the honest stations' shares keep a query's part of rho."""
-    from fedbayes.dp.accounting import distributed_gaussian_sigma
-
-    return distributed_gaussian_sigma(change, _rho(epsilon, delta) / queries, honest, cells)
+        return f"{self.law.name}, {'in shares inside the secure sum' if self.placement == 'distributed' else 'at each station'}"
 
 
 def check_noise(
@@ -213,33 +213,18 @@ def release(
     vector = np.concatenate(parts)
     if not noise.private:
         return station.exact(vector, note)
-    parties = 1 if noise.placement == "local" else len(station.participants)
-    sizes = [len(part) for part in parts]
-    for query, size in zip(queries, sizes, strict=True):
-        _sample(0, noise, len(queries), query, size, parties)  # what cannot be sampled is not charged
+    parties, sizes = len(station.participants), [len(part) for part in parts]
+    changes = [
+        noise.change(query.l1, query.l2, size if noise.law.by_cells else 1, query.nonnegative)
+        for query, size in zip(queries, sizes, strict=True)
+    ]
+    alike: dict[Change, list[int]] = {}
+    for position, change in enumerate(changes):
+        noise.shares(0, len(queries), change, parties)  # what cannot be sampled is not charged
+        alike.setdefault(change, []).append(position)
     receipt = station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note, once=once)
     starts = np.cumsum([0, *sizes])
-    alike: dict[tuple[float, float, bool, int], list[int]] = {}
-    for position, query in enumerate(queries):
-        cells = sizes[position] if noise.delta > 0 else 0
-        alike.setdefault((query.l1, query.l2, query.nonnegative, cells), []).append(position)
-    for positions in alike.values():
+    for change, positions in alike.items():
         where = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in positions])
-        first = positions[0]
-        vector[where] += _sample(len(where), noise, len(queries), queries[first], sizes[first], parties)
+        vector[where] += noise.shares(len(where), len(queries), change, parties)
     return station.released(vector, receipt)
-
-
-def _sample(size: int, noise: CountNoise, queries: int, query: Query, cells: int, parties: int) -> NDArray[np.int64]:
-    """Return one station's noise on ``size`` cells; ``cells`` is the length of each query."""
-    from fedbayes.dp import shares
-
-    fraction = 1.0 if noise.placement == "local" else noise.honest_fraction
-    try:
-        if noise.delta > 0:
-            sigma = noise.gaussian_sigma(queries, query.l2, cells, parties, query.nonnegative)
-            return shares.discrete_gaussian(size, sigma, parties, fraction)
-        return shares.polya(size, noise.laplace_scale(queries, query.l1), parties, fraction)
-    except (ValueError, OverflowError):
-        pass
-    raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one")

@@ -295,7 +295,7 @@ def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matr
 
 def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:
     """Return this station's share of discrete Laplace noise for the batch's sensitivity; shares must suffice without central's own."""
-    from ...dp.shares import polya
+    from ...dp.laws import Change, law_of
 
     setup = request.delivery.setup
     parties = len(setup.stations)
@@ -303,6 +303,6 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:
     if station.aggregator in setup.stations:
         honest = min(honest, (parties - 1) / parties)
     widths = {info.name: factor(info).states for info in request.delivery.factors}
-    scale = sensitivity_of(request.tables, widths) / (request.epsilon or 1.0)
-    drawn = polya(shares.shape, scale, parties, honest)
+    law, change = law_of(request.epsilon or 1.0), Change(sensitivity_of(request.tables, widths))
+    drawn = law.shares(shares.shape, law.width(change, 1, parties), parties, honest)
     return drawn.astype(np.int64).astype(shares.dtype)
