@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +17,12 @@ from fedbayes.federation.results import not_private
 
 settings.register_profile("fedbayes", deadline=None)
 settings.load_profile("fedbayes")  # a slow machine fails no test
+
+MEMORY, ROOM = Path("/dev/shm"), 2**31
+if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+    # Stations sync what they keep, for which a disk would be waited; workers and stations inherit it.
+    os.environ["TMPDIR"] = str(MEMORY)
+    tempfile.tempdir = None
 
 DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 METHODS = {folder.name for folder in (Path(__file__).resolve().parents[1] / "algorithms").iterdir()}

@@ -142,6 +142,7 @@ def test_lock_pins_every_dependency_of_the_library() -> None:
 def test_a_new_method_starts_complete(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "algorithms").mkdir()
+    shutil.copy(ROOT / "requirements.lock", tmp_path)
     command = [sys.executable, str(tmp_path / "scripts/new_algorithm"), "a_new_one"]
     made = subprocess.run(command, check=True, capture_output=True, text=True)
     folder = tmp_path / "algorithms/a_new_one"
@@ -157,7 +158,6 @@ def test_a_new_method_starts_complete(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", check], cwd=folder / "src", check=True, capture_output=True, text=True)
     described = json.loads((folder / "algorithm_store.json").read_text(encoding="utf-8"))
     assert json.loads(run.stdout) == sorted(function["name"] for function in described["functions"])
-    shutil.copy(ROOT / "requirements.lock", tmp_path)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(folder / "src"), os.environ.get("PYTHONPATH", "")])}
     again = [sys.executable, str(tmp_path / "scripts/store"), "a_new_one"]
     stored = subprocess.run(again, check=True, capture_output=True, text=True, env=environment)

@@ -7,6 +7,7 @@ function can reach it (a test of the imports checks that).
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 _SMALLEST_UNIFORM = 2.0**-53
+FEWEST_CANDIDATES = 256
+"""Proposals of a step of rejection: so few cost what one does, and a short vector is full after a step or two."""
 
 
 def secret_bytes(count: int) -> bytes:
@@ -38,7 +41,7 @@ def secret_bytes(count: int) -> bytes:
 
 def uniform_bits(shape: int | tuple[int, ...]) -> NDArray[np.uint64]:
     """Return independent uniform 64-bit words of the given shape, from the operating system."""
-    size = int(np.prod(shape, dtype=np.int64))
+    size = shape if isinstance(shape, int) else math.prod(shape)
     return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64).reshape(shape)
 
 
@@ -175,13 +178,14 @@ def fill(
     shape: int | tuple[int, ...], propose: Callable[[int], tuple[NDArray[np.int64], NDArray[np.bool_]]]
 ) -> NDArray[np.int64]:
     """Return an array filled by rejection: ``propose(count)`` gives candidates and which of them are accepted."""
-    result = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=np.int64)
-    missing = np.arange(result.size)
-    while missing.size:
-        candidates, accepted = propose(missing.size)
-        result[missing[accepted]] = candidates[accepted]
-        missing = missing[~accepted]
-    return result.reshape(shape)
+    result = np.empty(shape, dtype=np.int64)
+    flat, done = result.reshape(-1), 0
+    while done < flat.size:
+        candidates, accepted = propose(max(flat.size - done, FEWEST_CANDIDATES))
+        found = candidates[accepted][: flat.size - done]  # those beyond are not looked at, so they cannot matter
+        flat[done : done + found.size] = found
+        done += found.size
+    return result
 
 
 class ResearchSampler:
