@@ -260,7 +260,8 @@ def _gaussian(feature: dict[str, Any], values: Any) -> Any:
     there = count > 0
     mean = np.where(there, total / np.where(there, count, 1), mean_of_all)
     second = np.where(there, squares / np.where(there, count, 1) + 0.5, second_of_all)
-    floor = 1e-9 * max(second_of_all - mean_of_all**2, 1e-12)
+    # With noise, however small, no deviation is below a 200th of the range (the methods' pages).
+    floor = 1e-4 if feature.get("noise", 0.0) > 0 else 1e-9 * max(second_of_all - mean_of_all**2, 1e-12)
     variance = np.maximum(second - mean**2, floor) * half**2
     centre = middle + half * mean
     density = -0.5 * (np.log(2 * np.pi * variance) + (values[:, None] - centre) ** 2 / variance)
