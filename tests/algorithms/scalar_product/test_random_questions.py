@@ -1,6 +1,6 @@
 """Random questions over 2 to 8 stations, with a helper and without, equal pandas' answers; a refusal must be one that the guards ask for.
 
-`SCALAR_PRODUCT_QUESTIONS=300` asks more of each kind; the seed of a failing question is in its message.
+`make differential` asks far more of each kind, and `SCALAR_PRODUCT_QUESTIONS=300` here; the seed of a failing question is in its message.
 """
 
 import os
@@ -12,7 +12,7 @@ from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation.errors import ThresholdError
 
-QUESTIONS = int(os.environ.get("SCALAR_PRODUCT_QUESTIONS", "8"))
+QUESTIONS = int(os.environ.get("SCALAR_PRODUCT_QUESTIONS", "4"))
 MINIMUM = 5
 PEOPLE = 160
 
