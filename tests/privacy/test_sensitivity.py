@@ -104,7 +104,8 @@ class Hostile:
         self.schema, self.label, self.features, self._answer = schema, "dx", ["age"], answer
 
     def predict_log_proba(self, frame):
-        return np.resize(np.array(self._answer, dtype=np.float64), (len(frame), 2))
+        classes = self.schema[self.label].cardinality
+        return np.resize(np.array(self._answer, dtype=np.float64), (len(frame), classes))
 
 
 ANSWERS = st.lists(
@@ -116,12 +117,17 @@ ANSWERS = st.lists(
 
 @settings(deadline=None, max_examples=200)
 @given(
-    answer=ANSWERS, ages=st.lists(COLUMN, min_size=1, max_size=5), label=st.sampled_from(["hiv", "none-such", "flu"])
+    answer=ANSWERS,
+    ages=st.lists(COLUMN, min_size=1, max_size=5),
+    label=st.sampled_from(["hiv", "none-such", "flu"]),
+    further=st.sampled_from([[], ["a third"]]),
 )
-def test_one_row_changes_no_tally_by_more_than_the_claim_for_any_model(answer, ages, label):
+def test_one_row_changes_no_tally_by_more_than_the_claim_for_any_model(answer, ages, label, further):
+    """Of two classes there is one table, of more there are four queries."""
     from fedbayes.bayes.schema import Schema
 
-    model = Hostile(Schema.from_domain(CRAFTED["domain"]), answer)
+    classes = [*CRAFTED["domain"]["dx"]["categories"], *further]
+    model = Hostile(Schema.from_domain({**CRAFTED["domain"], "dx": {"categories": classes}}), answer)
     before = pd.DataFrame({"age": ages, "dx": ["hiv"] * len(ages)})
     after = pd.concat([before, pd.DataFrame({"age": [50.0], "dx": [label]})], ignore_index=True)
     seen = []
@@ -138,6 +144,7 @@ def test_one_row_changes_no_tally_by_more_than_the_claim_for_any_model(answer, a
                 tally_station(Alone(frame), request, lambda data: model)
     finally:
         evaluation.release = release
+    assert len(seen[0]) == (4 if further else 1)
     for one, other in zip(*seen, strict=True):
         difference = (other.values - one.values).astype(object)
         assert (difference >= 0).all()

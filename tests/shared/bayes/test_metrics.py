@@ -82,3 +82,39 @@ def test_a_class_alone_is_always_right_and_has_no_curve():
     found = metrics.scores_of(metrics.tally(np.zeros(5, dtype=int), np.zeros((5, 1))))
     assert (found["accuracy"], found["log_loss"], found["n"]) == (1.0, 0.0, 5.0)
     assert np.isnan(found["auc"])
+
+
+def test_all_scores_follow_of_one_table_of_two_classes():
+    truth, logs = predictions(4000, 2)
+    logs = logs * 1.0
+    logs[:5] = np.log(0.5)  # ties go to the first class, as everywhere
+    table = metrics.joint_table(truth, logs, 32)
+    found, exact = (metrics.scores_of(part) for part in (metrics.tallies_of_joint(table), metrics.tally(truth, logs)))
+    assert table.shape == (2, 32)
+    assert (found["n"], found["accuracy"]) == (4000, exact["accuracy"])
+    assert abs(found["auc"] - exact["auc"]) < 0.004
+    assert abs(found["log_loss"] - exact["log_loss"]) < 0.02
+    assert abs(found["calibration"]["error"] - exact["calibration"]["error"]) < 0.02
+    assert found["calibration"]["rows"].sum() == pytest.approx(4000)
+
+
+def test_one_noisy_table_says_more_of_the_curve_than_four_noisy_queries():
+    random = np.random.default_rng(2)
+    truth, logs = predictions(4000, 2)
+    exact = metrics.scores_of(metrics.tally(truth, logs))["auc"]
+    counts, loss = metrics.tally(truth, logs, 64).flat()
+    table = metrics.joint_table(truth, logs, 32)
+    away = []
+    for _ in range(40):
+        one = metrics.tallies_of_joint(table + random.laplace(0.0, 5.0, table.shape))
+        four = metrics.Tallies.from_flat(counts + random.laplace(0.0, 20.0, counts.shape), loss, 2, 64)
+        away.append([metrics.scores_of(found)["auc"] - exact for found in (one, four)])
+    together, apart = np.sqrt(np.mean(np.square(away), axis=0))
+    assert together < apart / 3
+
+
+def test_a_table_of_noise_alone_gives_possible_scores():
+    for cells in (-5.0, 0.0, 3.0):
+        found = metrics.scores_of(metrics.tallies_of_joint(np.full((2, 32), cells)))
+        assert found["n"] == max(0.0, 64 * cells)
+        assert np.isnan(found["auc"]) or found["auc"] == pytest.approx(0.5)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.bayes.smoothing import project_on_simplex
+
 Floats = NDArray[np.float64]
 
 SCORE_BINS = 512
@@ -221,6 +223,56 @@ def tally(
     confidence = np.bincount(tenth * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
     loss = float(row_losses(truth, log_probabilities, largest).sum())
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
+
+
+def joint_table(truth: NDArray[Any], log_probabilities: Floats, bins: int) -> NDArray[np.int64]:
+    """Return rows of two classes by true class and bin of the score, int64, shape (2, bins).
+
+    A row is in the upper half of the bins where the second class is predicted, so the table has the confusion in it too.
+
+    Parameters
+    ----------
+    truth : ndarray
+        Codes of the true classes, int, shape (n,), none missing.
+    log_probabilities : ndarray
+        log P(class | row), float64, shape (n, 2).
+    bins : int
+        An even number.
+    """
+    found, half = score_bins(log_probabilities, bins)[:, 1], bins // 2
+    second = log_probabilities.argmax(axis=1) == 1
+    found = np.where(second, np.maximum(found, half), np.minimum(found, half - 1))
+    return np.bincount(truth * bins + found, minlength=2 * bins).astype(np.int64).reshape(2, bins)
+
+
+def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tallies:
+    """Return the tallies that follow of a `joint_table`, which may carry noise; every row counts as one in the middle of its bin.
+
+    Noise is taken out as far as it can be known: of each class the nearest cells that are not negative and have the same sum (least squares).
+    Where negative cells are cut instead, what is left of the noise flattens the curve.
+
+    Parameters
+    ----------
+    table : ndarray
+        Shape (2, bins), bins an even number.
+    largest : float
+        Largest loss of a row.
+    """
+    noisy = np.asarray(table, dtype=np.float64)
+    bins, sizes = noisy.shape[1], noisy.sum(axis=1)
+    cells = np.stack(
+        [project_on_simplex(row, size) if size > 0 else 0.0 * row for row, size in zip(noisy, sizes, strict=True)]
+    )
+    odds = np.sinh((2.0 * (np.arange(bins) + 0.5) / bins - 1.0) * _WIDEST_SCORE)
+    losses = np.minimum(np.stack([np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)]), largest)
+    predicted = (np.arange(bins) >= bins // 2).astype(np.int64)
+    surest = 1.0 / (1.0 + np.exp(-np.abs(odds)))
+    tenth = np.clip(surest * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64)
+    confusion, confidence = np.zeros((2, 2)), np.zeros((CALIBRATION_BINS, 2))
+    for truth in (0, 1):
+        np.add.at(confusion[truth], predicted, cells[truth])
+        np.add.at(confidence, (tenth, (predicted == truth).astype(np.int64)), cells[truth])
+    return Tallies(cells[None], confusion, confidence, float((cells * losses).sum()))
 
 
 def scores_of(tallies: Tallies) -> dict[str, Any]:

@@ -26,6 +26,9 @@ from .units import ROW, Unit
 
 LOSS_UNITS = 2**16
 NOISY_SCORE_BINS = 64
+JOINT_SCORE_BINS = (
+    32  # fewer cells than 64 for the noise, and an error of the area under the curve of about .001 without noise
+)
 NOISY_LARGEST_LOSS = 8.0
 MOST_TALLIES = 4_000_000
 
@@ -84,8 +87,52 @@ def _load(load: Loader[C], model: Any, kind: type[Exception]) -> C:
         return load(model)
 
 
-def _settings(noise: CountNoise) -> tuple[int, float]:
-    return (NOISY_SCORE_BINS, NOISY_LARGEST_LOSS) if noise.private else (metrics.SCORE_BINS, metrics.LARGEST_LOSS)
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What an evaluation tallies: with noise and two classes one table, of which all scores follow; else four queries."""
+
+    noisy: bool
+    classes: int
+
+    @property
+    def joint(self) -> bool:
+        """Whether it is one table of rows by true class and bin of the score."""
+        return self.noisy and self.classes == 2
+
+    @property
+    def bins(self) -> int:
+        """Bins of scores."""
+        return (JOINT_SCORE_BINS if self.joint else NOISY_SCORE_BINS) if self.noisy else metrics.SCORE_BINS
+
+    @property
+    def largest(self) -> float:
+        """Largest loss of a row."""
+        return NOISY_LARGEST_LOSS if self.noisy else metrics.LARGEST_LOSS
+
+    @property
+    def numbers(self) -> int:
+        """Length of the vector."""
+        if self.joint:
+            return 2 * self.bins
+        curves = metrics.scored_classes(self.classes)
+        return curves * 2 * self.bins + self.classes**2 + 2 * metrics.CALIBRATION_BINS + 1
+
+    def check_size(self, kind: type[Exception]) -> None:
+        """Raise an error if there are too many classes."""
+        if self.numbers > MOST_TALLIES:
+            raise kind("model has too many classes to be scored; merge some")
+
+    def queries(self, truth: NDArray[Any], logs: NDArray[np.float64]) -> list[Query]:
+        """Return the queries with what one row changes in each, for logarithms as `metrics.bounded_logs` leaves them."""
+        if self.joint:
+            return [Query(metrics.joint_table(truth, logs, self.bins), nonnegative=True)]
+        return _queries(truth, logs, self.bins, self.largest)
+
+    def tallies(self, vector: NDArray[np.int64]) -> metrics.Tallies:
+        """Read the sum of the stations' vectors."""
+        if self.joint:
+            return metrics.tallies_of_joint(vector.reshape(2, self.bins), self.largest)
+        return metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / LOSS_UNITS, self.classes, self.bins)
 
 
 def tally_station(station: Station, request: EvaluateRequest, load: Loader[Classifier]) -> SumReply:
@@ -111,8 +158,8 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
     station.require_private(request.noise.promises)
     model = _load(load, request.model, MessageError)
     classes = model.schema[model.label].cardinality
-    bins, largest = _settings(request.noise)
-    _check_size(classes, bins, MessageError)
+    form = _Form(request.noise.private, classes)
+    form.check_size(MessageError)
     names, domain = [*model.features, request.label], model.schema.to_domain()
     frame = station.data(request.unit.columns(names), domain=domain, identifiers=request.unit.columns([]))
     with schema_errors(DataProblem):
@@ -127,7 +174,7 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
         used &= truth >= 0
         numeric = {name: encoded[name] for name in schema.names if not schema[name].is_categorical}
         logs = model.predict_log_proba(frame.assign(**numeric)[used])
-    queries = _queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes), bins, largest)
+    queries = form.queries(truth[used].astype(np.int64), metrics.bounded_logs(logs, classes))
     return answer(station, release(station, queries, request.noise, "evaluation"), request.noise)
 
 
@@ -135,11 +182,6 @@ def _refuse_unknown(schema: Schema, label: Column, frame: Any, name: str) -> Non
     """Raise SchemaError where a column holds hardly any of the categories of its domain; `name` is the column of the true classes."""
     schema.refuse_unknown(frame)
     Schema((label,)).refuse_unknown({label.name: frame[name]})
-
-
-def _check_size(classes: int, bins: int, kind: type[Exception]) -> None:
-    if metrics.scored_classes(classes) * 2 * bins + classes**2 > MOST_TALLIES:
-        raise kind("model has too many classes to be scored; merge some")
 
 
 def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest: float) -> list[Query]:
@@ -192,21 +234,21 @@ def evaluate_model(
     if whom.id_column in (column, *classifier.features):
         raise ArgumentError("id_column must be neither a feature of the model nor the label")
     classes = classifier.schema[classifier.label].cardinality
-    bins, _ = _settings(added)
-    _check_size(classes, bins, ArgumentError)
+    form = _Form(added.private, classes)
+    form.check_size(ArgumentError)
     before = preflight([column, *classifier.features], (function,), added, added.promises, whom)
     parties = federation.open_channel(asked.organizations, before)
     request = EvaluateRequest(asked.model, column, added, whom)
     summed = sum_answers(federation, function, request, parties.stations, added, last=True)
-    curves = metrics.scored_classes(classes)
-    vector = signed(summed, curves * 2 * bins + classes**2 + 2 * metrics.CALIBRATION_BINS + 1)
-    tallies = metrics.Tallies.from_flat(vector[:-1], float(vector[-1]) / LOSS_UNITS, classes, bins)
+    tallies = form.tallies(signed(summed, form.numbers))
     scores = metrics.scores_of(tallies)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem("no row of the stations has a known label; check the label's column and domain")
     confusion = {"confusion": tallies.confusion, "classes": list(classifier.schema[classifier.label].categories or ())}
-    return federation.result(model=None, privacy=evaluation_privacy(added, whom), diagnostics=confusion, **scores)
+    return federation.result(
+        model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics=confusion, **scores
+    )
 
 
 def load_model(load: Loader[C], model: Any) -> C:
@@ -220,8 +262,8 @@ def load_model(load: Loader[C], model: Any) -> C:
     raise ArgumentError(text if text.startswith("model") else f"model: {text}")
 
 
-def evaluation_privacy(noise: CountNoise, unit: Unit = ROW) -> dict[str, Any]:
-    """Return the privacy statement of an evaluation."""
+def evaluation_privacy(noise: CountNoise, unit: Unit, classes: int) -> dict[str, Any]:
+    """Return the privacy statement of the evaluation of a model of so many classes."""
     reveals = {
         "researcher": "the scores, the confusion table and the calibration table over all stations",
         "central": "the sums of scores over all stations, not those of one"
@@ -238,7 +280,11 @@ def evaluation_privacy(noise: CountNoise, unit: Unit = ROW) -> dict[str, Any]:
         epsilon=noise.epsilon,
         delta=noise.delta,
         mechanism=noise.mechanism(),
-        composition="4 queries: score histograms, confusion, calibration, loss; an even split of the budget",
-        sensitivity="global, for any model: counts 1 a table, the loss of one row cut at 8" + unit.statement,
+        composition="1 query: rows by true class and bin of the score, of which all scores follow"
+        if _Form(True, classes).joint
+        else "4 queries: score histograms, confusion, calibration, loss; an even split of the budget",
+        sensitivity="global, for any model: counts 1 a table"
+        + ("" if _Form(True, classes).joint else ", the loss of one row cut at 8")
+        + unit.statement,
         reveals=reveals,
     )
