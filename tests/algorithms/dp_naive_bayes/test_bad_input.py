@@ -56,6 +56,8 @@ def check_refused(federation, domain, changes, kind, what):
         ({"bins": {"age": "many"}}, "age"),
         ({"pseudocount": 0}, "pseudocount"),
         ({"outside": "ignore"}, "outside"),
+        ({"mechanism": "gaussian"}, "delta"),
+        ({"mechanism": "cauchy", "delta": 1e-6}, "mechanism"),
         ({"label": "gone"}, "gone"),
         ({"label": "age"}, "age"),
         ({"label": ["class"]}, "label"),
@@ -150,6 +152,7 @@ def test_arguments_without_effect_are_warned_of(federation, domain):
 
     assert told(epsilon=1000.0, honest_fraction=0.5) == []
     assert told(epsilon=1.0, noise="none", neighbors="replace_one") == ["epsilon", "neighbors"]
+    assert told(noise="none", mechanism="laplace") == ["mechanism"]
     assert told(epsilon=1000.0, statistics="gaussian", bins=7) == ["bins"]
     assert told(epsilon=1000.0, features=["smoker"], bins=7) == ["bins"]
     assert told(epsilon=1000.0, features=["age"], statistics="gaussian", pseudocount=2.0) == ["pseudocount"]

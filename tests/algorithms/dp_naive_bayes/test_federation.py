@@ -39,11 +39,21 @@ def test_without_noise_it_is_the_pooled_model(federation, domain, pooled, statis
     assert result["diagnostics"]["stations"] == 5
 
 
+def test_a_delta_that_would_make_more_noise_is_not_spent(federation, domain):
+    few, gaussian = (fit(federation, domain, epsilon=1.0, delta=1e-6, mechanism=law) for law in ("auto", "gaussian"))
+    assert (few["privacy"]["delta"], gaussian["privacy"]["delta"]) == (0.0, 1e-6)
+    assert "discrete Laplace" in few["privacy"]["mechanism"]
+    assert "discrete Gaussian" in gaussian["privacy"]["mechanism"]
+    assert any(text.startswith("delta is not spent") for text in few["warnings"])
+    name = "noise_deviation_of_a_count"
+    assert few["diagnostics"][name] < gaussian["diagnostics"][name]
+
+
 @pytest.mark.parametrize(
     "choice",
     [
         {"noise": "distributed"},
-        {"noise": "distributed", "delta": 1e-6},
+        {"noise": "distributed", "delta": 1e-6, "mechanism": "gaussian"},
         {"noise": "distributed", "statistics": "gaussian"},
         {"noise": "local", "aggregation": "median"},
     ],

@@ -13,7 +13,7 @@ from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
 from v6_dp_naive_bayes import baselines, gossip, robust
-from v6_dp_naive_bayes.model import UNITS, Plan, add, finalise, merge, plan_of, summarise
+from v6_dp_naive_bayes.model import UNITS, Plan, add, finalise, merge, plan_of, settled, summarise
 
 DOMAIN = {
     "smoker": {"categories": ["no", "yes"]},
@@ -213,3 +213,26 @@ def test_central_functions_stay_short():
         if isinstance(node, ast.FunctionDef):
             body = [part for part in node.body if not isinstance(part, ast.Expr)]
             assert body[-1].end_lineno - body[0].lineno < 40
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+@pytest.mark.parametrize("statistics", ["histogram", "gaussian"])
+def test_the_law_of_a_plan_is_the_narrower_one(statistics, neighbors):
+    chosen = set()
+    for features in (1, 3, 10, 40):
+        domain = {f"x{number}": DOMAIN["age" if number % 2 else "stage"] for number in range(features)}
+        columns = Columns("class", list(domain), {**domain, "class": DOMAIN["class"]})
+        for delta in (1e-9, 1e-6, 1e-3):
+            noise = CountNoise("distributed", 0.5, delta, neighbors)
+            asked = Plan(columns, check_bins(columns, 10), statistics, "bounds", noise, 1.0)
+            plan = settled(asked, "auto")
+            pure = settled(
+                Plan(columns, asked.bins, statistics, "bounds", CountNoise("distributed", 0.5, 0.0, neighbors), 1.0),
+                "auto",
+            )
+            spread = [np.prod(np.array(one.deviations(1)) ** (1 / one.queries)) for one in (plan, asked, pure)]
+            assert spread[0] == pytest.approx(min(spread))
+            assert plan.noise.delta in (0.0, delta)
+            assert settled(asked, "gaussian") == settled(asked, "laplace") == asked
+            chosen.add(plan.noise.delta > 0)
+    assert chosen == {True, False}

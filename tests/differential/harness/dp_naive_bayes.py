@@ -42,6 +42,13 @@ def noise(draw: Any) -> dict[str, Any]:
     return found
 
 
+def law(draw: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Draw the law of the noise."""
+    if not arguments.get("epsilon") or not draw(st.booleans()):
+        return {}
+    return {"mechanism": draw(st.sampled_from(["auto", "laplace", *(["gaussian"] if "delta" in arguments else [])]))}
+
+
 def masked(arguments: dict[str, Any]) -> bool:
     """Whether stations' answers travel under masks."""
     return arguments.get("noise", "distributed") != "local"
@@ -52,6 +59,7 @@ def fit_cases(draw: Any) -> Case:
     people, place, domain = draw(classified())
     features = [name for name in people["columns"] if name != LABEL]
     arguments: dict[str, Any] = {"label": LABEL, "domain": domain} | noise(draw) | who(draw, place)
+    arguments |= law(draw, arguments)
     if draw(st.booleans()):
         arguments["features"] = draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
     if draw(st.booleans()):

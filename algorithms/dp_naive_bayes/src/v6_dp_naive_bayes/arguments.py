@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Preflight
-from fedbayes.federation.declare import MODEL, TARGET, Arguments, argument, choice, number
+from fedbayes.federation.declare import MODEL, TARGET, Arguments, argument, choice, number, unless
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     Binned,
@@ -25,7 +25,7 @@ from fedbayes.federation.horizontal import (
 )
 from fedbayes.federation.signatures import Store
 
-from .model import SENSITIVITIES, STATISTICS, Plan, plan_of
+from .model import MECHANISMS, SENSITIVITIES, STATISTICS, Plan, plan_of
 
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
 AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
@@ -50,7 +50,35 @@ class Outside(Arguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Budget, Placed, Target, Binned, Outside, Units, Members):
+class Mechanism(Budget):
+    """Which law the noise has."""
+
+    mechanism: str = argument(
+        choice(MECHANISMS),
+        "The law of the noise: gaussian needs a delta; auto takes whichever makes less noise with this epsilon and delta for so many queries, "
+        "and spends no delta where that is laplace. It looks at the task, never at data.",
+        "auto",
+        used_when=unless("noise", "none"),
+        why="an exact answer has no noise",
+    )
+
+    def check_together(self) -> None:
+        """Refuse Gaussian noise without a delta."""
+        super().check_together()
+        if self.mechanism == "gaussian" and self.placement != "none" and self.delta == 0:
+            raise ArgumentError(
+                "mechanism='gaussian' needs a delta above 0; give delta, such as 1e-6, or mechanism='laplace'"
+            )
+
+    @property
+    def added(self) -> CountNoise:
+        """The noise; a delta is not spent on Laplace noise."""
+        noise = super().added
+        return replace(noise, delta=0.0) if self.mechanism == "laplace" else noise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
     """Of `fit`."""
 
     statistics: str = argument(
@@ -90,7 +118,7 @@ class Fit(Budget, Placed, Target, Binned, Outside, Units, Members):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Update(Budget, Placed, Outside, Units, Members):
+class Update(Mechanism, Placed, Outside, Units, Members):
     """Of `update`: the budget is that of the rows that are added now."""
 
     model: dict[str, Any] = argument(MODEL, "Made by aggregation sum or gossip.", rank=TARGET)
@@ -122,6 +150,13 @@ def unused_arguments(plan: Plan, bins: Any) -> list[str]:
     if plan.pseudocount != 1.0 and not plan.tabled:
         found.append("pseudocount has no effect without a table; statistics='gaussian' has none of numeric features")
     return found
+
+
+def unspent_delta(plan: Plan, delta: float) -> list[str]:
+    """Return a warning if a delta was given that the noise of the plan does not need."""
+    if not plan.noise.private or plan.noise.delta > 0 or delta == 0:
+        return []
+    return ["delta is not spent: the noise is discrete Laplace, of which epsilon alone says how wide it is"]
 
 
 def outside_promise(plan: Plan) -> list[str]:

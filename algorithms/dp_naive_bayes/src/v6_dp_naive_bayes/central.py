@@ -9,8 +9,17 @@ from fedbayes.federation import Federation, central
 from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, load_model, resolve_columns
 
 from .aggregate import AGGREGATIONS, collect_sum
-from .arguments import Evaluate, Fit, Update, before_fit, outside_promise, unused_arguments, updating_plan
-from .model import Plan, add
+from .arguments import (
+    Evaluate,
+    Fit,
+    Update,
+    before_fit,
+    outside_promise,
+    unspent_delta,
+    unused_arguments,
+    updating_plan,
+)
+from .model import Plan, add, settled
 from .reporting import fit_result, update_result
 
 
@@ -30,7 +39,8 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     columns = resolve_columns(federation, parties.stations, label, features, domain, asked.outside, whom)
     bins = check_bins(columns, asked.bins)
     plan = Plan(columns, bins, asked.statistics, asked.sensitivity, asked.added, asked.pseudocount)
-    for text in (*unused_arguments(plan, asked.bins), *outside_promise(plan)):
+    plan = settled(plan, asked.mechanism)
+    for text in (*unused_arguments(plan, asked.bins), *unspent_delta(plan, asked.delta), *outside_promise(plan)):
         federation.warn(text)
     model = AGGREGATIONS[asked.aggregation](federation, parties.stations, plan, asked.aggregation)
     return fit_result(federation, model, plan, parties.stations, asked.aggregation)
@@ -46,13 +56,13 @@ def update(federation: Federation, asked: Update) -> dict[str, Any]:
         As :func:`fit`.
     """
     before = load_model(NaiveBayes.from_dict, asked.model)
-    plan = updating_plan(before, asked.added, asked.outside, asked.whom)
-    for text in outside_promise(plan):
+    plan = settled(updating_plan(before, asked.added, asked.outside, asked.whom), asked.mechanism)
+    for text in (*unspent_delta(plan, asked.delta), *outside_promise(plan)):
         federation.warn(text)
     local = asked.noise == "local"
     joining = set(federation.resolve(asked.organizations))
     named = [*plan.columns.features, plan.columns.label]
-    first = before_fit(named, asked.added, asked.whom, "bounds", asked.outside, "sum")
+    first = before_fit(named, plan.noise, asked.whom, "bounds", asked.outside, "sum")
     parties = federation.open_channel(None if local else asked.organizations, None if local else first)
     stations = tuple(member for member in parties.stations if member in joining)
     joined = collect_sum(federation, stations, plan, "sum")

@@ -24,6 +24,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
 
 STATISTICS = ("histogram", "gaussian")
+MECHANISMS = ("auto", "laplace", "gaussian")
 SENSITIVITIES = ("bounds", "local_as_published")
 UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
 TINY = 1e-6
@@ -113,6 +114,18 @@ class Plan(Message):
             self.noise.deviation(len(sizes), change, change, size, stations, place < len(sizes) - moments)
             for place, (change, size) in enumerate(zip(changes, sizes, strict=True))
         ]
+
+
+def settled(plan: Plan, mechanism: str) -> Plan:
+    """Return the plan, with ``auto`` under the law that makes less noise: a delta is given up where discrete Laplace noise is narrower.
+
+    The widths follow of epsilon, delta and the queries (geometric mean of their deviations, at one station), so the choice says nothing of data.
+    """
+    if mechanism != "auto" or not plan.noise.private or plan.noise.delta == 0:
+        return plan
+    pure = replace(plan, noise=replace(plan.noise, delta=0.0))
+    widths = zip(plan.deviations(1), pure.deviations(1), strict=True)
+    return pure if sum(float(np.log(gaussian / laplace)) for gaussian, laplace in widths) >= 0 else plan
 
 
 def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:

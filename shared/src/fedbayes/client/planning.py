@@ -169,6 +169,7 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
 
     arguments, name = job.arguments, job.algorithm.removeprefix("v6_")
     domain, label, epsilon = (arguments.get(key) for key in ("domain", "label", "epsilon"))
+    delta = float(arguments.get("delta") or 0.0)
     usual = TABLES.get((name, job.function))
     if (
         usual is None
@@ -179,8 +180,9 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     ):
         return None
     features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
-    queries, delta = len(features), float(arguments.get("delta") or 0.0)
-    deviation = usual_deviation(float(epsilon), delta, queries)
+    law = arguments.get("mechanism")
+    deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
+    deviation = min(usual_deviation(float(epsilon), spent, len(features)) for spent in deltas)
     classes = len(domain[label].get("categories", []))
     bins = arguments.get("bins", usual)
     cells = classes * max(_values(domain.get(column, {}), bins) for column in features)
