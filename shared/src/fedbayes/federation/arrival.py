@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..mpc.relay import fingerprint, is_signed
-from . import peers, platform
+from . import dictionaries, peers, platform
 from .codec import decode, encode
 from .envelope import Request
 from .errors import MessageError, PolicyError
@@ -73,6 +73,7 @@ def _check_new(
         raise MessageError("the manifest is of another job; the job stops")
     if manifest.image != origin.image:
         raise MessageError("the manifest is of another image; the job stops")
+    dictionaries.check_agreed(station.memory, manifest)
     manifest.check_cards()
     listed = manifest.names if run.mock else platform.organizations()
     if any(listed.get(member) != name for member, name in manifest.names.items()):

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
 from .errors import ArgumentError, MessageError
+from .manifest import digest_of
 
 if TYPE_CHECKING:
+    from .manifest import Manifest
     from .memory import Memory
     from .rounds import Federation
 
@@ -125,7 +127,7 @@ def keep(memory: Memory, content: dict[str, Any] | None) -> None:
     if content is None:
         return
     try:
-        text = json.dumps(Dictionary.from_json(content).to_json(), sort_keys=True).encode()
+        text = _text(Dictionary.from_json(content))
     except SchemaError as problem:
         raise MessageError(f"the dictionary of the request cannot be read: {problem}") from None
     if memory.once(ARGUMENT, text) != text:
@@ -136,3 +138,20 @@ def kept(memory: Memory) -> Dictionary | None:
     """Return the dictionary of the job, or None."""
     content = memory.read(ARGUMENT)
     return None if content is None else Dictionary.from_json(json.loads(content))
+
+
+def digest(content: dict[str, Any] | None) -> str:
+    """Return the digest of a dictionary, 64 hexadecimal digits, for the manifest; empty without one."""
+    return "" if content is None else digest_of(_text(Dictionary.from_json(content)))
+
+
+def check_agreed(memory: Memory, manifest: Manifest) -> None:
+    """Raise `MessageError` if the manifest, which all stations of a job share, is of another dictionary than this station was sent."""
+    known = kept(memory)
+    if manifest.dictionary != digest(None if known is None else known.to_json()):
+        raise MessageError("the manifest of the job is of another dictionary than this station was sent; the job stops")
+
+
+def _text(dictionary: Dictionary) -> bytes:
+    """Return the one text of a dictionary."""
+    return json.dumps(dictionary.to_json(), sort_keys=True).encode()

@@ -131,6 +131,8 @@ class Manifest(Message):
         Member -> its keys.
     models : tuple of ModelClaim
         The models among the arguments.
+    dictionary : str
+        Digest of the study's data dictionary that stations apply; empty without one.
     """
 
     session: str
@@ -143,6 +145,7 @@ class Manifest(Message):
     roles: dict[int, str]
     cards: dict[int, Card]
     models: tuple[ModelClaim, ...] = ()
+    dictionary: str = ""
 
     def __post_init__(self) -> None:
         """Check that every member has a name, a role, and keys of its own."""

@@ -211,6 +211,7 @@ def keep_manifest(folder: Path, manifest: Manifest) -> None:
         "image": manifest.image,
         "function": f"{manifest.algorithm}.{manifest.function}",
         "arguments": manifest.arguments,
+        "dictionary": manifest.dictionary,
         "aggregator": manifest.aggregator,
         "participants": {manifest.names[member]: manifest.roles[member] for member in manifest.members},
     }

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import peers
+from . import dictionaries, peers
 from .codec import Message, decode, encode
 from .errors import (
     BudgetError,
@@ -209,6 +209,7 @@ class Federation:
                 roles={member: "station" if member in parties.stations else "helper" for member in parties.members},
                 cards=cards,
                 models=self._question.models,
+                dictionary=dictionaries.digest(self.dictionary),
             )
         except ValueError as problem:
             raise MessageError(f"{problem}; the job stops") from None
