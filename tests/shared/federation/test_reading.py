@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.missing import USUAL, Reading, public_part
 from fedbayes.bayes.schema import Schema, SchemaError
 from fedbayes.federation import errors, reading, small_csv
+from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.policy import Policy
 from fedbayes.federation.reading import Source
 from fedbayes.federation.station import Station
@@ -46,7 +48,6 @@ def as_excel(cells: list[str | None], folder: Path, domain: Any, schema: Any) ->
 
 
 def as_parquet(cells: list[str | None], folder: Path, domain: Any, schema: Any) -> Any:
-    pytest.importorskip("pyarrow")
     path = folder / "t.parquet"
     pd.DataFrame({"c": cells, "n": range(len(cells))}).to_parquet(path)
     return with_database(path, "parquet", domain, schema)
@@ -253,3 +254,68 @@ def test_the_given_frame_stays_as_it_is() -> None:
     read = reading.settled(frame, Reading())
     assert read["c"].isna().tolist() == [False, True]
     assert frame["c"].tolist() == ["1", "NA"]
+
+
+FULL = {
+    "age": {"bounds": [20, 80]},
+    "sex": {"categories": ["f", "m"]},
+    "smoker": {"categories": [True, False]},
+    "cost": {"bounds": [0, 3]},
+    "code": {"categories": ["007", "NA", "None"]},
+    "when": {"categories": ["2020-01-02", "2020-01-03"]},
+}
+
+
+def frame_of_all_types(rows: int = 40) -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "age": pd.array(rng.integers(20, 80, rows), dtype="Int64"),
+            "sex": pd.Categorical(rng.choice(["f", "m"], rows)),
+            "smoker": pd.array(rng.random(rows) < 0.5, dtype="boolean"),
+            "cost": [Decimal("1.50")] * rows,
+            "code": pd.array(rng.choice(["007", "NA", "None"], rows), dtype="string"),
+            "when": pd.to_datetime(rng.choice(["2020-01-02", "2020-01-03"], rows)),
+        }
+    )
+    for place, name in enumerate(frame):
+        frame.loc[place, name] = None
+    return frame
+
+
+def encoded(path: Path, kind: str) -> dict[str, list[Any]]:
+    with database(path, kind):
+        source = Source(None, {})
+        frame = source.frame(FULL, (), list(FULL))
+        assert source.names[:6] == list(FULL)
+    return {name: column.tolist() for name, column in Schema.from_domain(FULL).encode(frame, "refuse").items()}
+
+
+def test_parquet_means_what_the_same_csv_means(tmp_path: Path) -> None:
+    frame = frame_of_all_types()
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_parquet(tmp_path / "t.parquet")
+    left, right = encoded(tmp_path / "t.csv", "csv"), encoded(tmp_path / "t.parquet", "parquet")
+    for name in FULL:
+        np.testing.assert_array_equal(left[name], right[name], err_msg=name)
+    assert [right["sex"][1], right["smoker"][2], right["code"][4], right["when"][5]] == [-1, -1, -1, -1]
+
+
+def test_parquet_reads_the_columns_that_are_wanted_and_names_those_that_cannot_be(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = frame_of_all_types().assign(visits=[[1, 2]] * 40)
+    frame.set_index("age").to_parquet(path)
+    with database(path, "parquet"):
+        source = Source(None, {})
+        assert "age" not in source.names, "what pandas wrote as the index is no column"
+        assert list(source.frame(FULL, (), ["sex"]).columns) == ["sex"]
+        with pytest.raises(DataProblem, match="'visits' of this station's file holds lists"):
+            source.frame(None, (), ["sex", "visits"])
+        assert "visits" not in source.frame().columns
+
+
+def test_a_broken_parquet_file_is_named_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    path.write_text("no parquet", encoding="utf-8")
+    with database(path, "parquet"), pytest.raises(DataProblem, match="cannot be read as a table"):
+        Source(None, {}).frame(FULL, (), ["sex"])

@@ -242,7 +242,7 @@ def _told(column: Column, counts: NDArray[np.int64], bins: Any, minimum: int) ->
     # Quantiles follow from what is shown alone: what the shown counts leave of all records is spread over the hidden bins.
     secret = hidden[: len(values)]
     rest = (int(counts.sum()) - int(shown[~hidden].sum())) / max(int(secret.sum()), 1)
-    found = profile.quantiles(np.where(secret, rest, values), edges, LEVELS)
+    found = None if secret.all() else profile.quantiles(np.where(secret, rest, values), edges, LEVELS)
     told = None if found is None else dict(zip(map(str, LEVELS), found, strict=True))
     return {**entry, "bins": {"edges": edges.tolist(), "counts": cells}, "quantiles": told}
 

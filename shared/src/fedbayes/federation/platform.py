@@ -323,10 +323,10 @@ def preprocessing() -> list[dict[str, Any]]:
     raise PolicyError("the task's preprocessing cannot be read; leave it out")
 
 
-def plain_csv() -> Path | None:
-    """Return the requested database's path if it is a CSV file that the task wants as it is, without vantage6's preprocessing."""
+def plain_file(kind: str) -> Path | None:
+    """Return the requested database's path if it is a file of this kind that the task wants as it is, without vantage6's preprocessing."""
     name = (requested_label() or "").upper()
-    plain = os.environ.get(f"{name}_DATABASE_TYPE") == "csv" and os.environ.get(f"{name}_PREPROCESSING") is None
+    plain = os.environ.get(f"{name}_DATABASE_TYPE") == kind and os.environ.get(f"{name}_PREPROCESSING") is None
     return Path(os.environ[f"{name}_DATABASE_URI"]) if plain else None
 
 

@@ -14,7 +14,7 @@ from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
 from ..bayes.missing import Reading, settle
 from ..bayes.recoding import applied
-from . import platform
+from . import parquet, platform
 from .errors import DataProblem, PolicyError, ThresholdError
 from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
 from .small_csv import SmallTable, read_small_csv, repeated_name
@@ -63,7 +63,7 @@ def read_file(
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
     else:
-        frame = pandas.read_parquet(path, columns=None if columns is None else list(columns))
+        frame = parquet.read(path, columns)
     return settled(frame, reading, convert=kind != "parquet")
 
 
@@ -128,7 +128,10 @@ class Source:
         """Names of all columns."""
         if self._small is not None:
             return list(self._small.cells)
-        path = platform.plain_csv() if self._mock is None and self.present else None
+        path = self._plain("csv")
+        if self._plain("parquet") is not None:
+            with ReadingErrors():
+                return parquet.column_names(self._plain("parquet") or Path())
         if path is None and self._database is not None:
             with ReadingErrors():
                 return self._database.names()
@@ -165,7 +168,11 @@ class Source:
         """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
         label = (platform.requested_label() or "").upper()
         whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
-        if not columns or whole or (platform.plain_csv() is None and self._database is None):
+        if (
+            not columns
+            or whole
+            or (self._plain("csv") is None and self._plain("parquet") is None and self._database is None)
+        ):
             return None
         found = [name for name in self.names if name in set(columns)]
         return found if len(set(found)) == len(found) else None
@@ -215,9 +222,13 @@ class Source:
             return made, self._small.rows, 0
         return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
 
+    def _plain(self, kind: str) -> Path | None:
+        """Return the table's file if it is of this kind and wanted as it is."""
+        return platform.plain_file(kind) if self._mock is None and self.present else None
+
     @cached_property
     def _small(self) -> SmallTable | None:
-        path = platform.plain_csv() if self._mock is None and self.present else None
+        path = self._plain("csv")
         return read_small_csv(path) if path is not None else None
 
     @cached_property
@@ -240,8 +251,10 @@ class Source:
         with ReadingErrors():
             if self._mock is not None:
                 return settled(self._mock[0], reading)
-            path = platform.plain_csv()
+            path = self._plain("csv")
             repeated = repeated_name(path) if path is not None else None
+            if self._plain("parquet") is not None:
+                repeated = next((name for place, name in enumerate(self.names) if name in self.names[:place]), None)
             if repeated is None:
                 return read_database(reading, self._database, columns)
         raise DataProblem(
