@@ -100,10 +100,10 @@ class Fold:
 
     def published(self) -> Iterator[tuple[str, float]]:
         """Averaged weights over local tables, as the authors' code does it; a missing value is there the first value."""
-        shape = self.table.shape("as_published", "local")
+        shape = self.table.shape("published", "local")
         layout = shape.layout
         train = [(np.maximum(codes, 0), labels) for codes, labels in self.train]
-        made = [tables_from_counts(layout, count(layout, *rows), "as_published") for rows in train]
+        made = [tables_from_counts(layout, count(layout, *rows), "published") for rows in train]
         known = [Evidence.of(layout, own, rows[0]) for own, rows in zip(made, train, strict=True)]
         tests = [
             (Evidence.of(layout, own, np.maximum(codes, 0)), labels, number)

@@ -119,7 +119,7 @@ def encoded_adult(paper_data):
 
 
 def plan_of(columns, placement, epsilon, published=False):
-    statistics, sensitivity = ("gaussian", "local_as_published") if published else ("histogram", "bounds")
+    statistics, sensitivity = ("gaussian", "published") if published else ("histogram", "bounds")
     return Plan(columns, check_bins(columns, 20), statistics, sensitivity, CountNoise(placement, epsilon), 1.0)
 
 

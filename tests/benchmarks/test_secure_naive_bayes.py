@@ -49,7 +49,7 @@ def figure_runs(frame: pd.DataFrame, rows: int, runs: int) -> Cells:
         exact = corrected(drawn.tables, Noise("none", 0.0, 0.0, 1.0, "record", 0), sampler)
         found.setdefault(("plain", 0.0), []).append(accuracies(drawn, exact))
         for epsilon in EPSILONS:
-            theirs = Noise("as_published", epsilon, DELTA, 1.0, "record", 0)
+            theirs = Noise("published", epsilon, DELTA, 1.0, "record", 0)
             fits = {
                 "ours": corrected(drawn.tables, Noise("polya", epsilon, 0.0, 1.0, "record", 0), sampler),
                 "claimed": published(drawn.tables, theirs, rows, False, sampler),

@@ -142,7 +142,7 @@ def diffprivlib(schema: Schema, encoded: dict, epsilon: float) -> Predict | None
 METHODS = {
     "Vaidya et al. (class sizes public)": vaidya,
     "diffprivlib GaussianNB (numeric columns)": diffprivlib,
-    "as published (not private)": lambda s, e, epsilon: release(s, e, epsilon, sensitivity="as_published"),
+    "as published (not private)": lambda s, e, epsilon: release(s, e, epsilon, sensitivity="published"),
     "ours, smooth, Cauchy": release,
     "ours, smooth, Student-t(3)": lambda s, e, epsilon: release(s, e, epsilon, noise="student_t"),
     "ours, global": lambda s, e, epsilon: release(s, e, epsilon, sensitivity="global"),

@@ -303,7 +303,7 @@ def test_a_smooth_release(settings, value):
 def test_control_scales_that_follow_the_data_are_found_out():
     """The paper's mode: the noise is scaled by the station's own largest value."""
     columns = Columns("y", ["x"], {"x": {"bounds": [0, 1000]}, "y": {"categories": ["n", "p"]}})
-    plan = Plan(columns, {}, "gaussian", "local_as_published", CountNoise("local", 1.0), 1.0)
+    plan = Plan(columns, {}, "gaussian", "published", CountNoise("local", 1.0), 1.0)
     frames = [pd.DataFrame({"x": values, "y": ["n"] * len(values)}) for values in ([1.0], [1.0, 1000.0])]
     found = []
     for frame in frames:

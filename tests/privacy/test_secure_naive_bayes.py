@@ -73,7 +73,7 @@ HORIZONTAL = [
             ("polya", 1e-6),
             ("diluted_geometric", 1e-6),
             ("diluted_geometric", 0.01),
-            ("as_published", 1e-6),
+            ("published", 1e-6),
         ),
         ({}, PARTY, PEOPLE),
         ({}, {"honest_fraction": 1.0}),
@@ -89,7 +89,7 @@ def test_a_horizontal_fit_states_what_every_station_is_debited(monkeypatch, argu
         assert (told["differentially_private"], told["epsilon"]) == (False, None)
         assert all(tuple(cost) == (0.0, 0.0) for cost in spent.values())
         return
-    published = arguments["noise"] == "as_published"
+    published = arguments["noise"] == "published"
     units = arguments.get("maximum_records", arguments.get("max_rows_per_identifier", 1))
     epsilon = arguments["epsilon"] * (FEATURES + 1 if published else 1)
     delta = 0.0 if arguments["noise"] == "polya" else arguments["delta"] * ((FEATURES + 1) * units if published else 1)
@@ -213,7 +213,7 @@ def test_the_audit_notices_shares_that_count_on_centrals_own():
 
 def test_the_audit_notices_the_published_composition():
     """One record changes a cell in each of F + 1 families, each with the whole budget: more is lost than was asked for."""
-    noise = Noise("as_published", 0.5, 1e-5, 1.0, "record", 0)
+    noise = Noise("published", 0.5, 1e-5, 1.0, "record", 0)
     stated, scale = model.charge(noise, FEATURES)[0], model.scale(noise, FEATURES)
 
     def bound():

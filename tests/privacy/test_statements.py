@@ -17,7 +17,7 @@ DOMAIN = {
 }
 FIT = {"label": "class", "domain": DOMAIN}
 PEOPLE = {"unit": "identifier", "id_column": "person", "max_rows_per_identifier": 3}
-PUBLISHED = {"noise": "local", "statistics": "gaussian", "sensitivity": "local_as_published"}
+PUBLISHED = {"noise": "local", "statistics": "gaussian", "sensitivity": "published"}
 
 DP_FIT = [
     *(
@@ -62,7 +62,7 @@ SMOOTH = [
     *(
         {"epsilon": 0.5, "sensitivity": sensitivity, "noise": noise, "neighbors": neighbors, **unit}
         for sensitivity, noise, neighbors, unit in product(
-            ("smooth", "global", "as_published"), ("cauchy", "student_t"), ("add_remove", "replace_one"), ({}, PEOPLE)
+            ("smooth", "global", "published"), ("cauchy", "student_t"), ("add_remove", "replace_one"), ({}, PEOPLE)
         )
         if sensitivity == "smooth" or noise == "cauchy"
     ),

@@ -95,4 +95,4 @@ def test_published_criterion_of_complete_data(name, published, paper_data, paper
     study = experiment(name, 0, paper_data, paper_folder)
     found = study.learned(slice(None))
     criteria = results.criteria(found.network, results.observed(found.structure.counts, found.network), study.rows)
-    assert criteria["aic_as_published"] == pytest.approx(published, rel=0.01)
+    assert criteria["aic_published"] == pytest.approx(published, rel=0.01)

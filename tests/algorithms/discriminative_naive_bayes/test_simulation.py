@@ -12,7 +12,7 @@ from v6_discriminative_naive_bayes.simulation import Clients, simulated
 
 ALGORITHM = "discriminative_naive_bayes"
 DEFAULTS = {"regularization": 0.0, "prior": "log", "tables": "secure_sum", "optimizer": "secure_gradient"}
-PUBLISHED = {"prior": "as_published", "tables": "local", "optimizer": "fedavg", "aggregation": "mean"}
+PUBLISHED = {"prior": "published", "tables": "local", "optimizer": "fedavg", "aggregation": "mean"}
 
 
 @pytest.mark.parametrize("chosen", [DEFAULTS, {**DEFAULTS, "regularization": 0.01}, PUBLISHED])

@@ -41,7 +41,7 @@ def check_refused(federation, domain, changes, kind, what):
         ({"statistics": 3}, "statistics"),
         ({"neighbors": "adjacent"}, "neighbors"),
         ({"sensitivity": "local"}, "sensitivity"),
-        ({"sensitivity": "local_as_published"}, "local_as_published"),
+        ({"sensitivity": "published"}, "published"),
         ({"aggregation": "mean"}, "aggregation"),
         ({"aggregation": "krum"}, "noise='local'"),
         ({"aggregation": "median", "noise": "none"}, "noise='local'"),
@@ -122,7 +122,7 @@ def test_limits_of_a_node_hold(files, domain):
         narrow = {"features": ["age"], "epsilon": 3}
         check_refused(running, domain, narrow, errors.PolicyError, "epsilon")
         check_refused(running, domain, {**narrow, "noise": "none"}, errors.PolicyError, "h1")
-        published = {"noise": "local", "statistics": "gaussian", "sensitivity": "local_as_published"}
+        published = {"noise": "local", "statistics": "gaussian", "sensitivity": "published"}
         check_refused(running, domain, {**narrow, **published}, errors.PolicyError, "h1")
 
 

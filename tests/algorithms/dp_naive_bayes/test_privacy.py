@@ -77,7 +77,7 @@ def test_the_published_mode_breaks_its_promise():
     """One row with a large value more: the noise grows with it, and a narrow event becomes rare."""
     columns = Columns("class", ["x"], {"x": {"bounds": [0, 1000]}, "class": {"categories": [0, 1]}})
     epsilon = 1.0
-    plan = Plan(columns, {}, "gaussian", "local_as_published", CountNoise("local", epsilon), 1.0)
+    plan = Plan(columns, {}, "gaussian", "published", CountNoise("local", epsilon), 1.0)
     small = pd.DataFrame({"x": [1.0], "class": [0]})
     large = pd.DataFrame({"x": [1.0, 1000.0], "class": [0, 0]})
     totals = []

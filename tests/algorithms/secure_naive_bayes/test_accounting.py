@@ -34,8 +34,8 @@ def spent(ledger):
         ({"epsilon": 0.7, "delta": 1e-6, "noise": "diluted_geometric"}, 0.7, 1e-6),
         ({"epsilon": 0.7, "delta": 1e-6, "noise": "diluted_geometric", **PARTY}, 0.7, 1e-6),
         ({"epsilon": 0.7, **PARTY}, 0.7, 0.0),
-        ({"epsilon": 0.7, "delta": 1e-6, "noise": "as_published"}, 2.8, 4e-6),
-        ({"epsilon": 0.7, "delta": 1e-6, "noise": "as_published", **PARTY}, 2.8, 80e-6),
+        ({"epsilon": 0.7, "delta": 1e-6, "noise": "published"}, 2.8, 4e-6),
+        ({"epsilon": 0.7, "delta": 1e-6, "noise": "published", **PARTY}, 2.8, 80e-6),
     ],
 )
 def test_what_is_charged_is_what_the_result_says(horizontal, ledger, changes, epsilon, delta):
@@ -57,7 +57,7 @@ def counts_of(frame, noise):
 
 def test_one_record_more_changes_one_cell_of_each_table(table):
     noise = Noise("polya", 1.0, 0.0, 0.8, "record", 0)
-    published = Noise("as_published", 1.0, 1e-6, 0.8, "record", 0)
+    published = Noise("published", 1.0, 1e-6, 0.8, "record", 0)
     whole, theirs = counts_of(table, noise), counts_of(table, published)
     for row in (0, 1, 97):
         less = table.drop(index=row)

@@ -44,7 +44,7 @@ def test_the_cost_is_told_beside_that_of_pairwise_masks(exact):
     assert told["modulus"] == "RSA-2048 challenge"
 
 
-@pytest.mark.parametrize(("noise", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-6), ("as_published", 1e-6)])
+@pytest.mark.parametrize(("noise", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-6), ("published", 1e-6)])
 def test_noisy_counts_are_near_the_pooled_ones(horizontal, table, noise, delta):
     result = horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": noise, "epsilon": 1.0, "delta": delta})
     fitted, reference = NaiveBayes.from_dict(result["model"]), pooled(table)
@@ -53,7 +53,7 @@ def test_noisy_counts_are_near_the_pooled_ones(horizontal, table, noise, delta):
     ]
     assert max(part.max() for part in differences) < 150
     assert max(part.max() for part in differences) > 0
-    private = noise != "as_published"
+    private = noise != "published"
     assert result["privacy"]["differentially_private"] is private
     assert result["privacy"]["epsilon"] == (1.0 if private else 4.0)
     assert result["privacy"]["neighbors"] == "add_remove"

@@ -61,13 +61,13 @@ def test_the_budget_is_split_over_the_families():
     assert model.cell_delta(noise_of("diluted_geometric"), FEATURES, 100) == 1e-5 / FEATURES
 
 
-def test_as_published_costs_a_budget_a_family():
-    noise = noise_of("as_published", epsilon=0.5)
+def test_published_costs_a_budget_a_family():
+    noise = noise_of("published", epsilon=0.5)
     assert model.scale(noise, FEATURES) == 1 / 0.5
     epsilon, delta = model.charge(noise, FEATURES)
     assert epsilon == 2.5
     assert delta == pytest.approx(5e-5)
-    whole = noise_of("as_published", epsilon=0.5, unit="party", maximum_records=30)
+    whole = noise_of("published", epsilon=0.5, unit="party", maximum_records=30)
     assert model.charge(whole, FEATURES) == (2.5, pytest.approx(150e-5))
 
 

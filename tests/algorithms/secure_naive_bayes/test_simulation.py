@@ -57,7 +57,7 @@ def test_accuracies_without_noise_are_those_of_the_exact_model():
 @pytest.mark.parametrize("printed", [False, True])
 def test_the_noise_has_the_law_of_the_summed_shares(printed):
     """Class counts far above the noise carry it undiluted; compare deviations with the library's shares of six parties."""
-    noise = Noise("as_published", 0.2, 0.3, 1.0, "record", 0)
+    noise = Noise("published", 0.2, 0.3, 1.0, "record", 0)
     tables = [np.full((4000, 2, 3), 10**6)]
     prior, _ = published(tables, noise, 6, printed, ResearchSampler(4))
     odds = prior[:, 0] - prior[:, 1]

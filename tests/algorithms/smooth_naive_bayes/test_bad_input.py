@@ -94,7 +94,7 @@ def test_wrong_columns_and_domains_are_named(federation, domain):
 
 def test_wrong_files_are_named_without_a_value(parties, tables, domain):
     tables["south"].assign(age="secret-word").to_csv(parties["south"]["default"], index=False)
-    printed = {"sensitivity": "as_published"}
+    printed = {"sensitivity": "published"}
     with EmbeddedFederation(parties) as federation:
         with pytest.raises(errors.DataProblem, match=r"south: .*age") as caught:
             fit(federation, domain, **printed)
@@ -150,7 +150,7 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     told = fit(federation, domain, sensitivity="global", noise="student_t", degrees_of_freedom=5, epsilon=1000.0)
     assert [text.split()[0] for text in told["warnings"]] == ["noise", "degrees_of_freedom"]
     assert max(told["diagnostics"]["noise_of_means"].values()) < 0.01
-    printed = fit(federation, domain, sensitivity="as_published", neighbors="replace_one")["warnings"]
+    printed = fit(federation, domain, sensitivity="published", neighbors="replace_one")["warnings"]
     assert [text.split()[0] for text in printed] == ["neighbors"]
     tables = fit(federation, domain, features=["smoker"], sensitivity="global", noise="student_t")["warnings"]
     assert [text.split()[0] for text in tables if "effect" in text] == ["noise", "sensitivity"]

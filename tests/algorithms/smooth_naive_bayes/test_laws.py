@@ -13,7 +13,7 @@ from fedbayes.federation.codec import decode, encode
 from v6_smooth_naive_bayes import combination, model, published, queries
 from v6_smooth_naive_bayes.messages import Settings, Statistics
 
-SENSITIVITIES = ("smooth", "global", "as_published")
+SENSITIVITIES = ("smooth", "global", "published")
 
 
 def encoded(table, domain):
@@ -64,8 +64,8 @@ def test_global_sums_are_exact_whatever_the_order(tables, domain):
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 def test_queries_spend_exactly_the_budget(domain, sensitivity, neighbors):
     schema, settings = Schema.from_domain(domain), Settings(0.7, sensitivity, neighbors=neighbors)
-    asked = {"smooth": 1 + 4, "global": 3 + 4, "as_published": 1 + 4 + 1}[sensitivity]
-    rows = 2 if neighbors == "replace_one" and sensitivity != "as_published" else 1
+    asked = {"smooth": 1 + 4, "global": 3 + 4, "published": 1 + 4 + 1}[sensitivity]
+    rows = 2 if neighbors == "replace_one" and sensitivity != "published" else 1
     assert queries.query_epsilon(schema, "class", settings) * asked * rows == pytest.approx(0.7)
 
 

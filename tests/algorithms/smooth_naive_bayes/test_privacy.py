@@ -111,7 +111,7 @@ def test_result_says_what_holds(parties, domain):
     with EmbeddedFederation(parties) as federation:
         arguments = {"label": "class", "domain": domain, "epsilon": 1.0}
         ours = federation.run(NAME, "fit", {**arguments, "neighbors": "replace_one"})["privacy"]
-        printed = federation.run(NAME, "fit", {**arguments, "sensitivity": "as_published"})["privacy"]
+        printed = federation.run(NAME, "fit", {**arguments, "sensitivity": "published"})["privacy"]
     assert ours["differentially_private"] is True
     assert (ours["epsilon"], ours["delta"], ours["neighbors"], ours["unit"]) == (1.0, 0.0, "replace_one", "row")
     assert "Cauchy" in ours["mechanism"]
@@ -130,7 +130,7 @@ def test_one_fit_is_one_debit_and_the_budget_ends(parties, domain):
         with pytest.raises(errors.BudgetError, match="left"):
             federation.run(NAME, "fit", arguments)
         with pytest.raises(errors.PolicyError, match="differentially private"):
-            federation.run(NAME, "fit", {**arguments, "sensitivity": "as_published"})
+            federation.run(NAME, "fit", {**arguments, "sensitivity": "published"})
     for files in parties.values():
         spent = [entry.epsilon for entry in Ledger(files["ledger"] / LEDGER_FILE).entries()]
         assert spent == [1.0, 1.0]

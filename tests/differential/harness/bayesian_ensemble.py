@@ -142,7 +142,7 @@ def _used(draw: Any, function: str) -> Case:
     if draw(st.integers(0, 3)) == 3:
         arguments["organizations"] = [entry["name"] for entry in place["organizations"]]
     if function == "evaluate" and draw(st.booleans()):
-        arguments["scoring"] = draw(st.sampled_from(["labelled", "as_published"]))
+        arguments["scoring"] = draw(st.sampled_from(["labelled", "published"]))
     if function == "classify" and draw(st.booleans()):
         stations = [entry["name"] for entry in place["organizations"] if entry["columns"] is not None]
         arguments["identify"] = draw(st.sampled_from(stations))

@@ -26,7 +26,7 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
     if draw(st.integers(0, 2)) == 2:
         arguments["structure"] = draw(st.sampled_from(["naive", "a1de"]))
     if draw(st.integers(0, 2)) == 2:
-        arguments["prior"] = draw(st.sampled_from(["log", "as_published"]))
+        arguments["prior"] = draw(st.sampled_from(["log", "published"]))
     if draw(st.integers(0, 2)) == 2:
         arguments["regularization"] = draw(st.sampled_from([0.0, 0.01, 1.0]))
     if draw(st.integers(0, 2)) == 2:

@@ -88,7 +88,7 @@ def fit_cases(draw: Any) -> Case:
         arguments["aggregation"] = draw(st.sampled_from(["sum", "gossip", *ROBUST]))
     if arguments.get("noise") == "local" and not arguments.get("delta") and draw(st.integers(0, 3)) == 3:
         arguments |= {
-            "sensitivity": "local_as_published",
+            "sensitivity": "published",
             "statistics": "gaussian",
             "aggregation": "sum",
             "epsilon": 1e12,
@@ -116,7 +116,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         if arguments.get("aggregation") in ROBUST:
             same_shape(result["model"], features, len(domain[label]["categories"]))
             return
-        published = arguments.get("sensitivity") == "local_as_published"  # there an empty cell of a station is 1e-6
+        published = arguments.get("sensitivity") == "published"  # there an empty cell of a station is 1e-6
         slack = 2e-6 * len(case.stations()) if published else 1e-6
         compare_model(result["model"], case.used(), label, features, domain, arguments.get("bins", 20), slack)
 

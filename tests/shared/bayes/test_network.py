@@ -52,7 +52,7 @@ def test_criteria_count_free_parameters(sprinkler: BayesianNetwork) -> None:
     assert sprinkler.parameters == 1 + 4 + 6
     assert sprinkler.aic(-100.0) == 222.0
     assert sprinkler.bic(-100.0, np.e**2) == pytest.approx(222.0)
-    assert sprinkler.aic_as_published(-100.0) == -100.0 - (1 + 5 + 11)
+    assert sprinkler.aic_published(-100.0) == -100.0 - (1 + 5 + 11)
 
 
 def test_publishing_hides_rare_configurations_and_extremes(sprinkler: BayesianNetwork) -> None:

@@ -152,7 +152,7 @@ def test_to_sklearn_of_a_network_is_bayes_rule():
     frame = pd.DataFrame({"a": ["0", "1", None]})
     expected = [[0.9, 0.1], [0.2, 0.8], [0.3 * 0.9 + 0.7 * 0.2, 0.3 * 0.1 + 0.7 * 0.8]]
     assert np.allclose(classifier.predict_proba(frame), expected, atol=1e-6)
-    other = answer(NETWORK).to_sklearn(target="a")
+    other = answer(NETWORK).to_sklearn(label="a")
     assert np.allclose(other.predict_proba(pd.DataFrame({"b": ["x"]})), [[0.27 / 0.41, 0.14 / 0.41]], atol=1e-6)
     from sklearn.base import clone
 
@@ -214,7 +214,7 @@ def test_to_pgmpy_names_the_package_that_is_missing(monkeypatch):
         ({"records": {"a": ["1", "2"]}}, {}, (2, 1), ["1"]),
         (None, {"accuracy": 0.5, "auc": None, "n": 3}, (3, 1), [0.5]),
         (None, {"count": 7}, (1, 1), [7]),
-        ({"target": "t", "information_gain": {"u": 0.25, "v": None}}, {}, (2, 1), [0.25]),
+        ({"label": "t", "information_gain": {"u": 0.25, "v": None}}, {}, (2, 1), [0.25]),
         (
             None,
             {"predictions": {"identifiers": ["a"], "linear_predictor": [0.5], "survival": [[0.9]], "times": [3]}},

@@ -205,8 +205,8 @@ def test_predict_writes_a_file(command, tmp_path, bayes_model):
 def test_predict_network_needs_a_target(command, tmp_path):
     write(tmp_path / "r.json", NETWORK)
     pd.DataFrame({"wet": ["yes", "no"]}).to_csv(tmp_path / "new.csv", index=False)
-    assert "--target" in command("predict", "r.json", "new.csv")[2]
-    code, out, _ = command("predict", "r.json", "new.csv", "--target", "rain")
+    assert "--label" in command("predict", "r.json", "new.csv")[2]
+    code, out, _ = command("predict", "r.json", "new.csv", "--label", "rain")
     assert code == 0
     first = out.splitlines()[1].split(",")
     assert first[0] == "yes"
@@ -218,7 +218,7 @@ def test_predict_ensemble_takes_the_mean_of_members(command, tmp_path):
         tmp_path / "r.json", {"members": [{"name": "north", "network": NETWORK}, {"name": "south", "network": NETWORK}]}
     )
     pd.DataFrame({"wet": ["yes"]}).to_csv(tmp_path / "new.csv", index=False)
-    code, out, _ = command("predict", "r.json", "new.csv", "--target", "rain")
+    code, out, _ = command("predict", "r.json", "new.csv", "--label", "rain")
     assert code == 0
     assert float(out.splitlines()[1].split(",")[2]) == pytest.approx(0.18 / 0.26, abs=1e-5)
 
@@ -241,11 +241,11 @@ def test_predict_cox(command, tmp_path):
         (COX, {"b": [1]}, [], "'age'"),
         (COX, {"age": ["elderly"]}, [], "numbers"),
         (COX, {"age": [1]}, ["--times", "soon"], "--times"),
-        (COX, {"age": [1]}, ["--target", "age"], "--target"),
-        (NETWORK, {"wet": ["yes"]}, ["--target", "rain", "--times", "1"], "--times"),
-        (NETWORK, {"a": [1]}, ["--target", "rain"], "no column of the network"),
-        (NETWORK, {"wet": ["maybe"]}, ["--target", "rain"], "wet"),
-        (NETWORK, {"wet": ["yes"]}, ["--target", "snow"], "'snow'"),
+        (COX, {"age": [1]}, ["--label", "age"], "--label"),
+        (NETWORK, {"wet": ["yes"]}, ["--label", "rain", "--times", "1"], "--times"),
+        (NETWORK, {"a": [1]}, ["--label", "rain"], "no column of the network"),
+        (NETWORK, {"wet": ["maybe"]}, ["--label", "rain"], "wet"),
+        (NETWORK, {"wet": ["yes"]}, ["--label", "snow"], "'snow'"),
         ({"members": [{"name": "north"}]}, {"a": [1]}, [], "stay at their stations"),
     ],
 )

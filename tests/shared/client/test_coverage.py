@@ -98,7 +98,7 @@ def test_states_called_like_missing_values_are_predicted_from(command, tmp_path)
         },
     }
     write(tmp_path, network, wet=["NA", "yes", None, "maybe"])
-    code, out, err = command("predict", "r.json", "new.csv", "--target", "rain")
+    code, out, err = command("predict", "r.json", "new.csv", "--label", "rain")
     assert code == 0
     assert [line.split(",")[0] for line in out.splitlines()[1:]] == ["None", "yes", "None", "None"]
     assert "column 'wet': 1 of 3 cells are unknown" in err

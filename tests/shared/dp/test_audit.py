@@ -202,8 +202,8 @@ def test_the_audit_exposes_local_sensitivity():
     """Positive control: Laplace noise scaled to the largest value seen, as published, is not epsilon-DP and the audit shows it."""
     epsilon = 1.0
 
-    def as_published(data: np.ndarray) -> Callable[[int], np.ndarray]:
+    def published(data: np.ndarray) -> Callable[[int], np.ndarray]:
         return lambda size: mechanisms.laplace(np.full(size, data.sum()), np.abs(data).max() / epsilon)
 
     small = np.ones(20)
-    assert lower_bound(as_published(np.append(small, 100.0)), as_published(small)) > 2.0 * epsilon
+    assert lower_bound(published(np.append(small, 100.0)), published(small)) > 2.0 * epsilon

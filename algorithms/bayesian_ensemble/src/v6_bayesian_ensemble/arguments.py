@@ -14,6 +14,7 @@ from fedbayes.federation.declare import (
     COLUMNS,
     FLAG,
     MODEL,
+    ONCE_PUBLISHED,
     ORGANIZATION,
     PARTIES,
     TARGET,
@@ -47,7 +48,7 @@ STRUCTURES = ("k2", "naive", "augmented")
 ORDERS = ("columns", "information")
 MISSING = ("drop", "category")
 HYBRIDS = ("local", "shared")
-SCORINGS = ("labelled", "as_published")
+SCORINGS = ("labelled", "published")
 MOST_PARENTS = 5
 SEARCHED = when("structure", "k2", "augmented")
 
@@ -238,7 +239,7 @@ class Evaluate(Identified, Helped):
 
     model: dict[str, Any] = argument(MODEL, "What is scored.", rank=TARGET)
     scoring: str = argument(
-        choice(SCORINGS),
+        choice(SCORINGS, ONCE_PUBLISHED),
         "Which of the two areas under the curve is `auc`: over labelled records, or as in the paper; both are in `auc_by_scoring`.",
         "labelled",
     )

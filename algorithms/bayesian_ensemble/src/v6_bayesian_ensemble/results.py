@@ -52,7 +52,7 @@ def evaluated(
     federation: Federation, model: Ensemble, scores: dict[str, Any], scoring: str, aligned: bool
 ) -> dict[str, Any]:
     """Return the result of `evaluate`: accuracy, auc, log_loss, calibration, n; both ways of scoring side by side."""
-    both = {"labelled": scores["auc"], "as_published": scores["auc_as_published"]}
+    both = {"labelled": scores["auc"], "published": scores["auc_published"]}
     told = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
     if aligned:
         told["label_holder"] = "the combined class probabilities of the records"

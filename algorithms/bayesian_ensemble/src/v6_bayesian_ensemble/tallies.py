@@ -53,7 +53,7 @@ def width(classes: int) -> int:
 
 
 def scores(vector: npt.NDArray[np.int64], classes: int) -> dict[str, Any]:
-    """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_as_published, unlabelled and confusion.
+    """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled and confusion.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def scores(vector: npt.NDArray[np.int64], classes: int) -> dict[str, Any]:
     curves = vector[cut:-1].reshape(classes, 3, metrics.SCORE_BINS).astype(np.float64)
     return {
         **metrics.scores_of(tallies),
-        "auc_as_published": _published(curves),
+        "auc_published": _published(curves),
         "unlabelled": int(curves[0, UNLABELLED].sum()),
         "confusion": tallies.confusion,
     }

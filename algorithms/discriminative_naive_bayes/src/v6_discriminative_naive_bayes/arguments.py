@@ -7,7 +7,7 @@ from typing import Any
 
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.declare import FLAG, TARGET, argument, choice, number, unless, when, whole
+from fedbayes.federation.declare import FLAG, ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when, whole
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, CountNoise, Members, Scoring, Target, Units
 from fedbayes.federation.horizontal.columns import REFUSALS
@@ -38,7 +38,7 @@ class Fit(Target, Budget, Units, Members):
         5,
         used_when=when("optimizer", "fedavg"),
     )
-    prior: str = argument(choice(PRIORS), "How the prior enters the score.", "log")
+    prior: str = argument(choice(PRIORS, ONCE_PUBLISHED), "How the prior enters the score.", "log")
     tables: str = argument(
         choice(TABLES),
         "One table over all stations; one at each, which stays there, as in the paper; or one with noise, which needs epsilon.",

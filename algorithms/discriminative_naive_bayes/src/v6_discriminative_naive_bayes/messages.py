@@ -18,7 +18,7 @@ from .model import GRID, LARGEST_WEIGHT, Codes, Layout
 
 STRUCTURES = ("naive", "a1de")
 WEIGHTS = ("value", "attribute")
-PRIORS = ("log", "as_published")
+PRIORS = ("log", "published")
 TABLES = ("secure_sum", "local", "dp")
 CONTINUOUS = ("binned", "gaussian")
 MOST_COUNTS = 5_000_000

@@ -243,7 +243,7 @@ def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log")
     counts : ndarray (layout.counts,)
         From `count`; negative cells are taken as 0.
     prior : str
-        ``log``: log P(c). ``as_published``: P(c) itself, a slip of the authors' code, for reproducing their tables.
+        ``log``: log P(c). ``published``: P(c) itself, a slip of the authors' code, for reproducing their tables.
 
     References
     ----------

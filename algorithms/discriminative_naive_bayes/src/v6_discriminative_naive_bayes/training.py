@@ -103,10 +103,10 @@ class Training:
 
     def _start(self) -> Floats:
         """Return plain naive Bayes, or the zeros that the authors' code starts from."""
-        if self.shape.prior != "as_published":
+        if self.shape.prior != "published":
             return np.ones(self.layout.parameters)
         self.federation.warn(
-            'prior="as_published" is for reproducing the paper: the prior enters as P(c) instead of log P(c)'
+            'prior="published" is for reproducing the paper: the prior enters as P(c) instead of log P(c)'
             + (", and the weights start at 0" if self.settings.averaging else "")
         )
         return np.zeros(self.layout.parameters) if self.settings.averaging else np.ones(self.layout.parameters)

@@ -8,7 +8,7 @@ from typing import Any
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Preflight
-from fedbayes.federation.declare import MODEL, TARGET, Arguments, argument, choice, number, unless
+from fedbayes.federation.declare import MODEL, ONCE_PUBLISHED, TARGET, Arguments, argument, choice, number, unless
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     Binned,
@@ -87,7 +87,7 @@ class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
         "histogram",
     )
     sensitivity: str = argument(
-        choice(SENSITIVITIES),
+        choice(SENSITIVITIES, ONCE_PUBLISHED),
         "Public bounds, or the paper's data-dependent scale, for reproduction: not private, and says so.",
         "bounds",
     )
@@ -110,9 +110,9 @@ class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
                 "does not protect and no noise leaves bare; give noise='local', or aggregation='sum'"
             )
         as_paper = (placement, self.statistics, self.aggregation, self.delta) == ("local", "gaussian", "sum", 0)
-        if self.sensitivity == "local_as_published" and not as_paper:
+        if self.sensitivity == "published" and not as_paper:
             raise ArgumentError(
-                "sensitivity='local_as_published' reproduces the paper: give noise='local', statistics='gaussian', "
+                "sensitivity='published' reproduces the paper: give noise='local', statistics='gaussian', "
                 "aggregation='sum' and delta=0 with it"
             )
 

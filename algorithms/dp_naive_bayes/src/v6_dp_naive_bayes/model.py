@@ -25,7 +25,7 @@ from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit
 
 STATISTICS = ("histogram", "gaussian")
 MECHANISMS = ("auto", "laplace", "gaussian")
-SENSITIVITIES = ("bounds", "local_as_published")
+SENSITIVITIES = ("bounds", "published")
 UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
 TINY = 1e-6
 
@@ -44,7 +44,7 @@ class Plan(Message):
     statistics : str
         ``histogram`` (a table for every feature) or ``gaussian`` (sums and sums of squares of numeric ones).
     sensitivity : str
-        ``bounds``, or ``local_as_published`` (not differentially private).
+        ``bounds``, or ``published`` (not differentially private).
     noise : CountNoise
     pseudocount : float
         Smoothing of tables; a matter of central alone.
@@ -67,7 +67,7 @@ class Plan(Message):
     @property
     def published(self) -> bool:
         """Whether noise follows the data, as in the paper: not differentially private."""
-        return self.sensitivity == "local_as_published"
+        return self.sensitivity == "published"
 
     @property
     def private(self) -> bool:

@@ -26,7 +26,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     Notes
     -----
     **Reveals** to central, when masked, the sum over the stations only; else this station's statistics with the
-    whole noise of the stated budget on them (``local_as_published``: with noise that is no guarantee).
+    whole noise of the stated budget on them (``published``: with noise that is no guarantee).
     **Assumes** that two stations do not collude with central and, for distributed noise, that the honest fraction
     of the stations adds its share and keeps it secret.
     """

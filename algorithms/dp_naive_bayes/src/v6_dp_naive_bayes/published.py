@@ -24,7 +24,7 @@ def publish(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> Floats:
     Parameters
     ----------
     plan : Plan
-        With ``local_as_published``.
+        With ``published``.
     encoded : mapping of str to ndarray
         The columns as ``Columns.read`` gives them.
 

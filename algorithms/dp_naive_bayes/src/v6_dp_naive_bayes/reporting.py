@@ -14,7 +14,7 @@ from .model import UNITS, Plan
 from .robust import rare_classes
 
 PUBLISHED_REASON = (
-    "sensitivity='local_as_published' scales the noise by the data themselves, so the scale reveals them; "
+    "sensitivity='published' scales the noise by the data themselves, so the scale reveals them; "
     "use sensitivity='bounds'"
 )
 

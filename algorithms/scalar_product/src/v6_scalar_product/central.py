@@ -119,7 +119,7 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
         information_gain=gains,
         null_level=levels,
         records=tables.rows,
-        model={"target": label, "information_gain": gains, "null_level": levels, "records": tables.rows},
+        model={"label": label, "information_gain": gains, "null_level": levels, "records": tables.rows},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity(questions)),
     )
 

@@ -10,6 +10,7 @@ from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.declare import (
     COLUMN,
     FLAG,
+    ONCE_PUBLISHED,
     ORGANIZATION,
     TARGET,
     Arguments,
@@ -32,7 +33,7 @@ from .messages import KINDS, TABLES, UNITS, Noise
 from .records import check_list
 
 LEAST_DELTA = 1e-100
-DILUTED = ("diluted_geometric", "as_published")
+DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
 EPSILON = number(above=0)
 MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
@@ -97,7 +98,9 @@ class Fit(Target, Binned, Split, Keys, Members):
         rank=TARGET,
     )
     noise: str = argument(
-        choice(KINDS), "How the shares of the noise are drawn; none is not private and says so.", "polya"
+        choice(KINDS, ONCE_PUBLISHED),
+        "How the shares of the noise are drawn; none is not private and says so.",
+        "polya",
     )
     honest_fraction: float = argument(
         number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("split", "horizontal"), why=WHOLE

@@ -33,7 +33,7 @@ class Sums:
     Attributes
     ----------
     counts : ndarray of int64
-        All tables side by side, and with `as_published` the class counts behind them.
+        All tables side by side, and with `published` the class counts behind them.
     deviation : float
         Standard deviation of the noise in one cell.
     report : dict
@@ -53,7 +53,7 @@ class Sums:
 
 def packing_of(noise: Noise, columns: Columns, bins: dict[str, Any], stations: int, modulus: Modulus) -> Packing:
     """Return how the tables of one station are packed."""
-    length = cells(columns, bins) + (columns.classes if noise.kind == "as_published" else 0)
+    length = cells(columns, bins) + (columns.classes if noise.kind == "published" else 0)
     return Packing.fitting(length, stations, modulus, model.largest_count(noise, len(columns.features)))
 
 
@@ -141,7 +141,7 @@ def finish(columns: Columns, bins: dict[str, Any], noise: Noise, sums: Sums) -> 
     size = cells(columns, bins)
     tables = split_tables(columns, bins, sums.counts[:size])
     fitted = model_from_tables(columns, tables, bins, sums.deviation)
-    if noise.kind != "as_published":
+    if noise.kind != "published":
         return fitted
     counts = sums.counts[size:].astype(np.float64)
     return NaiveBayes(fitted.schema, fitted.label, counts, fitted.features, sums.deviation)

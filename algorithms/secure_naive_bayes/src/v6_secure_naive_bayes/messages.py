@@ -13,7 +13,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
 
-KINDS = ("polya", "diluted_geometric", "as_published", "none")
+KINDS = ("polya", "diluted_geometric", "published", "none")
 UNITS = ("record", "party", "identifier")
 TABLES = ("fresh", "kept", "renewed")
 MOST_QUERIES = 10_000
@@ -26,9 +26,9 @@ class Noise(Message):
     Attributes
     ----------
     kind : str
-        ``polya``, ``diluted_geometric``, ``as_published`` or ``none``.
+        ``polya``, ``diluted_geometric``, ``published`` or ``none``.
     epsilon, delta : float
-        Budget of the whole release (of each family of counts with ``as_published``).
+        Budget of the whole release (of each family of counts with ``published``).
     honest_fraction : float
         Part of the stations whose noise alone must suffice.
     unit : str
@@ -47,7 +47,7 @@ class Noise(Message):
     @property
     def private(self) -> bool:
         """Whether the noise keeps what it claims: not as published."""
-        return self.kind not in ("none", "as_published")
+        return self.kind not in ("none", "published")
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS or self.unit not in UNITS:

@@ -11,7 +11,7 @@ random subset). With ``unit="identifier"`` it has the number of rows of one iden
   beta = min(1, ln(1/delta) / (gamma n)); the mean number of honest terms is ln(1/delta), not one. The
   probability that a cell has none is delta, so delta is divided over the cells that one neighbouring step may
   change.
-- ``as_published``: diluted shares with the whole epsilon and delta for each of F + 1 families, class counts
+- ``published``: diluted shares with the whole epsilon and delta for each of F + 1 families, class counts
   counted separately. It really spends F + 1 times epsilon. For reproduction only.
 
 References
@@ -41,7 +41,7 @@ DROWNED = "the noise is larger than the mean count of a class: the model says li
 
 def families(noise: Noise, features: int) -> int:
     """Return the number of families of counts that the budget is split over: 1 as published."""
-    return 1 if noise.kind == "as_published" else features
+    return 1 if noise.kind == "published" else features
 
 
 def sensitivity(noise: Noise) -> int:
@@ -73,7 +73,7 @@ def cell_delta(noise: Noise, features: int, cells: int) -> float:
     cells : int
         Cells of all tables together.
     """
-    if noise.kind == "as_published":
+    if noise.kind == "published":
         return noise.delta
     changed = features if noise.unit == "record" else min(cells, features * noise.maximum_records)
     return noise.delta / changed
@@ -87,7 +87,7 @@ def charge(noise: Noise, features: int) -> tuple[float, float]:
     """
     if noise.kind == "none":
         return 0.0, 0.0
-    if noise.kind == "as_published":
+    if noise.kind == "published":
         return (features + 1) * noise.epsilon, min(1.0, (features + 1) * sensitivity(noise) * noise.delta)
     return noise.epsilon, noise.delta if noise.kind == "diluted_geometric" else 0.0
 

@@ -16,7 +16,7 @@ from .messages import Noise
 
 def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
     """Return what a horizontal fit says of itself before anything is spent; what it debits is known once all features are named."""
-    known = noise.kind != "as_published" or len(columns) > 1
+    known = noise.kind != "published" or len(columns) > 1
     epsilon, delta = model.charge(noise, len(columns) - 1) if known else (noise.epsilon, noise.delta)
     return Preflight(
         columns=tuple(whom.columns(columns)),

@@ -100,10 +100,10 @@ def _ciphers(station: Station, content: Any) -> CipherReply:
 
 
 def cell_counts(request: CountsRequest, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """Return all tables side by side, and with `as_published` the class counts behind them."""
+    """Return all tables side by side, and with `published` the class counts behind them."""
     tables = [query.values for query in table_queries(request.columns, encoded, request.bins)]
     parts = [table.ravel() for table in tables]
-    if request.noise.kind == "as_published":
+    if request.noise.kind == "published":
         parts.append(tables[0].sum(axis=1))
     return np.concatenate(parts)
 

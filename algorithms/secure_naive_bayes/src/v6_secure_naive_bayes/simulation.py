@@ -153,7 +153,7 @@ def published(tables: list[npt.NDArray[Any]], noise: Noise, parties: int, printe
     tables : list of ndarray (groups, classes, width + 1) of int64
         Exact counts.
     noise : Noise
-        ``as_published``.
+        ``published``.
     parties : int
         Parties of one record each.
     printed : bool

@@ -42,7 +42,7 @@ def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
     if noise.kind == "none":
         return results.not_private('the sums are exact; give noise="polya" and an epsilon for noisy ones', reveals)
     epsilon, delta = model.charge(noise, features)
-    published = noise.kind == "as_published"
+    published = noise.kind == "published"
     return results.privacy(
         not published,
         reason=(

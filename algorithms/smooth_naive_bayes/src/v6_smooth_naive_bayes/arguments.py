@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
-from fedbayes.federation.declare import TARGET, argument, choice, number, unless, when
+from fedbayes.federation.declare import ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when
 from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
 from fedbayes.federation.signatures import Store
 
@@ -32,7 +32,7 @@ class Fit(Target, Units, Members):
         rank=TARGET,
     )
     sensitivity: str = argument(
-        choice(SENSITIVITIES),
+        choice(SENSITIVITIES, ONCE_PUBLISHED),
         "Smooth; global (sums under public bounds, Laplace); or as published, for reproducing the paper: not private, and says so.",
         "smooth",
     )
@@ -52,7 +52,7 @@ class Fit(Target, Units, Members):
         choice(NEIGHBORS),
         "The neighbouring relation: one row more or less, or the content of one row, charged as a row that leaves and one that comes.",
         "add_remove",
-        used_when=unless("sensitivity", "as_published"),
+        used_when=unless("sensitivity", "published"),
         why="it keeps no promise for either",
     )
 

@@ -15,7 +15,7 @@ from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns
 
-SENSITIVITIES = ("smooth", "global", "as_published")
+SENSITIVITIES = ("smooth", "global", "published")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Settings(Message):
     epsilon : float
         Budget of every row, all queries together.
     sensitivity : str
-        ``smooth``, ``global`` or ``as_published``.
+        ``smooth``, ``global`` or ``published``.
     noise : str
         ``cauchy`` or ``student_t``; for smooth sensitivity.
     degrees_of_freedom : float
@@ -58,7 +58,7 @@ class Settings(Message):
     @property
     def noisy(self) -> bool:
         """Whether the noise is for epsilon: not as printed in the paper."""
-        return self.sensitivity != "as_published"
+        return self.sensitivity != "published"
 
     @property
     def private(self) -> bool:
@@ -90,7 +90,7 @@ class Statistics(Message):
         int64, shape (features of `queries.missing_names`, classes): rows without a value.
     first, second : ndarray
         float64, shape (numeric features, classes): mean and variance of every numeric feature in every class (``smooth``), mean and standard deviation
-        (``as_published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
+        (``published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).
     """
 
     counts: NDArray[np.int64]

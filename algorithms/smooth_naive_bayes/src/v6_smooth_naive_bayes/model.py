@@ -110,7 +110,7 @@ def _moments(
     if settings.sensitivity == "global":
         total, squares = _exact_sums(2.0 * values - 1.0, labels, classes)
         return [total, squares, np.full_like(total, 1.0 / epsilon), np.full_like(squares, 0.5 / epsilon)]
-    if settings.sensitivity == "as_published":
+    if settings.sensitivity == "published":
         return _printed_moments(encoded[name][present], labels, classes, schema[name].bounds or UNIT, epsilon)
     rows = [smooth_moments(values[labels == code], UNIT, epsilon, settings) for code in range(classes)]
     return list(np.array(rows).T)
@@ -162,13 +162,13 @@ def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) ->
     epsilon = query_epsilon(schema, label, settings)
     counts = mechanisms.discrete_laplace(summary.counts, 1.0 / epsilon)
     missing = mechanisms.discrete_laplace(summary.missing, 1.0 / (MISSING_QUERIES * epsilon))
-    if settings.sensitivity == "as_published":
+    if settings.sensitivity == "published":
         classes = schema[label].cardinality
         counts[-classes:] = published.perturb_class_counts(summary.counts[-classes:], epsilon)
     if settings.sensitivity == "global":
         first = mechanisms.laplace(summary.first, 1.0 / epsilon)
         return Statistics(counts, missing, first, mechanisms.laplace(summary.second, 0.5 / epsilon))
-    printed = settings.sensitivity == "as_published"
+    printed = settings.sensitivity == "published"
     noise, freedom = "cauchy" if printed else settings.noise, settings.degrees_of_freedom
     limits = (0.0, LARGEST_DEVIATION if printed else LARGEST_VARIANCE)
     first = heavy_tails.perturb(summary.first, summary.first_scale, 1.0, noise, freedom, UNIT)
@@ -209,7 +209,7 @@ def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequ
     Counts are believed after taking twice their own noise off, so that a count that is noise only does not look like many rows. In units of the squared
     range, the variances' noise is as large under smooth sensitivity.
     """
-    if not numeric_names(schema, label) or settings.sensitivity == "as_published":
+    if not numeric_names(schema, label) or settings.sensitivity == "published":
         return {}
     epsilon = query_epsilon(schema, label, settings)
     stations = [counted(reply, schema, label, settings) for reply in replies]
@@ -244,7 +244,7 @@ def _weighed(
     schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, present: Floats
 ) -> Gaussian:
     """Return the feature of noisy means and variances: they are weighed by what they were taken of, and by their noise."""
-    if settings.sensitivity == "as_published":
+    if settings.sensitivity == "published":
         second, factor = second**2, 0.0  # as printed: no weight for the noise
     else:
         factor = noise_factor(query_epsilon(schema, label, settings), settings)

@@ -47,7 +47,7 @@ def missing_names(schema: Schema, label: str, settings: Settings) -> list[str]:
 
 def asks_class_counts(schema: Schema, label: str, settings: Settings) -> bool:
     """Return whether the class counts are a query of their own; else they are margins of the tables."""
-    return settings.sensitivity == "as_published" or not table_names(schema, label, settings)
+    return settings.sensitivity == "published" or not table_names(schema, label, settings)
 
 
 def query_epsilon(schema: Schema, label: str, settings: Settings) -> float:

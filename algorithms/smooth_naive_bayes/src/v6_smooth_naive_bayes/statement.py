@@ -11,7 +11,7 @@ from .messages import Settings
 from .queries import MISSING_QUERIES, asks_class_counts, missing_names, numeric_names, query_epsilon, table_names
 
 NOT_PRIVATE = (
-    'sensitivity="as_published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
+    'sensitivity="published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
     'and its noise is too small for its epsilon; use "smooth" or "global" for a promise'
 )
 

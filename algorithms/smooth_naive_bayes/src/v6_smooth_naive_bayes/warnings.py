@@ -18,7 +18,7 @@ RARE = 2.0  # deviations of the noise in a class count
 
 def without_effect(columns: Columns, settings: Settings) -> list[str]:
     """Return a warning for every argument of numeric features that was given though there is none."""
-    if numeric_names(columns.schema, columns.label) or settings.sensitivity == "as_published":
+    if numeric_names(columns.schema, columns.label) or settings.sensitivity == "published":
         return []
     names = ["sensitivity"] + ["noise", "degrees_of_freedom"] * (settings.sensitivity == "smooth")
     given = [name for name in names if getattr(settings, name) != getattr(DEFAULTS, name)]

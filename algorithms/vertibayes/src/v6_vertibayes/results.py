@@ -116,7 +116,7 @@ def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float
     """Return log-likelihood, AIC and BIC of the network on counted families.
 
     Records with a gap in a family are left out of that family; hidden configurations of a node count as one.
-    `aic_as_published` is VertiBayes' larger-is-better form.
+    `aic_published` is VertiBayes' larger-is-better form.
     """
     positive = {node: np.maximum(table, 0) for node, table in counts.items()}
     together = pooled(network.parents, positive, minimum)
@@ -127,7 +127,7 @@ def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float
         "parameters": network.parameters,
         "aic": network.aic(log_likelihood),
         "bic": network.bic(log_likelihood, max(rows, 1.0)),
-        "aic_as_published": network.aic_as_published(log_likelihood),
+        "aic_published": network.aic_published(log_likelihood),
     }
 
 

@@ -40,7 +40,7 @@ def assess(
     network : BayesianNetwork
         The model.
     rows : int array, shape (rows, nodes)
-        Records, -1 = missing; rows without label count in `auc_as_published` alone.
+        Records, -1 = missing; rows without label count in `auc_published` alone.
     label : str
         The node that is predicted.
     weights : float array, shape (rows,), optional
@@ -52,7 +52,7 @@ def assess(
     -------
     dict
         auc (one against the rest, weighted by class size, labelled rows), accuracy, log_loss, confusion (rows: truth),
-        calibration, rows, and auc_as_published (rows without label as negatives of every class, weighted by all rows).
+        calibration, rows, and auc_published (rows without label as negatives of every class, weighted by all rows).
     """
     weight = np.ones(len(rows)) if weights is None else weights
     truth = rows[:, network.nodes.index(label)]
@@ -60,7 +60,7 @@ def assess(
     labelled = truth >= 0
     return {
         **_scores(truth[labelled], probabilities[labelled], weight[labelled]),
-        "auc_as_published": _published_auc(truth, probabilities, weight),
+        "auc_published": _published_auc(truth, probabilities, weight),
         "states": list(network.states[label]),
     }
 
@@ -251,7 +251,7 @@ def average(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean of every score over the folds, the confusion summed, and the folds' areas."""
     means = {
         name: float(np.nanmean([part[name] for part in parts]))
-        for name in ("auc", "auc_as_published", "accuracy", "log_loss")
+        for name in ("auc", "auc_published", "accuracy", "log_loss")
     }
     return {
         **means,

@@ -168,7 +168,7 @@ class BayesianNetwork:
         """Return Schwarz' criterion k log(rows) - 2 log L (smaller is better)."""
         return self.parameters * float(np.log(rows)) - 2.0 * log_likelihood
 
-    def aic_as_published(self, log_likelihood: float) -> float:
+    def aic_published(self, log_likelihood: float) -> float:
         """Return log L - sum over the nodes of (table cells - 1), as VertiBayes prints it (larger is
         better).
         """

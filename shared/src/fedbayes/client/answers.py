@@ -132,14 +132,14 @@ def to_frame(result: Mapping[str, Any]) -> Any:
     return makers.get(whole_kind(result), tables.plain)(result)
 
 
-def predict(result: Mapping[str, Any], frame: Any, target: str | None = None, times: Any = None) -> Any:
+def predict(result: Mapping[str, Any], frame: Any, label: str | None = None, times: Any = None) -> Any:
     """Return the predictions for the rows of a frame."""
     from .predictions import predict_table
 
-    return predict_table(_check(result, "predict"), frame, target, times)
+    return predict_table(_check(result, "predict"), frame, label, times)
 
 
-def to_sklearn(result: Mapping[str, Any], target: str | None = None) -> Any:
+def to_sklearn(result: Mapping[str, Any], label: str | None = None) -> Any:
     """Return a fitted scikit-learn classifier."""
     model = _check(result, "to_sklearn")
     if kind_of(model) == NAIVE_BAYES:
@@ -148,7 +148,7 @@ def to_sklearn(result: Mapping[str, Any], target: str | None = None) -> Any:
         return NaiveBayesClassifier.from_model(dict(model))
     from .estimator import ModelClassifier
 
-    return ModelClassifier(model, target).fit()
+    return ModelClassifier(model, label).fit()
 
 
 def _network(result: Mapping[str, Any], method: str) -> Any:

@@ -19,14 +19,14 @@ from .survival import beyond_follow_up
 
 
 def execute(
-    result: Path, data: Path, out: Path | None, target: str | None, times: str | None, id_column: str | None = None
+    result: Path, data: Path, out: Path | None, label: str | None, times: str | None, id_column: str | None = None
 ) -> None:
     """Write one line of CSV for every record, its identifier first as it is in the table; what the model does not understand in the table is told on stderr.
 
     Raises
     ------
     UsageProblem
-        If the files, the target or the times do not fit the model, or nearly nothing in a column does.
+        If the files, the label or the times do not fit the model, or nearly nothing in a column does.
     """
     if out is not None:
         check_output("--out", out)
@@ -36,14 +36,14 @@ def execute(
     names = id_column if id_column is not None else _asked(content)
     identifiers = (names,) if names is not None else ()
     frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
-    predictions = predict_table(model, frame, target, moments)
+    predictions = predict_table(model, frame, label, moments)
     if id_column is not None and id_column not in frame.columns:
         raise UsageProblem(
             f"--id-column: the table has no column '{id_column[:60]}'; it has: {', '.join(frame.columns)}"[:400]
         )
     if names in frame.columns:
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
-    found = gaps(model, frame, target)
+    found = gaps(model, frame, label)
     for gap in found:
         if gap.is_fatal:
             raise gap.refusal()

@@ -238,7 +238,8 @@ def predict(
     result: Annotated[Path, typer.Argument(help="A result with a model.")],
     data: Annotated[Path, typer.Argument(help="New records: csv, parquet or xlsx.")],
     out: Annotated[File, option("CSV to write; stdout by default.", "--out")] = None,
-    target: Annotated[Text, option("Which node of a Bayesian network to predict.", "--target")] = None,
+    label: Annotated[Text, option("Which node of a Bayesian network to predict.", "--label")] = None,
+    target: Annotated[Text, typer.Option("--target", hidden=True)] = None,
     times: Annotated[Text, option("Times of survival probabilities, comma separated.", "--times")] = None,
     id_column: Annotated[
         Text,
@@ -248,7 +249,9 @@ def predict(
     """Predict new records with a model, on this machine."""
     from . import command_predict
 
-    command_predict.execute(result, data, out, target, times, id_column)
+    if target is not None:
+        raise UsageProblem("--target is now called --label; give --label")
+    command_predict.execute(result, data, out, label, times, id_column)
 
 
 @app.command()

@@ -85,7 +85,7 @@ def domain_of(model: Any) -> dict[str, Any]:
     return domain
 
 
-def gaps(model: Any, frame: pd.DataFrame, target: str | None = None) -> list[Gap]:
+def gaps(model: Any, frame: pd.DataFrame, label: str | None = None) -> list[Gap]:
     """Return the columns of a table with cells that a model does not understand.
 
     Parameters
@@ -94,13 +94,13 @@ def gaps(model: Any, frame: pd.DataFrame, target: str | None = None) -> list[Gap
         The `model` of a result.
     frame : DataFrame of shape (n, columns)
         New records.
-    target : str, optional
+    label : str, optional
         What is predicted: its own column is not looked at.
     """
     if kind_of(model) == COX:
         return [gap for gap in _cox(model, frame) if gap.cells]
     domain = domain_of(model)
-    skipped = {target} if target is not None else {model.get("label"), model.get("target")} if domain else set()
+    skipped = {label} if label is not None else {model.get("label")} if domain else set()
     found = [_gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped]
     return [gap for gap in found if gap is not None and gap.cells]
 

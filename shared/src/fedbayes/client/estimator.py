@@ -25,7 +25,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     model : dict
         The `model` of a result.
-    target : str, optional
+    label : str, optional
         What a network predicts; its label by default.
 
     Attributes
@@ -33,15 +33,15 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : ndarray of str
     """
 
-    def __init__(self, model: Mapping[str, Any], target: str | None = None) -> None:
+    def __init__(self, model: Mapping[str, Any], label: str | None = None) -> None:
         self.model = model
-        self.target = target
+        self.label = label
 
     def fit(self, X: Any = None, y: Any = None) -> ModelClassifier:
         """Read the classes; the model is fitted already, and what is given is not used. Return self."""
-        label = self.target or self.model.get("label") or self.model.get("target")
+        label = self.label or self.model.get("label")
         if not isinstance(label, str):
-            raise ValueError("target is needed: name the node to predict, to_sklearn(target=...)")
+            raise ValueError("label is needed: name the node to predict, to_sklearn(label=...)")
         known = domain_of(self.model)
         states = self.model["nodes"][label]["states"] if label in self.model.get("nodes", {}) else None
         self.classes_ = np.array([str(name) for name in states or known[label]["categories"]], dtype=object)
@@ -50,7 +50,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (n, classes)."""
-        table = predict_table(self.model, X, self.target)
+        table = predict_table(self.model, X, self.label)
         return np.asarray(table[[f"P({name})" for name in self.classes_]], dtype=np.float64)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

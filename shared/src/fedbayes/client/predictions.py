@@ -18,7 +18,7 @@ MISSING_STATE = "?"
 
 
 def predict_table(
-    model: Any, frame: pd.DataFrame, target: str | None = None, times: Sequence[float] | None = None
+    model: Any, frame: pd.DataFrame, label: str | None = None, times: Sequence[float] | None = None
 ) -> pd.DataFrame:
     """Return the predictions for every row of a table.
 
@@ -28,7 +28,7 @@ def predict_table(
         The `model` of a result.
     frame : DataFrame of shape (n, columns)
         New records; empty cells are missing values.
-    target : str, optional
+    label : str, optional
         The node of a Bayesian network or ensemble that is predicted.
     times : sequence of float, optional
         Where a Cox model tells survival probabilities.
@@ -45,14 +45,14 @@ def predict_table(
     """
     predictors: dict[str, Callable[[], pd.DataFrame]] = {
         NAIVE_BAYES: lambda: _naive_bayes(model, frame),
-        NETWORK: lambda: _network(model, frame, target),
-        ENSEMBLE: lambda: _ensemble(model, frame, target),
+        NETWORK: lambda: _network(model, frame, label),
+        ENSEMBLE: lambda: _ensemble(model, frame, label),
         COX: lambda: _cox(model, frame, times),
     }
     kind = kind_of(model)
-    if target is not None and kind not in (NETWORK, ENSEMBLE):
+    if label is not None and kind not in (NETWORK, ENSEMBLE):
         raise UsageProblem(
-            "--target is for Bayesian networks and ensembles; this model predicts its own label: leave it out"
+            "--label is for Bayesian networks and ensembles; this model predicts its own label: leave it out"
         )
     if times is not None and kind != COX:
         raise UsageProblem("--times is for Cox models; leave it out")
@@ -111,7 +111,7 @@ def _naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     return _classes(classifier.classes, classifier.predict_proba(frame))
 
 
-def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, target: str) -> tuple[Sequence[str], Any]:
+def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, label: str) -> tuple[Sequence[str], Any]:
     from ..bayes.inference import posteriors
     from ..bayes.network import BayesianNetwork
 
@@ -119,18 +119,16 @@ def _posterior(model: Mapping[str, Any], frame: pd.DataFrame, target: str) -> tu
         network = BayesianNetwork.from_dict(model)
     except ValueError as problem:
         raise UsageProblem(f"the model cannot be read: {problem}") from None
-    if target not in network.states:
-        raise UsageProblem(
-            f"--target: the network has no node '{target[:60]}'; it has: {', '.join(network.nodes)}"[:400]
-        )
-    known = [node for node in network.nodes if node != target and node in frame.columns]
+    if label not in network.states:
+        raise UsageProblem(f"--label: the network has no node '{label[:60]}'; it has: {', '.join(network.nodes)}"[:400])
+    known = [node for node in network.nodes if node != label and node in frame.columns]
     if not known:
         raise UsageProblem("the table has no column of the network; columns must be named as its nodes")
     try:
         codes = network.encode({node: _states(model["nodes"][node], frame[node]) for node in known})
     except ValueError as problem:
         raise UsageProblem(f"the table does not fit the network: {problem}") from None
-    return network.states[target], posteriors(network, codes, target)
+    return network.states[label], posteriors(network, codes, label)
 
 
 def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
@@ -151,14 +149,14 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
 
 
-def _network(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
-    wanted = target or model.get("label") or model.get("target")
+def _network(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None) -> pd.DataFrame:
+    wanted = label or model.get("label")
     if not isinstance(wanted, str):
-        raise UsageProblem("--target is needed: name the node to predict")
+        raise UsageProblem("--label is needed: name the node to predict")
     return _classes(*_posterior(model, frame, wanted))
 
 
-def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None) -> pd.DataFrame:
+def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None) -> pd.DataFrame:
     """Vote as the package of the algorithm does; without it only plain means of the members' posteriors are possible."""
     members = networks_of(model)
     if len(members) < len(model["members"]) or not members:
@@ -166,7 +164,7 @@ def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None)
             "members of this ensemble stay at their stations; classify with the algorithm's own function"
         )
     load = _declared("ensemble")
-    if load is not None and target in (None, model.get("label")) and "vote" in model:
+    if load is not None and label in (None, model.get("label")) and "vote" in model:
         ensemble = load(model)
         known = {name for member in ensemble.members for name in member.columns if name in frame.columns}
         if not known:
@@ -175,15 +173,15 @@ def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, target: str | None)
         return _classes(ensemble.classes, np.exp(ensemble.predict_log_proba(columns, len(frame))))
     if model.get("vote", "mean") != "mean" or model.get("weights", "uniform") != "uniform":
         raise UsageProblem("this ensemble's votes need the package v6-bayesian-ensemble; install it")
-    return _mean_of(members, frame, target or model.get("label") or model.get("target"))
+    return _mean_of(members, frame, label or model.get("label"))
 
 
-def _mean_of(members: Mapping[str, Mapping[str, Any]], frame: pd.DataFrame, target: Any) -> pd.DataFrame:
-    if not isinstance(target, str):
-        raise UsageProblem("--target is needed: name the node to predict")
-    votes = [_posterior(network, frame, target) for network in members.values() if target in network["nodes"]]
+def _mean_of(members: Mapping[str, Mapping[str, Any]], frame: pd.DataFrame, label: Any) -> pd.DataFrame:
+    if not isinstance(label, str):
+        raise UsageProblem("--label is needed: name the node to predict")
+    votes = [_posterior(network, frame, label) for network in members.values() if label in network["nodes"]]
     if not votes:
-        raise UsageProblem(f"--target: no member has a node '{target[:60]}'")
+        raise UsageProblem(f"--label: no member has a node '{label[:60]}'")
     states = list(dict.fromkeys(name for names, _ in votes for name in names))
     mean = np.zeros((len(frame), len(states)))
     for names, posterior in votes:

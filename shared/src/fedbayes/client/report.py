@@ -26,7 +26,7 @@ NOUNS = {
     "baseline": "baseline hazard",
     "sample": "synthetic records",
 }
-SUBJECTS = ("label", "target", "event", "function")
+SUBJECTS = ("label", "event", "function")
 SCORES = ("accuracy", "auc", "log_loss", "concordance", "n")
 
 

@@ -137,12 +137,12 @@ class Result(dict[str, Any]):
         """Return the answer as a `pandas.DataFrame`: coefficients, counts, predictions, probability tables, scores or records."""
         return self._client("to_frame")
 
-    def to_sklearn(self, target: str | None = None) -> Any:
+    def to_sklearn(self, label: str | None = None) -> Any:
         """Return a fitted scikit-learn classifier.
 
         Parameters
         ----------
-        target : str, optional
+        label : str, optional
             What a Bayesian network or an ensemble predicts, if it does not say itself.
 
         Raises
@@ -150,7 +150,7 @@ class Result(dict[str, Any]):
         ConversionError
             If the model is no classifier.
         """
-        return self._client("to_sklearn", target=target)
+        return self._client("to_sklearn", label=label)
 
     def to_pgmpy(self) -> Any:
         """Return the Bayesian network as a pgmpy model; ImportError without pgmpy, ConversionError for other models."""
@@ -164,9 +164,9 @@ class Result(dict[str, Any]):
         """Return a fitted `lifelines.CoxPHFitter` with the model's coefficients, errors and baseline; ConversionError for other models."""
         return self._client("to_lifelines")
 
-    def predict(self, frame: Any, target: str | None = None, times: Any = None) -> Any:
+    def predict(self, frame: Any, label: str | None = None, times: Any = None) -> Any:
         """Return the predictions for the rows of a data frame, as ``fedbayes predict`` writes them."""
-        return self._client("predict", frame=frame, target=target, times=times)
+        return self._client("predict", frame=frame, label=label, times=times)
 
     def compare(self, smaller: Any) -> dict[str, Any]:
         """Return the likelihood-ratio test of this Cox model against a smaller one nested in it: statistic, degrees_of_freedom, p, added."""

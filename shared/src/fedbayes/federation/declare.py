@@ -29,6 +29,10 @@ from .errors import ArgumentError
 
 Check = Callable[[str, Any], Any]
 REQUIRED = dataclasses.MISSING
+PUBLISHED = "published"
+"""What an argument is that does as a paper does, in every method; its result says that it is not private, or not the recommended way."""
+ONCE_PUBLISHED = {"as_published": PUBLISHED, "local_as_published": PUBLISHED}
+"""How it was spelled."""
 TARGET, OWN, UNIT, PARTIES = range(4)
 """Where a group's arguments stand among all: what is asked about, the function's own, whom a promise is for, who takes part."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .rounds import Federation
 
 ARGUMENT = "dictionary"
-SINGLE, SEVERAL = ("label", "target", "time", "event", "strata"), ("features", "columns")
+SINGLE, SEVERAL = ("label", "time", "event", "strata"), ("features", "columns")
 VERTICAL = "rows_aligned"
 """An argument of functions over vertically split records."""
 

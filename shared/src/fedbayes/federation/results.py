@@ -25,7 +25,7 @@ SECRETS = re.compile(r"password|passphrase|secret_key|private_key|token|credenti
 """Names of arguments whose value no result repeats. No function of the images takes one: whoever adds one need not think of it."""
 
 ROLES = ("researcher", "central", "stations", "label_holder", "group_leaders", "helper", "everyone", "assumption")
-"""Keys of `reveals`: who learns something; `label_holder`: who holds the label, target or outcome; `assumption`: what the statement rests on."""
+"""Keys of `reveals`: who learns something; `label_holder`: who holds the label or the outcome; `assumption`: what the statement rests on."""
 
 
 def privacy(

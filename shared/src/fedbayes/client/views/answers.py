@@ -49,7 +49,7 @@ def gain_pieces(model: Mapping[str, Any]) -> list[str]:
     gain = {str(name): float(value) for name, value in model["information_gain"].items() if value is not None}
     ranked = sorted(gain.items(), key=lambda item: -item[1])
     told = ", ".join(f"{name} {value:.3g}" for name, value in ranked)
-    about = f"Information about '{model.get('label') or model.get('target')}' in bits"
+    about = f"Information about '{model.get('label')}' in bits"
     return [
         html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {told}.", f"{about}."),
         html.table(about, ("Column", "Bits"), [(name, f"{value:.4f}") for name, value in ranked], (1,)),

@@ -18,10 +18,10 @@ MOST_ROWS = 200
 FIELDS = ("name", "organization", "weight", "score", "rows")
 
 
-def pieces(model: Mapping[str, Any], target: str | None = None) -> list[str]:
-    """Return the drawn graph, with the target in another colour, and the table of every node."""
+def pieces(model: Mapping[str, Any], label: str | None = None) -> list[str]:
+    """Return the drawn graph, with the label in another colour, and the table of every node."""
     edges = [f"{parent} to {child}" for parent, child in model["edges"]]
-    marked = target or next((model[key] for key in ("label", "target") if isinstance(model.get(key), str)), None)
+    marked = label or (model["label"] if isinstance(model.get("label"), str) else None)
     told = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
         f": {', '.join(edges)}." if edges else "."
     )
