@@ -10,7 +10,7 @@ from fedbayes.federation.signatures import central_functions
 def declared() -> dict[tuple[str, str], set[str]]:
     """Return (method, function) -> the arguments that it declares."""
     return {
-        (method, name): set(function.fedbayes_arguments.parameters) - {"federation"}  # type: ignore[attr-defined]
+        (method, name): {one.name for one in function.fedbayes_declared.declared()}  # type: ignore[attr-defined]
         for method in METHODS
         for name, function in central_functions(importlib.import_module(f"v6_{method}"))
     }

@@ -1,17 +1,19 @@
-"""Wrong arguments of every function, and the preflight of every function: drawn from the right ones."""
+"""Wrong arguments of every function, and the preflight of every function: drawn from the right ones, and from what is declared."""
 
 from __future__ import annotations
 
 import functools
+import importlib
 import json
-from pathlib import Path
+import math
 from typing import Any
 
 from hypothesis import strategies as st
 
+from fedbayes.federation.declare import Argument
+
 from .cases import Case, Difference, Outcome, judge, run
 
-ROOT = Path(__file__).resolve().parents[3]
 NAMES = ("ArgumentError", "PlacementError", "DataProblem")
 USAGE = ("ArgumentError", "PlacementError")
 LONG = "x" * 500
@@ -56,17 +58,48 @@ JSON: dict[str, list[Any]] = {
     "forbidden_edges": [7, "x", {}, [["x"]], [["x", "x"]], [["no such", "column"]]],
     "members": [7, "nonsense", True, [[]], [["nobody"]]],
     "membership": [7, "x", [], {"epoch": "x"}, True],
+    "arguments": [7, "x", [], True],
     "public_records": [7, "x", [], {}, {"x": []}],
 }
 ANY_STRING = {("scalar_product", "helper")}
 
 
 @functools.cache
-def declared(method: str, function: str) -> dict[str, str]:
-    """Return the types of a function's arguments, as its store file declares them."""
-    content = json.loads((ROOT / "algorithms" / method / "algorithm_store.json").read_text(encoding="utf-8"))
-    entry = next(entry for entry in content["functions"] if entry["name"] == function)
-    return {argument["name"]: argument["type"] for argument in entry["arguments"]}
+def declared(method: str, function: str) -> dict[str, Argument]:
+    """Return the arguments that a function declares, by name."""
+    called = getattr(importlib.import_module(f"v6_{method}"), function)
+    return {one.name: one for one in called.fedbayes_declared.declared()}
+
+
+def within(one: Argument) -> list[Any]:
+    """Return values at the ends of what an argument declares that it may be; none for columns, organizations and JSON."""
+    kind = one.declared.kind
+    found: list[Any] = [None] if one.default is None or one.declared.optional else []
+    if kind.store == "boolean":
+        return [*found, True, False]
+    limits = kind.limits
+    found += [limits[end] for end in ("low", "high") if end in limits]
+    found += [
+        math.nextafter(limits[end], to) for end, to in (("above", math.inf), ("below", -math.inf)) if end in limits
+    ]
+    return [*found, *kind.choices]
+
+
+def beyond(one: Argument) -> list[Any]:
+    """Return values just outside of what an argument declares that it may be: of its range, and of its choices."""
+    kind = one.declared.kind
+    limits, step = kind.limits, 1 if kind.store == "integer" else 0.5
+    found: list[Any] = [limits[end] for end in ("above", "below") if end in limits]
+    found += [limits[end] - step for end in ("low", "above") if end in limits]
+    found += [limits[end] + step for end in ("high", "below") if end in limits]
+    near = [word for choice in kind.choices for word in (choice.upper(), f"{choice}s", f" {choice}")]
+    return [*found, *(word for word in near if word not in kind.choices)]
+
+
+def wrong_values(one: Argument) -> list[Any]:
+    """Return values that an argument may not have: of its type, of its range, of its choices; of a form of its own, see `JSON`."""
+    store = one.declared.kind.store
+    return JSON[one.name] if store == "json" else [*WRONG[store], *beyond(one)]
 
 
 @st.composite
@@ -75,18 +108,18 @@ def wrong_cases(draw: Any, method: str, function: str, right: Any) -> Case:
     case: Case = draw(right())
     for entry in case.organizations:
         entry["policy"] = {**entry["policy"], "minimum_rows": 1, "minimum_organizations": 1}
-    types = declared(method, function)
+    known = declared(method, function)
     arguments = dict(case.steps[-1][1])
     kind = draw(st.integers(0, 9))
     if kind == 9:
         name, value = draw(st.sampled_from(["nonsense", "Epsilon", "__class__"])), 1
     else:
-        name = draw(st.sampled_from(sorted(types)))
-        values = JSON[name] if types[name] == "json" else WRONG[types[name]]
-        value = draw(st.sampled_from(values))
+        name = draw(st.sampled_from(sorted(known)))
+        value = draw(st.sampled_from(wrong_values(known[name])))
     facts = {**case.facts, "right": [arguments[name]] if name in arguments else []}
     arguments[name] = value
-    kinds = NAMES if types.get(name, "").startswith("column") else USAGE
+    of_columns = name in known and known[name].declared.kind.store.startswith("column")
+    kinds = NAMES if of_columns else USAGE
     steps = [*case.steps[:-1], [case.steps[-1][0], arguments]]
     invalid = {"argument": name, "value": value, "kinds": list(kinds)}
     return Case(method, function, case.organizations, case.central, steps, invalid, facts)
