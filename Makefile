@@ -1,6 +1,6 @@
 # Every target with a line: make help
 PYTHON_BIN := .venv/bin/python
-PACKAGES := shared/src $(wildcard algorithms/*/src)
+PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 .DEFAULT_GOAL := help

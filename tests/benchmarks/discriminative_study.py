@@ -1,6 +1,6 @@
 """The study of Torrijos et al.: twelve sets, 5 to 100 clients, 5 folds inside each client, several seeds.
 
-A research simulation: all clients in one process (`v6_discriminative_naive_bayes.simulation`, equal to the federation's result by a test).
+A research simulation: all clients in one process (`studies/discriminative_naive_bayes/simulation.py`, equal to the federation's result by a test).
 ``python tests/benchmarks/discriminative_study.py DATA_FOLDER OUT.csv`` appends what is missing, cheap sets first, so it can be stopped and resumed.
 """
 
@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from discriminative_naive_bayes.simulation import simulated
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.learning import learn_locally
 from v6_discriminative_naive_bayes.likelihood import Evidence, log_posterior
 from v6_discriminative_naive_bayes.messages import Shape
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
-from v6_discriminative_naive_bayes.simulation import simulated
 
 SMALL = ["votes", "tictactoe", "car", "flare", "krvskp", "soybean", "splice", "mushroom", "phishing", "nursery"]
 LARGE = ["krvsk", "connect4"]

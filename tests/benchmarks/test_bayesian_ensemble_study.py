@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesian_ensemble import simulation
 from fedbayes.bayes import metrics
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.randomness import ResearchSampler
-from v6_bayesian_ensemble import simulation
 from v6_bayesian_ensemble.members import encoded, oracle_of
 from v6_bayesian_ensemble.model import Learning, codes_of, column_codes
 from v6_bayesian_ensemble.votes import VOTES

@@ -15,7 +15,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.mpc import alignment, factors
 from fedbayes.mpc import shared_products as products
 from fedbayes.mpc.prg import expand
-from v6_scalar_product import thesis
+from scalar_product import thesis
 
 pytestmark = pytest.mark.benchmark
 PUBLISHED_SECONDS = {

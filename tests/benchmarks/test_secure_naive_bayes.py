@@ -19,8 +19,8 @@ from fedbayes.mpc.moduli import published_modulus
 from fedbayes.mpc.packing import Packing
 from fedbayes.mpc.secure_sum import pairwise_mask, reconstruct
 from fedbayes.randomness import ResearchSampler, secret_bytes
+from secure_naive_bayes.simulation import accuracies, corrected, draw_runs, published
 from v6_secure_naive_bayes.messages import Noise
-from v6_secure_naive_bayes.simulation import accuracies, corrected, draw_runs, published
 
 DELTA = 1e-5
 EPSILONS = (0.1, 0.2, 0.3, 0.4)

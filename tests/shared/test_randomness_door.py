@@ -9,7 +9,7 @@ SOURCES = [path for folder in ("shared/src", "algorithms") for path in (ROOT / f
 FORBIDDEN = re.compile(
     r"^\s*(import secrets|from secrets|import random\b|from random )|os\.urandom|np\.random|numpy\.random", re.MULTILINE
 )
-RESEARCH = {"demo.py", "simulation.py"}
+RESEARCH = {"demo.py"}
 
 
 def test_only_the_door_touches_entropy():

@@ -31,7 +31,9 @@ PARTS = (
     "src/v6_{name}/messages.py",
 )
 SOURCES = sorted(
-    path for folder in ("shared/src", "algorithms", "docker", "scripts") for path in (ROOT / folder).rglob("*.py")
+    path
+    for folder in ("shared/src", "algorithms", "studies", "docker", "scripts")
+    for path in (ROOT / folder).rglob("*.py")
 )
 LONGEST_FILE, LONGEST_FUNCTION = 500, 40
 

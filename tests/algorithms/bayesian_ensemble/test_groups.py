@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from bayesian_ensemble import simulation
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError
-from v6_bayesian_ensemble import simulation
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning
 

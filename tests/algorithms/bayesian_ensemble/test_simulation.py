@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from bayesian_ensemble import simulation
 from fedbayes.bayes import metrics
 from fedbayes.federation.embedded import EmbeddedFederation
-from v6_bayesian_ensemble import simulation
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning, column_codes
 

@@ -8,6 +8,7 @@ import pytest
 from scipy.optimize import check_grad
 from sklearn.naive_bayes import GaussianNB
 
+from discriminative_naive_bayes.simulation import simulated
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, check_noise
@@ -16,7 +17,6 @@ from v6_discriminative_naive_bayes.likelihood import Evidence, log_posterior, lo
 from v6_discriminative_naive_bayes.messages import CountsRequest, Shape
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows
-from v6_discriminative_naive_bayes.simulation import simulated
 
 DOMAIN = {
     "x": {"bounds": [-10, 10]},

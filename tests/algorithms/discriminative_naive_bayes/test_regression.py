@@ -8,12 +8,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
+from discriminative_naive_bayes.simulation import simulated
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import load_model
 from v6_discriminative_naive_bayes.messages import Shape
 from v6_discriminative_naive_bayes.partial import encode_rows
-from v6_discriminative_naive_bayes.simulation import simulated
 
 FEATURES = {"a": ["0", "1", "2"], "b": ["0", "1"], "c": ["0", "1", "2", "3"]}
 CLASSES = ["low", "middle", "high"]

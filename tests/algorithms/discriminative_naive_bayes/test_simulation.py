@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from weighted_tables import DOMAIN
 
+from discriminative_naive_bayes.simulation import Clients, simulated
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.messages import Shape
 from v6_discriminative_naive_bayes.partial import encode_rows
-from v6_discriminative_naive_bayes.simulation import Clients, simulated
 
 ALGORITHM = "discriminative_naive_bayes"
 DEFAULTS = {"regularization": 0.0, "prior": "log", "tables": "secure_sum", "optimizer": "secure_gradient"}

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dp_naive_bayes import baselines
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import Columns, CountNoise, check_bins
-from v6_dp_naive_bayes import baselines, gossip, robust
+from v6_dp_naive_bayes import gossip, robust
 from v6_dp_naive_bayes.model import UNITS, Plan, add, finalise, merge, plan_of, settled, summarise
 
 DOMAIN = {

@@ -9,8 +9,8 @@ import pytest
 import v6_scalar_product as package
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
+from scalar_product.thesis import protocol_runs
 from v6_scalar_product.chain import protocols
-from v6_scalar_product.thesis import protocol_runs
 
 STORE = Path(__file__).resolve().parents[3] / "algorithms" / "scalar_product" / "algorithm_store.json"
 AGE = {"column": "age", "op": ">=", "value": 50}

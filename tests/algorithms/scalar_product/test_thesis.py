@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fedbayes.mpc.prg import expand
-from v6_scalar_product import thesis
+from scalar_product import thesis
 
 
 def drawing(dtype=np.uint32):

@@ -6,8 +6,8 @@ import pytest
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import shares
 from fedbayes.randomness import ResearchSampler
+from secure_naive_bayes.simulation import FOLDS, accuracies, corrected, draw_runs, published, smoothed
 from v6_secure_naive_bayes.messages import Noise
-from v6_secure_naive_bayes.simulation import FOLDS, accuracies, corrected, draw_runs, published, smoothed
 
 from .conftest import DOMAIN
 

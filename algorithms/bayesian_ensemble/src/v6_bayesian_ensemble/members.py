@@ -1,4 +1,4 @@
-"""Members from records that lie in one place: what a station learns alone, and what research simulations learn."""
+"""Members from records that lie in one place: what a station learns alone, and what studies learn."""
 
 from __future__ import annotations
 

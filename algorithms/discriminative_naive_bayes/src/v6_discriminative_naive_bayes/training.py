@@ -57,7 +57,7 @@ class Training:
 
     Parameters
     ----------
-    federation : Federation, or `simulation.Clients`
+    federation : Federation, or what stands for it in a study
     stations : sequence of int
     shape : Shape
     settings : Settings

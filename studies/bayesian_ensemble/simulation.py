@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .ensemble import Ensemble, Member, check_classes
-from .local import right_and_seen
-from .members import encoded, learned_alone, member_of, oracle_of
-from .model import Learning, learn_parts
-from .testing import balanced
-from .votes import by_score, scaled
+from v6_bayesian_ensemble.ensemble import Ensemble, Member, check_classes
+from v6_bayesian_ensemble.local import right_and_seen
+from v6_bayesian_ensemble.members import encoded, learned_alone, member_of, oracle_of
+from v6_bayesian_ensemble.model import Learning, learn_parts
+from v6_bayesian_ensemble.testing import balanced
+from v6_bayesian_ensemble.votes import by_score, scaled
 
 Array = npt.NDArray[np.float64]
 Parts = Sequence[Sequence[str]]

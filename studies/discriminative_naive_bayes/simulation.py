@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arguments as asked
-from .learning import Fit
-from .likelihood import Evidence
-from .messages import Shape, StepRequest
-from .model import Codes, Floats, count
-from .partial import exact, move, prepare
-from .training import Training
+from v6_discriminative_naive_bayes import arguments as asked
+from v6_discriminative_naive_bayes.learning import Fit
+from v6_discriminative_naive_bayes.likelihood import Evidence
+from v6_discriminative_naive_bayes.messages import Shape, StepRequest
+from v6_discriminative_naive_bayes.model import Codes, Floats, count
+from v6_discriminative_naive_bayes.partial import exact, move, prepare
+from v6_discriminative_naive_bayes.training import Training
 
 Rows = tuple[Codes, NDArray[np.int64]]
 

@@ -21,9 +21,8 @@ import numpy.typing as npt
 from fedbayes.bayes.naive_bayes import SMALLEST_COUNT
 from fedbayes.bayes.smoothing import NOISE_SHARE
 from fedbayes.dp import shares
-
-from . import model
-from .messages import Noise
+from v6_secure_naive_bayes import model
+from v6_secure_naive_bayes.messages import Noise
 
 Floats = npt.NDArray[np.float64]
 Logs = tuple[Floats, list[Floats]]

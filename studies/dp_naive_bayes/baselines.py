@@ -20,8 +20,7 @@ from fedbayes.bayes.counting import class_counts, feature_table, table_feature
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.horizontal import CountNoise
-
-from .model import TINY, Plan, finalise, summarise
+from v6_dp_naive_bayes.model import TINY, Plan, finalise, summarise
 
 Encoded = Mapping[str, NDArray[Any]]
 

@@ -1,0 +1,1 @@
+"""Studies of discriminative_naive_bayes: what the papers did, and many fits in one process; absent from images."""
