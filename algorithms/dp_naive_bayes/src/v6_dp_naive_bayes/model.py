@@ -121,9 +121,9 @@ def settled(plan: Plan, mechanism: str) -> Plan:
 
     The widths follow of epsilon, delta and the queries (geometric mean of their deviations, at one station), so the choice says nothing of data.
     """
-    if mechanism != "auto" or not plan.noise.private or plan.noise.delta == 0:
-        return plan
     pure = replace(plan, noise=replace(plan.noise, delta=0.0))
+    if mechanism != "auto" or not plan.noise.private or pure == plan:
+        return plan
     widths = zip(plan.deviations(1), pure.deviations(1), strict=True)
     return pure if sum(float(np.log(gaussian / laplace)) for gaussian, laplace in widths) >= 0 else plan
 
