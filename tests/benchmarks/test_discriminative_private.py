@@ -7,12 +7,16 @@ import discriminative_study as study
 import numpy as np
 import pandas as pd
 import pytest
+from test_dp_naive_bayes import BOUNDS, adult_domain
 
+from fedbayes.bayes import metrics
 from fedbayes.dp.accounting import epsilon_to_rho, rho_to_epsilon
+from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
-from v6_discriminative_naive_bayes.messages import StepRequest
+from v6_discriminative_naive_bayes.likelihood import log_posterior
+from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
-from v6_discriminative_naive_bayes.partial import honest_deviation, move, prepare, table_deviation
+from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare, table_deviation
 from v6_discriminative_naive_bayes.training import Training
 
 pytestmark = pytest.mark.benchmark
@@ -22,13 +26,18 @@ EPSILONS = (0.5, 2.0, 8.0)
 STATIONS = 10
 DELTA = Fit.delta
 SEEDS = range(5)
+EQUAL = dict.fromkeys(BOUNDS, 16)
+ROUNDS = 12
+SKEWED = {**EQUAL, "capital-gain": {"log": 16}, "capital-loss": {"log": 16}}
+LEAST = {0.1: (0.833, 0.875), 0.3: (0.847, 0.893), 1.0: (0.854, 0.905)}
 
 
 class NoisySums:
     """Sums of the pooled rows with noise; only for studies, since the noise has a seed."""
 
-    def __init__(self, rows, seed):
+    def __init__(self, rows, seed, stations=STATIONS):
         self.rows = rows
+        self.stations = stations
         self.generator = np.random.default_rng(seed)
         self.evidence = None
 
@@ -36,7 +45,7 @@ class NoisySums:
         """Noise wider than the data is what the small sets show."""
 
     def _noise(self, size, honest, request):
-        wide = honest * np.sqrt(STATIONS / request.noise.honest(STATIONS))
+        wide = honest * np.sqrt(self.stations / request.noise.honest(self.stations))
         return self.generator.normal(0.0, wide, size)
 
     def secure_sum(self, function, request, organizations, reply_type, *, field, last=False):
@@ -44,10 +53,10 @@ class NoisySums:
         if isinstance(request, StepRequest):
             self.evidence = self.evidence or prepare(request, codes, labels)
             exact = move(request, self.evidence, labels, request.clip)[0][1] * 2.0**16
-            honest = honest_deviation(request, STATIONS)
+            honest = honest_deviation(request, self.stations)
         else:
             exact = count(request.shape.layout, codes, labels).astype(float)
-            honest = table_deviation(request, STATIONS)
+            honest = table_deviation(request, self.stations)
         return np.rint(exact + self._noise(len(exact), honest, request)).astype(np.int64).astype(np.uint64)
 
 
@@ -89,3 +98,50 @@ def test_learning_from_noisy_gradients_pays_where_there_are_rows_enough(paper_fo
     assert gain["krvskp", 2.0] > 0.03
     assert gain["mushroom", 2.0] > 0.01
     assert (gain.xs(8.0, level="epsilon") > -0.02).all()
+
+
+@pytest.fixture
+def adult(paper_data):
+    """Return ``parts(bins)``: the shape of Adult's model, its training rows and its test rows."""
+    train, test = paper_data("adult_train"), paper_data("adult_test")
+    domain = adult_domain(train, test)
+    columns = Columns("class", [name for name in domain if name != "class"], domain)
+
+    def parts(bins):
+        shape = Shape(columns, check_bins(columns, bins), tables="dp")
+        return shape, *(encode_rows(shape, columns.schema.encode(table)) for table in (train, test))
+
+    return parts
+
+
+def private(parts, epsilon, seed, stations):
+    """Return accuracy and area under the curve on Adult's test rows."""
+    shape, rows, (codes, truth) = parts
+    chosen = Fit.read("fit", {"label": "class", "tables": "dp", "epsilon": epsilon, "rounds": ROUNDS}).settings
+    training = Training(NoisySums(rows, seed, stations), range(stations), shape, chosen)
+    training.count_tables()
+    logs = log_posterior(shape.layout, training.tables(), training.learn().weights, codes)
+    return float(np.mean(logs.argmax(axis=1) == truth)), metrics.auc(truth == 1, logs[:, 1] - logs[:, 0])
+
+
+def test_adult_at_small_budgets(adult):
+    """Delta 1e-6; mean and standard error of five seeds, on the published test rows."""
+    kinds = {"10 equal": adult(Fit.bins), "16 equal": adult(EQUAL), "logarithmic": adult(SKEWED)}
+    found = {}
+    for kind, stations in (
+        ("10 equal", 10),
+        ("16 equal", 10),
+        ("logarithmic", 1),
+        ("logarithmic", 10),
+        ("logarithmic", 1000),
+    ):
+        for epsilon in LEAST:
+            scores = np.array([private(kinds[kind], epsilon, seed, stations) for seed in SEEDS])
+            mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / len(SEEDS) ** 0.5
+            found[kind, stations, epsilon] = mean
+            told = " / ".join(f"{m:.4f} +- {e:.4f}" for m, e in zip(mean, error, strict=True))
+            print(f"\n| {kind} bins, {stations} stations | {epsilon} | {told} |", flush=True)
+    for (kind, _, epsilon), mean in found.items():
+        if kind == "logarithmic":
+            assert (mean >= LEAST[epsilon]).all()
+    assert found["logarithmic", 10, 1.0][0] > found["10 equal", 10, 1.0][0] + 0.003

@@ -4,6 +4,7 @@ import statistics
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -238,3 +239,23 @@ def test_scores_with_noise_are_near_the_exact_ones(encoded_adult):
         )
     assert errors["one table"][0] < 0.02 < errors["four queries"][0]
     assert errors["one table"][1] < 0.01
+
+
+def test_gaussian_noise_pays_at_small_budgets(encoded_adult):
+    """Adult over 10 stations, delta 1e-6 against 0: mean and standard error of 20 repetitions."""
+    columns, train, test = encoded_adult
+    exact = vector(plan_of(columns, "none", 0.0), train)
+    found = {}
+    for epsilon in (0.01, 0.03, 0.1):
+        for delta in (0.0, 1e-6):
+            plan = replace(plan_of(columns, "distributed", epsilon), noise=CountNoise("distributed", epsilon, delta))
+            change, scores = plan.noise.change(1.0, 1.0, max(plan.sizes), True), []
+            for _ in range(20):
+                shares_of_all = [plan.noise.shares(exact.size, plan.queries, change, 10) for _ in range(10)]
+                scores.append(accuracy(finalise(plan, exact + np.sum(shares_of_all, axis=0), 10), test))
+            found[epsilon, delta] = float(np.mean(scores))
+            print(
+                f"\n| {epsilon} | {delta} | {np.mean(scores):.4f} +- {np.std(scores, ddof=1) / 20**0.5:.4f} |",
+                flush=True,
+            )
+    assert all(found[epsilon, 1e-6] > found[epsilon, 0.0] for epsilon in (0.01, 0.03))

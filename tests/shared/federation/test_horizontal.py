@@ -29,6 +29,7 @@ from fedbayes.federation.horizontal import (
     split_tables,
     table_queries,
 )
+from fedbayes.federation.horizontal.evaluation import Form
 
 DOMAIN = {
     "x": {"bounds": [0, 10]},
@@ -226,3 +227,24 @@ def test_noise_that_cannot_be_sampled_is_not_charged():
         assert station.charges == 0
         release(station, queries, check_noise(placement, 1.0), "tables")
         assert station.charges == 1
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
+def test_scores_spend_no_delta_where_laplace_noise_is_narrower(neighbors):
+    spent = {}
+    for classes in (2, 3, 10, 40):
+        form = Form(True, classes)
+        queries = form.queries(np.zeros(0, dtype=np.int64), np.zeros((0, classes)))
+        assert sum(query.values.size for query in queries) == form.numbers
+        asked = CountNoise("distributed", 0.5, 1e-6, neighbors)
+        found = form.narrower(asked)
+        widths = [
+            [noise.deviation(len(queries), q.l1, q.l2, q.values.size, 1, q.nonnegative) for q in queries]
+            for noise in (found, asked, CountNoise("distributed", 0.5, 0.0, neighbors))
+        ]
+        product = np.prod(widths, axis=1)
+        assert product[0] == pytest.approx(min(product))
+        spent[classes] = found.delta
+    assert spent[2] == 0.0
+    assert spent[40] == 1e-6
+    assert Form(False, 2).narrower(CountNoise()) == CountNoise()

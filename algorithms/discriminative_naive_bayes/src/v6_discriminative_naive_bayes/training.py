@@ -21,7 +21,7 @@ from .settings import PERSONAL_ITERATIONS, Settings
 
 LEARNING_RATE = 0.3
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
-CAUTION = 3.0
+CAUTION = 5.0
 
 
 def trust(told: Floats, variance: float) -> Floats:

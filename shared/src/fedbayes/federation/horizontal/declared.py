@@ -194,7 +194,13 @@ class Scoring(Budget, Members):
         why=EXACT,
         rank=TARGET,
     )
-    delta: float = argument(DELTA, "Above 0 the noise is Gaussian.", 0.0, used_when=NOISY_SCORES, rank=TARGET)
+    delta: float = argument(
+        DELTA,
+        "Above 0 the noise is Gaussian where that is narrower, with many classes; else no delta is spent.",
+        0.0,
+        used_when=NOISY_SCORES,
+        rank=TARGET,
+    )
     neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY_SCORES)
     honest_fraction: float = argument(
         number(above=0, high=1),
