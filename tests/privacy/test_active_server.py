@@ -89,7 +89,7 @@ def test_a_server_that_looks_reads_no_message_once_keys_are_known(parties, metho
         assert entry["body"] is not None
         for column in ("event", "income", '"f"', '"z"'):
             assert column not in json.dumps({key: message[key] for key in message if key != "manifest"})
-        assert set(entry["result"]) == {"organization", "public_key", "sealed"}
+        assert set(entry["result"]) == {"organization", "public_key", "sealed", "filed"}
 
 
 def forged(message, manner):

@@ -25,7 +25,7 @@ def transcript(folder, seeds):
 def test_only_declared_rounds_and_sealed_replies(tmp_path):
     seen = transcript(tmp_path, (1, 2, 3))
     assert {entry["function"] for entry in seen} == {"partial_open_channel", "partial_counts", "partial_step"}
-    assert all(set(entry["result"]) == {"organization", "public_key", "sealed"} for entry in seen)
+    assert all(set(entry["result"]) == {"organization", "public_key", "sealed", "filed"} for entry in seen)
 
 
 def test_messages_of_other_data_have_the_same_sizes(tmp_path):

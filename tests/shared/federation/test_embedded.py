@@ -35,7 +35,9 @@ def test_what_central_receives_of_one_station_is_not_its_answer(files):
         replies = [entry["result"] for entry in federation.transcript if entry["function"] == "partial_sum"]
     assert len(replies) == 3
     for reply in replies:
-        assert set(reply) == {"organization", "public_key", "sealed"}
+        assert set(reply) == {"organization", "public_key", "sealed", "filed"}
+        assert reply["sealed"]
+        assert not reply["filed"]
 
 
 def test_sealed_letters_arrive_and_are_bound_to_their_sender(files):

@@ -33,7 +33,7 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     zeros = np.zeros(plan.records)
     if station.organization == plan.helper:
         if request.report:
-            return AdmmReply(None, None, None, dealt(station, plan, [], request.stages))
+            return AdmmReply(None, None, None, dealt(station, plan, request.stages))
         return AdmmReply(masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}"), None, None, None)
     holder = ShareHolder(station, plan)
     if request.report:

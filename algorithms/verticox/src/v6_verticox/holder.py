@@ -37,6 +37,15 @@ def layout(plan: Plan) -> Layout:
     )
 
 
+def taker(plan: Plan, aggregator: int) -> int:
+    """Return the share holder, by its organization, that takes the dealer's corrections.
+
+    The station beside central, if it holds shares, since they need not travel from there; else the outcome holder. Whoever takes them sees
+    uniform numbers, for want of the other share holders' keys.
+    """
+    return aggregator if aggregator in plan.holders else plan.holders[-1]
+
+
 def stage_of(info: StageInfo) -> Stage:
     """Return the program's stage of a message."""
     return Stage(info.kind, info.step, info.version, info.source, (info.first, info.second), tuple(info.rows))
@@ -148,9 +157,8 @@ class ShareHolder:
         self.station.keep(f"published-names|{step}", names=np.array(list(arrays)))
 
     def engine(self, step: int, corrections: bytes) -> Party:
-        """Return the arithmetic of this party; the outcome holder needs the dealer's corrections of the step."""
-        if not self.owns_outcome:
-            return Party(self.index, len(self.plan.holders), self.key)
+        """Return the arithmetic of this party; who takes the dealer's corrections needs those of the step, the outcome holder its own too."""
+        takes = self.plan.holders.index(taker(self.plan, self.station.aggregator))
         if corrections:
             plain = self.station.channel.unseal(self.plan.helper, corrections, "corrections")
             part = len(self._known_parts(step))
@@ -158,7 +166,7 @@ class ShareHolder:
         found: dict[str, Wide] = {}
         for payload in self._known_parts(step):
             found.update(unpack(payload))
-        return Party(self.index, len(self.plan.holders), self.key, found)
+        return Party(self.index, len(self.plan.holders), self.key, found, takes)
 
     def _known_parts(self, step: int) -> list[bytes]:
         parts: list[bytes] = []
@@ -227,21 +235,36 @@ def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]],
     return words, {name: outgoing.revealed[name].frac_bits for name in words}
 
 
-def dealt(station: Station, plan: Plan, inputs: list[tuple[str, int, int]], stages: list[StageInfo]) -> Sealed:
-    """Return the dealer's corrections for some stages and inputs, sealed for the outcome holder.
+def dealt(station: Station, plan: Plan, stages: list[StageInfo]) -> Sealed:
+    """Return the dealer's corrections for some stages, sealed for who takes them.
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
+    """
+    keys, takes = _keys(station, plan), taker(plan, station.aggregator)
+    dealer = Dealer(keys, plan.holders.index(takes))
+    corrections = masks(Program(dealer, layout(plan), KeptWires(station)), [stage_of(info) for info in stages])
+    return station.seal(takes, pack(corrections), "corrections")
+
+
+def dealt_inputs(station: Station, plan: Plan, inputs: list[tuple[str, int, int]]) -> Sealed:
+    """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each."""
+    keys = _keys(station, plan)
+    return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
+
+
+def _keys(station: Station, plan: Plan) -> list[bytes]:
+    """Return the dealer's keys with the share holders.
+
+    Raises
+    ------
+    MessageError
+        When this organization must not deal.
     """
     if station.has_data:
         raise MessageError("the helper holds data of this task; name an organization without data as helper")
     if station.aggregator == station.organization:
         raise MessageError("the helper must not run the central function; start the task at another organization")
-    keys = [station.channel.key(member, PURPOSE) for member in plan.holders]
-    dealer = Dealer(keys)
-    corrections = dict(masks(Program(dealer, layout(plan), KeptWires(station)), [stage_of(info) for info in stages]))
-    if inputs:
-        corrections.update(_deltas(dealer, keys, plan, inputs))
-    return station.seal(plan.holders[-1], pack(corrections), "corrections")
+    return [station.channel.key(member, PURPOSE) for member in plan.holders]
 
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:

@@ -57,6 +57,11 @@ class FoldRounds:
         """Rounds since the computations began."""
         return self.federation.rounds - self.before
 
+    @property
+    def organization(self) -> int:
+        """The organization that runs central."""
+        return self.federation.organization
+
     def round(
         self, function: str, request: Any, organizations: Sequence[int], reply_type: type[Message]
     ) -> dict[int, Any]:

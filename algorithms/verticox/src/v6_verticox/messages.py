@@ -218,14 +218,15 @@ class EnterRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class EnterReply(Message):
-    """Sealed for the outcome holder; None from itself."""
+    """Sealed for the outcome holder: masked inputs, or from the helper what sorts them. `dealt`, from the helper: sealed for who takes corrections."""
 
     sealed: Sealed | None
+    dealt: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
 class PermuteRequest(Message):
-    """The stations' masked vectors and the dealer's corrections, sealed for the outcome holder."""
+    """The stations' masked vectors and what the dealer tells for sorting them, sealed for the outcome holder."""
 
     plan: Plan
     step: int
@@ -245,7 +246,7 @@ class PermuteReply(Message):
 class StageRequest(Message):
     """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it).
 
-    `told`: what the other share holders told this one in the previous stage, sealed (see `complete`).
+    `corrections`: the dealer's, for who takes them. `told`: what the other share holders told this one in the previous stage, sealed (see `complete`).
     """
 
     plan: Plan

@@ -33,7 +33,7 @@ HOPELESS = 0.2
 FINITE = 2.0**40
 SETTLED = 1e-6
 NEAR = 0.02
-EXACT = 1e-9
+EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
 NOT_EXACT = 1e-3
 DECAY = 2.0
 FALLING = 0.25
@@ -257,8 +257,16 @@ class _Search:
             point = fraction * coefficients
             near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
             distance, source = min(near)
-            points.append(Beside(point, source, reciprocal_plan(min(distance, WIDEST_RETRY), EXACT)))
+            points.append(Beside(point, source, reciprocal_plan(min(distance, WIDEST_RETRY), self._exact())))
         return points
+
+    def _noise(self) -> float:
+        """Return the arithmetic's own error in a residual."""
+        return self.surface.rows * math.sqrt(self.surface.events) * ROUNDING
+
+    def _exact(self) -> float:
+        """Return the relative error planned for reciprocals beside a step: half of what `_settled` lets pass, so that it asks for no more rounds."""
+        return min(max(EXACT, self._noise() / self.surface.events / 2.0), EXACT_ENOUGH)
 
     def _settled(self, point: Gradient, spread: float) -> Gradient | None:
         """Refine until the reciprocals are as good as the step needs, and those beside exact; forget these if they do not get so.
@@ -266,7 +274,7 @@ class _Search:
         Where risks differ by many orders of magnitude the arithmetic's own error is larger than `noise`: refining helps no more.
         """
         events, before = self.surface.events, np.inf
-        noise = self.surface.rows * math.sqrt(events) * ROUNDING
+        noise = self._noise()
         target = max(noise, 0.02 * min(spread**2, 0.05) * events)
         for _ in range(REFINEMENTS):
             if not abs(point.residual) <= HOPELESS * events:

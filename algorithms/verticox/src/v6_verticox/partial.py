@@ -17,7 +17,7 @@ from .binding import bound, chained
 from .columns import Survival, design, survival
 from .complete import rounded_up, spread_out, without_gaps
 from .guards import check_effect
-from .holder import KeptWires, ShareHolder, dealt, inputs_of, layout, revealed_words, stage_of
+from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, inputs_of, layout, revealed_words, stage_of
 from .messages import (
     Described,
     EnterReply,
@@ -152,7 +152,7 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     plan = request.plan
     if station.organization == plan.helper:
         inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
-        return EnterReply(dealt(station, plan, inputs, request.stages))
+        return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, dealt(station, plan, request.stages))
     holder = ShareHolder(station, plan)
     sent: dict[str, Wide] = {}
     for name, index, _ in inputs_of(plan, request.step, request.beside):
@@ -166,8 +166,8 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
-        return EnterReply(None)
-    return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"))
+        return EnterReply(None, None)
+    return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"), None)
 
 
 def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:

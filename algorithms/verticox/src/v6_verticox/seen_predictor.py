@@ -56,7 +56,7 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     plan, owner, topic = request.plan, request.plan.holders[-1], f"predictor|{request.step}"
     refuse_seen_placement(station, plan)
     if station.organization == plan.helper:
-        corrections = dealt(station, plan, [], request.stages)
+        corrections = dealt(station, plan, request.stages)
         part = masked_for(station, owner, np.zeros(plan.records), topic)
         return PredictReply(part, None, None, station.share(_dealt(station, plan, request.step)), corrections)
     holder = ShareHolder(station, plan)

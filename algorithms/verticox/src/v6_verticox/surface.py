@@ -14,7 +14,7 @@ from fedbayes.mpc.wide import Wide
 
 from .binding import CHECK, check_bound
 from .complete import NODES, integrated, opened_names
-from .holder import layout
+from .holder import layout, taker
 from .messages import (
     EnterReply,
     EnterRequest,
@@ -88,8 +88,7 @@ class FederatedSurface:
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
         if self.plan.band:
             stages.insert(1, _info("tied", 0))
-        permuted = self._enter(0, stages)
-        self._stage([stages[0]], permuted)
+        self._stage([stages[0]], *self._enter(0, stages))
         for stage in stages[1:-1]:
             revealed = self._stage([stage])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
@@ -111,9 +110,10 @@ class FederatedSurface:
             blends = {key: reciprocal_name(key, version, pair) for key in blends}
         rounds.append([*self._last(), *(_info("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
-        permuted: Broadcast | None = self._enter(0, [*(info for part in rounds for info in part), self._final()])
-        for stages in rounds:
-            revealed, permuted = self._stage(stages, permuted), None
+        entered = self._enter(0, [*(info for part in rounds for info in part), self._final()])
+        revealed = self._stage(rounds[0], *entered)
+        for stages in rounds[1:]:
+            revealed = self._stage(stages)
         here = self._gradient(revealed)
         levels = np.array([revealed[f"level|{key}"].item() for key in blends])
         self.null = -revealed["expected level"].item() - integrated(levels)
@@ -131,7 +131,7 @@ class FederatedSurface:
     def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [_info("features", 0), _info("observed", 0)]
-        self._stage([stages[0]], self._enter(0, stages))
+        self._stage([stages[0]], *self._enter(0, stages))
         return np.asarray(self._stage([stages[1]])["observed"].ravel())
 
     def evaluate(
@@ -160,8 +160,8 @@ class FederatedSurface:
         self._source = sources[step]
         rounds.append(self._last())
         self._check_rounds(len(rounds) + 3)
-        permuted = self._enter(step, [*(info for part in rounds for info in part), self._final()])
-        revealed = self._stage(rounds[0], permuted)
+        entered = self._enter(step, [*(info for part in rounds for info in part), self._final()])
+        revealed = self._stage(rounds[0], *entered)
         for stages in rounds[1:]:
             revealed = self._stage(stages)
         return self._gradient(revealed)
@@ -177,7 +177,7 @@ class FederatedSurface:
         self._source, last = f"{step}.{self._version}/reciprocal", self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        self._stage(refined, corrections=content_of(corrections[self.plan.helper].sealed))
+        self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))
         return self._gradient(self._stage(last))
 
     def _all(self, kind: str) -> list[StageInfo]:
@@ -251,8 +251,8 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    def _enter(self, step: int, stages: list[StageInfo]) -> Broadcast:
-        """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone."""
+    def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, bytes]:
+        """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
         plan, start = self.plan, 0
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
         requests: dict[int, EnterRequest] = {plan.helper: dealt}
@@ -267,13 +267,14 @@ class FederatedSurface:
         inputs = {member: content_of(reply.sealed) for member, reply in entered.items() if member != plan.helper}
         request = PermuteRequest(plan, step, inputs, content_of(entered[plan.helper].sealed), list(self._beside))
         owner = plan.holders[-1]
-        return self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
+        published = self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
+        return published, content_of(entered[plan.helper].dealt)
 
     def _stage(
         self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: bytes = b""
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
-        plan = self.plan
+        plan, takes = self.plan, taker(self.plan, self.federation.organization)
         told, self._told = self._told, {}
         requests = {
             member: StageRequest(
@@ -281,13 +282,17 @@ class FederatedSurface:
                 stages,
                 self._openings,
                 to_one(permuted, member) if permuted is not None and member != plan.holders[-1] else None,
-                corrections if member == plan.holders[-1] else b"",
+                corrections if member == takes else b"",
                 {sender: parts[member] for sender, parts in told.items() if member in parts},
             )
             for member in plan.holders
         }
-        if permuted is None and not corrections and not told:  # the same for all: enciphered once
-            requests = dict.fromkeys(plan.holders, requests[plan.holders[0]])
+        if (
+            permuted is None and not corrections and not told
+        ):  # the same for all: enciphered once, but for the station beside central
+            own = self.federation.organization
+            others = [member for member in plan.holders if member != own]
+            requests = {member: requests[own if member == own else others[0]] for member in plan.holders}
         replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
         names = replies[plan.holders[0]].openings
         self._openings = {name: self._relayed(name, list(replies.values())) for name in names}

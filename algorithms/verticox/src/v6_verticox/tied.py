@@ -73,6 +73,8 @@ def arranged(
     limit : int
         Fewest events of a public tie, and the multiple that gaps are filled up to; 0: no tie is treated apart (Breslow).
     """
+    if limit == 0:
+        return Rows(order.astype(np.intp), np.unique(stratum, return_counts=True)[1].tolist(), [], [])
     record: list[int] = []
     sizes: list[int] = []
     large: list[tuple[int, int]] = []

@@ -21,7 +21,7 @@ from vantage6.algorithm.tools.util import info as log_info
 from . import arrival, dictionaries, platform
 from .codec import decode, encode
 from .declare import Arguments, arguments_of, check_names
-from .envelope import Request, open_body, question, seal_reply
+from .envelope import Request, open_body, question, seal_reply, whole
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
 from .gate import check_reply_class
 from .manifest import ModelClaim, claim_of, digest_of
@@ -75,6 +75,8 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
                 raise ArgumentError("mock_data is no argument of a real task; leave it out")
             origin = platform.sub_task_origin(run, mock_client)
             request: Request = decode(Request, message)
+            if request.filed and request.sender == run.organization:
+                request = whole(request, Memory(run, origin))
             request.check(name)
             memory = Memory(run, origin)
             with memory.alone(request.signature.hex()):
@@ -120,15 +122,15 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
         log_error(log_line(failure))
         spent = station.spent if station is not None else {}
         return _seal(visit, {"error": list(describe(failure)), "spent": spent})
-    sealed = memory.record(visit.asked, request.reply_key, _seal(visit, content))
-    sealed = memory.record(request.signature.hex(), request.reply_key, sealed)
+    sealed = memory.record(visit.asked, request.reply_key, _seal(visit, content), also=request.signature.hex())
     if request.last or function.__name__ == "partial_close":
         memory.wipe()
     return dict(sealed)
 
 
 def _seal(visit: _Visit, content: dict[str, Any]) -> dict[str, Any]:
-    return dict(seal_reply(visit.request, visit.asked, visit.run.organization, content, visit.memory.keys()))
+    request, memory = visit.request, visit.memory
+    return dict(seal_reply(request, visit.asked, visit.run.organization, content, memory.keys(), memory))
 
 
 def _message_types(function: Callable[..., Any]) -> list[type]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ..mpc.relay import KEY_BYTES, KeyPair, SealBroken, SigningPair, is_signed, pairwise_key, seal, unseal
 from ..randomness import secret_bytes
@@ -18,9 +18,13 @@ from .errors import MessageError
 from .manifest import Manifest, text_of
 
 PROTOCOL = "fedbayes/2"
-UNSIGNED = frozenset({"signature"})
-NOT_ASKED = frozenset({"signature", "signer", "lasting", "reply_key", "manifest", "body", "sealed", "keys"})
+UNSIGNED = frozenset({"signature", "filed"})
+NOT_ASKED = frozenset(
+    {"signature", "filed", "near", "signer", "lasting", "reply_key", "manifest", "body", "sealed", "keys"}
+)
 """Fields that a repeat of the same question may have otherwise: central that runs again has other keys."""
+LEAST_FILED = 2**16
+"""Bytes from which on a sealed content lies in the job's folder: below, a file costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +57,13 @@ class Request(Message):
         The message, packed and enciphered.
     keys : dict of int to bytes
         Station -> the key of `sealed`, sealed for it.
+    near : bool
+        Whether it goes to the station of central's own organization alone, whose long contents lie in the job's folder. Not the last one:
+        that folder is wiped then.
+    filed : bytes
+        In place of `sealed`, its digest, where it lies in the job's folder (`Memory.leave`).
     signature : bytes
-        Over everything above.
+        Over everything above, with `sealed` itself.
     """
 
     protocol: str
@@ -72,13 +81,15 @@ class Request(Message):
     body: dict[str, Any] | None
     sealed: bytes = b""
     keys: dict[int, bytes] | None = None
+    near: bool = False
+    filed: bytes = b""
     signature: bytes = b""
 
     def __post_init__(self) -> None:
         """Check the keys' lengths, and that the message is either sealed or not."""
         if len(self.reply_key) != KEY_BYTES or len(self.signer) != KEY_BYTES:
             raise ValueError("a key of the request is malformed")
-        if (self.body is None) == (not self.sealed):
+        if (self.body is None) == (not self.sealed and not self.filed):
             raise ValueError("the message must be either sealed or plain")
 
     def sign(self, pair: SigningPair) -> Request:
@@ -93,6 +104,20 @@ class Request(Message):
             raise MessageError("the request is for another function")
         if not is_signed(self.signer, self.signature, _text(self, UNSIGNED)):
             raise MessageError("the request was changed on its way")
+
+
+class Left(Protocol):
+    """Where sealed contents lie that do not travel."""
+
+    def left(self, digest: bytes) -> bytes:
+        """Return what was left under a digest."""
+
+
+class Folder(Left, Protocol):
+    """The job's folder at one node."""
+
+    def leave(self, content: bytes) -> bytes:
+        """Keep a sealed content for the other side of a message; return its digest."""
 
 
 def _text(request: Request, without: frozenset[str]) -> bytes:
@@ -164,14 +189,37 @@ def _binding(request: Request, organization: int, asked: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reply(Message):
-    """The outside of a reply: the station, its public key of the job, the sealed content."""
+    """The outside of a reply: the station, its public key of the job, the sealed content or, where that lies in the job's folder, its digest."""
 
     organization: int
     public_key: bytes
     sealed: bytes
+    filed: bytes = b""
 
 
-def seal_reply(request: Request, asked: str, organization: int, content: dict[str, Any], keys: KeyPair) -> Any:
+Kept = TypeVar("Kept", Request, Reply)
+
+
+def filed(message: Kept, memory: Folder) -> Kept:
+    """Return a request or a reply with its sealed content left in the job's folder, if that is long; see `Request.near`."""
+    if len(message.sealed) < LEAST_FILED:
+        return message
+    return replace(message, sealed=b"", filed=memory.leave(message.sealed))
+
+
+def whole(message: Kept, memory: Left) -> Kept:
+    """Return a request or a reply as it was before `filed`."""
+    return replace(message, sealed=memory.left(message.filed), filed=b"") if message.filed else message
+
+
+def seal_reply(
+    request: Request,
+    asked: str,
+    organization: int,
+    content: dict[str, Any],
+    keys: KeyPair,
+    memory: Folder | None = None,
+) -> Any:
     """Return the sealed reply of a station as JSON.
 
     Parameters
@@ -186,6 +234,8 @@ def seal_reply(request: Request, asked: str, organization: int, content: dict[st
         Encoded, with raw bytes.
     keys : KeyPair
         The station's of the job.
+    memory : Folder, optional
+        The job's folder, where the reply may stay if central shares it.
 
     Notes
     -----
@@ -193,18 +243,38 @@ def seal_reply(request: Request, asked: str, organization: int, content: dict[st
     """
     binding = _binding(request, organization, asked)
     key = pairwise_key(keys, request.reply_key, b"reply|" + binding)
-    return encode(Reply(organization, keys.public_bytes, seal(key, pack(content), binding)))
+    reply = Reply(organization, keys.public_bytes, seal(key, pack(content), binding))
+    near = request.near and request.sender == organization
+    return encode(filed(reply, memory) if near and memory is not None else reply)
 
 
-def open_reply(request: Request, asked: str, payload: Any, keys: KeyPair) -> tuple[int, dict[str, Any], bytes]:
+def open_reply(
+    request: Request, asked: str, payload: Any, keys: KeyPair, memory: Left
+) -> tuple[int, dict[str, Any], bytes]:
     """Return (organization, content, public key) of a sealed reply.
+
+    Parameters
+    ----------
+    request : Request
+        What is answered.
+    asked : str
+        Digest of the question.
+    payload : object
+        JSON of the reply.
+    keys : KeyPair
+        Central's of the job.
+    memory : Left
+        The job's folder at central's node, where the reply of its own organization may lie.
 
     Raises
     ------
     MessageError
         If it is malformed, or does not belong to this request, or was changed.
     """
-    reply = decode(Reply, payload)
+    reply: Reply = decode(Reply, payload)
+    if reply.filed and not request.near:
+        raise MessageError("a reply is missing: it lies at another node; the job stops")
+    reply = whole(reply, memory)
     binding = _binding(request, reply.organization, asked)
     if len(reply.public_key) != KEY_BYTES:
         raise MessageError("a reply carries no usable key")

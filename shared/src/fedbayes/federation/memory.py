@@ -12,12 +12,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..randomness import secret_bytes
 from . import platform
 from .errors import MessageError, StationError
 from .platform import Origin, Run
@@ -31,6 +32,11 @@ AGGREGATOR_FILES = ("aggregator-exchange", "aggregator-signing")
 
 def _safe(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
+def left_name(digest: bytes) -> str:
+    """Return the name of the file in which `Memory.leave` keeps a content."""
+    return f"fact-{_safe(f'left|{digest.hex()}')}"
 
 
 class Memory:
@@ -99,6 +105,35 @@ class Memory:
         path = self.path / f"fact-{_safe(name)}"
         return path.read_bytes() if path.exists() else None
 
+    def leave(self, content: bytes) -> bytes:
+        """Keep a sealed content for central, or for the station of central's own organization; return its digest.
+
+        Not forced to the disk: if the machine goes down both sides start again.
+        """
+        digest = hashlib.sha256(content).digest()
+        path = self.path / left_name(digest)
+        try:
+            draft = path.with_name(f"{path.name}-{secret_bytes(8).hex()}")
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+            draft.replace(path)
+        except OSError:
+            raise StationError(UNWRITABLE) from None
+        return digest
+
+    def left(self, digest: bytes) -> bytes:
+        """Return what `leave` kept.
+
+        Raises
+        ------
+        MessageError
+            If it is not there, or was changed.
+        """
+        content = self.read(f"left|{digest.hex()}")
+        if content is None or hashlib.sha256(content).digest() != digest:
+            raise MessageError("a message is missing in the job's folder at this node; start the job again")
+        return content
+
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
         """Keep arrays for later rounds of this job at this station (the first writer wins)."""
         buffer = io.BytesIO()
@@ -127,9 +162,13 @@ class Memory:
         path = self._reply(asked, reply_key)
         return json.loads(path.read_bytes()) if path.exists() else None
 
-    def record(self, asked: str, reply_key: bytes, payload: Any) -> Any:
-        """Record a sealed reply before it leaves; of two runs at the same time the first one's reply is returned by both."""
-        return json.loads(once(self._reply(asked, reply_key), json.dumps(payload).encode()))
+    def record(self, asked: str, reply_key: bytes, payload: Any, also: str) -> Any:
+        """Record a sealed reply before it leaves, under two names; of two runs at the same time the first one's reply is returned by both."""
+        text, path = json.dumps(payload).encode(), self._reply(asked, reply_key)
+        written = once(path, text)
+        with suppress(FileExistsError):
+            os.link(path, self._reply(also, reply_key))
+        return payload if written == text else json.loads(written)
 
     @contextmanager
     def alone(self, asked: str) -> Iterator[None]:

@@ -16,7 +16,7 @@ from ..mpc.relay import KeyPair, SigningPair
 from ..mpc.secure_sum import reconstruct
 from ..randomness import secret_bytes
 from .codec import Message, encode
-from .envelope import PROTOCOL, Request, open_reply, question, seal_body
+from .envelope import LEAST_FILED, PROTOCOL, Request, filed, open_reply, question, seal_body
 from .errors import MessageError, StationError
 from .gate import Masked
 from .manifest import Manifest, ModelSeal, digest_of
@@ -41,7 +41,13 @@ class Sent:
     @property
     def size(self) -> int:
         """About how many bytes it takes."""
-        return (len(self.request.sealed) * 4 // 3 + 100 * len(self.members) + 600) * len(self.members)
+        travels = 0 if self.is_filed else len(self.request.sealed)
+        return (travels * 4 // 3 + 100 * len(self.members) + 600) * len(self.members)
+
+    @property
+    def is_filed(self) -> bool:
+        """Whether the sealed message lies in the job's folder instead."""
+        return self.request.near and len(self.request.sealed) >= LEAST_FILED
 
 
 class Transport:
@@ -134,6 +140,7 @@ class Transport:
             signer=self._signer.public_bytes,
             lasting=self.lasting is not None,
             body=content,
+            near=not last and self._is_near(to),
         )
         digest = question(plain, content)
         if manifest is not None:
@@ -141,10 +148,16 @@ class Transport:
             self._has_manifest.update(to)
         return Sent(plain.sign(self._signer), digest, to)
 
+    def _is_near(self, to: tuple[int, ...]) -> bool:
+        """Return whether a request goes to the station of this organization alone, which has the same folder of the job."""
+        own = to == (self._run.organization,)
+        return own and self.manifest is not None and not self._run.mock and self._memory.has_keys()
+
     def create(self, sent: Sent, round_name: str) -> int:
         """Make the sub-task of a request; return its id. `StationError` if the server does not take it."""
+        message = filed(sent.request, self._memory) if sent.is_filed else sent.request
         task = self._client.task.create(
-            input_={"method": sent.request.function, "kwargs": {"message": encode(sent.request)}},
+            input_={"method": sent.request.function, "kwargs": {"message": encode(message)}},
             organizations=list(sent.members),
             name=f"round {round_name}",
             description=f"fedbayes {sent.request.function}",
@@ -204,7 +217,7 @@ class Transport:
 
     def _open(self, sent: Sent, payload: Any) -> tuple[int, dict[str, Any]]:
         """Return who answered and what, of a reply that was sealed with that station's key."""
-        member, content, public_key = open_reply(sent.request, sent.asked, payload, self._keys)
+        member, content, public_key = open_reply(sent.request, sent.asked, payload, self._keys, self._memory)
         if member not in sent.members:
             raise MessageError("a reply comes from an organization that was not asked; the job stops")
         if self.manifest is not None and self.manifest.cards[member].exchange != public_key:

@@ -2,7 +2,7 @@
 
 Roles: k parties that hold shares and never collude all together, and a dealer without data. The dealer and each
 party share one key; random vectors are expansions of these keys, so dealing costs no message except *corrections*, which
-one party (the last) receives.
+one party receives, whichever (the last one if nothing else is said): to it they are uniform, for want of the other parties' keys.
 
 A `Wire` is a value that has been opened under a mask: value = public + mask, where everyone among the parties knows
 `public`, which is uniform over the ring, and the mask is additively shared and known to the dealer alone. Sums,
@@ -285,16 +285,26 @@ class Party(Engine):
     Parameters
     ----------
     index : int
-        Position among the parties; the first one leads (adds public terms), the last one receives corrections.
+        Position among the parties; the first one leads (adds public terms).
     parties : int
     key : bytes
         32 bytes shared with the dealer, for this job.
     corrections : mapping of str to Wide, optional
-        What the dealer sent to the last party.
+        What the dealer sent to the party that receives corrections.
+    taker : int, optional
+        Position of that party.
     """
 
-    def __init__(self, index: int, parties: int, key: bytes, corrections: Mapping[str, Wide] | None = None) -> None:
+    def __init__(
+        self,
+        index: int,
+        parties: int,
+        key: bytes,
+        corrections: Mapping[str, Wide] | None = None,
+        taker: int | None = None,
+    ) -> None:
         self.index, self.parties, self.leads = index, parties, index == 0
+        self.takes = index == (parties - 1 if taker is None else taker)
         self._key, self._corrections = key, {} if corrections is None else corrections
 
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:
@@ -324,7 +334,7 @@ class Party(Engine):
 
     def deal(self, name: str, shape: tuple[int, ...], compute: Callable[[], Wide]) -> Wide:
         """Return this party's share of what the dealer computes."""
-        if self.index != self.parties - 1:
+        if not self.takes:
             return expand_wide(self._key, f"deal/{name}", shape)
         correction = self.correction(name)
         if correction.shape != shape:
@@ -339,15 +349,18 @@ class Dealer(Engine):
     ----------
     keys : sequence of bytes
         One key per party, in their order.
+    taker : int, optional
+        Position of the party that receives corrections; the last one if nothing is said.
 
     Attributes
     ----------
     corrections : dict of str to Wide
-        To be sent, sealed, to the last party.
+        To be sent, sealed, to that party.
     """
 
-    def __init__(self, keys: Sequence[bytes]) -> None:
+    def __init__(self, keys: Sequence[bytes], taker: int | None = None) -> None:
         self.parties, self._keys = len(keys), list(keys)
+        self._taker = (self.parties - 1 if taker is None else taker) % self.parties
         self.corrections: dict[str, Wide] = {}
 
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:
@@ -363,12 +376,12 @@ class Dealer(Engine):
         return Wire(None, expand_wide(self._keys[owner], f"enter/{name}", shape), frac_bits)
 
     def deal(self, name: str, shape: tuple[int, ...], compute: Callable[[], Wide]) -> Wide:
-        """Share a vector: the last party's share goes into `corrections`."""
+        """Share a vector: the share of the party that takes corrections goes into `corrections`."""
         if name in self.corrections:
             raise ValueError("a name is dealt once only")
         value = compute()
         rest = value
-        for key in self._keys[:-1]:
+        for key in (key for index, key in enumerate(self._keys) if index != self._taker):
             rest = rest - expand_wide(key, f"deal/{name}", shape)
         self.corrections[name] = rest
         return value
