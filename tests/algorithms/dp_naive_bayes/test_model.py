@@ -237,3 +237,9 @@ def test_the_law_of_a_plan_is_the_narrower_one(statistics, neighbors):
             assert settled(asked, "gaussian") == settled(asked, "laplace") == asked
             chosen.add(plan.noise.delta > 0)
     assert chosen == {True, False}
+
+
+def test_noise_that_vanishes_is_the_narrower_one():
+    plan = settled(make_plan(noise=CountNoise("local", 1e6, 1e-6)), "auto")
+    assert plan.noise.delta == 0.0
+    assert max(plan.deviations(1)) == 0.0

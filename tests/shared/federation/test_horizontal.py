@@ -248,3 +248,4 @@ def test_scores_spend_no_delta_where_laplace_noise_is_narrower(neighbors):
     assert spent[2] == 0.0
     assert spent[40] == 1e-6
     assert Form(False, 2).narrower(CountNoise()) == CountNoise()
+    assert Form(True, 40).narrower(CountNoise("local", 1e9, 1e-6, neighbors)).delta == 0.0

@@ -124,8 +124,8 @@ def settled(plan: Plan, mechanism: str) -> Plan:
     pure = replace(plan, noise=replace(plan.noise, delta=0.0))
     if mechanism != "auto" or not plan.noise.private or pure == plan:
         return plan
-    widths = zip(plan.deviations(1), pure.deviations(1), strict=True)
-    return pure if sum(float(np.log(gaussian / laplace)) for gaussian, laplace in widths) >= 0 else plan
+    gaussian, laplace = (np.log(np.maximum(one.deviations(1), np.finfo(float).tiny)).sum() for one in (plan, pure))
+    return pure if laplace <= gaussian else plan
 
 
 def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:

@@ -140,7 +140,8 @@ class Form:
         wider = 0.0
         for query in queries:
             asked = len(queries), query.l1, query.l2, query.values.size, 1, query.nonnegative
-            wider += float(np.log(noise.deviation(*asked) / pure.deviation(*asked)))
+            gaussian, laplace = (max(law.deviation(*asked), np.finfo(float).tiny) for law in (noise, pure))
+            wider += float(np.log(gaussian / laplace))
         return pure if wider >= 0 else noise
 
     def tallies(self, vector: NDArray[np.int64]) -> metrics.Tallies:
