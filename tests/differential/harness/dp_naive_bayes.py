@@ -144,6 +144,7 @@ def update_cases(draw: Any) -> Case:
     if len(first) < 2:
         begin |= {"noise": "local", "epsilon": HUGE_EPSILON}
     added: dict[str, Any] = {"model": {"$model": 0}, "organizations": second} | noise(draw)
+    added |= law(draw, added)
     if draw(st.integers(0, 3)) == 3:
         added["outside"] = draw(st.sampled_from(["clip", "refuse"]))
     return Case(ALGORITHM, "update", place["organizations"], place["central"], [["fit", begin], ["update", added]])

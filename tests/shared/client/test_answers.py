@@ -257,3 +257,24 @@ def test_the_object_imports_no_client_before_it_is_asked():
     code = "import sys, fedbayes.federation.answers as a; a.Result(model=None); print([m for m in sys.modules if 'client' in m and 'fedbayes' in m])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_answers_of_every_kind_have_one_shape() -> None:
+    from fedbayes.federation.answers import Result
+
+    axes = [{"column": "a", "values": ["x", None]}, {"column": "b", "values": [0, 1, 2]}]
+    table = Result(model={"axes": axes, "counts": [[1, 2, 3], [4, None, 6]]}).counts
+    assert (table.columns, table.values_along) == (["a", "b"], [["x", "missing"], [0, 1, 2]])
+    assert table.counts == [[1, 2, 3], [4, None, 6]]
+    told = {"label": "y", "states": ["n", "p"], "predicted": ["p"], "probabilities": [[0.1, 0.9]], "identifiers": ["7"]}
+    found = Result(model=told)
+    assert dict(found.predictions) == told
+    assert found.predictions.stations is None
+    assert not found.survival
+    assert not found.counts
+    outlook = {"times": [1.0, 2.0], "survival": [[0.9, 0.8]], "partial_hazard": [1.5], "linear_predictor": [0.4]}
+    assert dict(Result(predictions=outlook).survival) == outlook
+    assert Result(predictions=outlook).survival.identifiers is None
+    assert not Result(predictions=outlook).predictions
+    assert not Result(model=None).counts
+    assert not Result().survival

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation import reading
-from fedbayes.federation.large_csv import read_large_csv
+from fedbayes.federation import large_csv, reading
+from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.large_csv import check_fields, read_large_csv
 from fedbayes.federation.reading import read_file
 
 CELLS = [
@@ -106,3 +107,32 @@ def test_twenty_million_rows_stay_below_two_gibibytes(tmp_path):
     assert sum(len(column) for column in encoded.values()) == 4 * rows
     print(f"{rows} rows of {path.stat().st_size / 2**20:.0f} MiB: {seconds:.0f} s, at most {most:.2f} GiB")
     assert most < 2.0
+
+
+@pytest.mark.parametrize("piece", [3, 7, 2**24])
+@given(rows=st.lists(st.lists(st.sampled_from(CELLS), min_size=1, max_size=4), min_size=1, max_size=8))
+@settings(max_examples=60)
+def test_a_row_with_too_many_fields_is_refused(tmp_path_factory, piece, rows):
+    path = tmp_path_factory.mktemp("table") / "t.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["a", "b", "c"], *rows])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large_csv, "PIECE", piece)
+        if any(len(row) > 3 for row in rows):
+            with pytest.raises(DataProblem, match="more fields than its header"):
+                check_fields(path)
+        else:
+            check_fields(path)
+
+
+def test_a_stray_quotation_mark_refuses_nothing(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text('a,b\n5" tall,"x,y"\n6,"z,w"\n', encoding="utf-8")
+    check_fields(path)
+
+
+def test_a_large_file_is_checked(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4,5\n", encoding="utf-8")
+    with pytest.raises(DataProblem):
+        read_large_csv(path, ["a"], Reading({}, {}))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..federation.answers import Result
 from .count_text import axes_of
 from .description import cells
 from .formats import is_plain
@@ -93,25 +94,23 @@ def description(result: Mapping[str, Any]) -> pd.DataFrame:
 
 def predictions(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return a row for every record: its identifier where it is told, what is predicted, with which probability or when."""
-    model = result.get("model")
-    told = model if isinstance(model, Mapping) and "predicted" in model else result.get("predictions")
-    found = dict(told) if isinstance(told, Mapping) else {}
+    classes, outlook = Result(result).predictions, Result(result).survival
     columns: dict[str, Any] = {}
-    if found.get("identifiers") is not None:
-        columns["record"] = [str(name) for name in found["identifiers"]]
-    if "predicted" in found:
-        columns["prediction"] = found["predicted"]
-        shares = np.asarray(found["probabilities"], dtype=np.float64).reshape(len(found["predicted"]), -1)
-        if shares.shape[1] != len(found["states"]):
+    named = classes.identifiers if classes else outlook.identifiers
+    if named is not None:
+        columns["record"] = [str(name) for name in named]
+    if classes:
+        columns["prediction"] = classes.predicted
+        shares = np.asarray(classes.probabilities, dtype=np.float64).reshape(len(classes.predicted), -1)
+        if shares.shape[1] != len(classes.states):
             raise ValueError("states and probabilities do not agree")
-        columns.update({f"P({state})": shares[:, place] for place, state in enumerate(found["states"])})
+        columns.update({f"P({state})": shares[:, place] for place, state in enumerate(classes.states)})
         return _frame(columns)
-    columns.update(
-        {name: found[name] for name in ("linear_predictor", "partial_hazard") if found.get(name) is not None}
-    )
-    if found.get("survival") is not None:
-        shares = np.asarray(found["survival"], dtype=np.float64).reshape(-1, len(found["times"]))
-        columns.update({f"S({float(time):g})": shares[:, place] for place, time in enumerate(found["times"])})
+    plain = {"linear_predictor": outlook.linear_predictor, "partial_hazard": outlook.partial_hazard}
+    columns.update({name: values for name, values in plain.items() if values is not None})
+    if outlook.survival is not None:
+        shares = np.asarray(outlook.survival, dtype=np.float64).reshape(-1, len(outlook.times or []))
+        columns.update({f"S({float(time):g})": shares[:, place] for place, time in enumerate(outlook.times or [])})
     return _frame(columns)
 
 

@@ -6,23 +6,14 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..federation.answers import Result
 from .formats import number
 
 
 def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
-    """Return (column, values) of every axis; axes are told as a mapping or as a list of objects."""
-    axes = model["axes"]
-    if isinstance(axes, Mapping):
-        return [(str(name), list(values)) for name, values in axes.items()]
-    names = ("column", "name")
-    values = ("values", "states", "categories", "labels")
-    return [
-        (
-            str(next(axis[key] for key in names if key in axis)),
-            ["missing" if value is None else value for value in next(axis[key] for key in values if key in axis)],
-        )
-        for axis in axes
-    ]
+    """Return (column, values) of every axis."""
+    told = Result(model=model).counts
+    return list(zip(told.columns, told.values_along, strict=True))
 
 
 def cells_of(model: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -7,6 +7,7 @@ asked for, as images and stations need neither figures nor tables.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,35 @@ class Scores(Section):
     n: int | None
 
 
+class Counts(Section):
+    """A table of counts: its columns, the values along each of them, and the counts, nested; null where one is hidden."""
+
+    columns: list[str]
+    values_along: list[list[Any]]
+    counts: list[Any]
+
+
+class Predictions(Section):
+    """Class probabilities of records: those of record i are ``probabilities[i]``, in the order of `states`."""
+
+    label: str | None
+    states: list[str]
+    identifiers: list[str] | None
+    stations: list[str] | None
+    predicted: list[str]
+    probabilities: list[list[float]]
+
+
+class Survival(Section):
+    """What a Cox model says of records: survival of record i at the times is ``survival[i]``."""
+
+    identifiers: list[str] | None
+    linear_predictor: list[float] | None
+    partial_hazard: list[float] | None
+    times: list[float] | None
+    survival: list[list[float]] | None
+
+
 class ConversionError(TypeError):
     """The result holds no model of the kind that was asked for; the message says what it has."""
 
@@ -113,6 +143,33 @@ class Result(dict[str, Any]):
         """The scores of an evaluation; empty for other results."""
         standard = ("accuracy", "auc", "log_loss", "calibration", "n", "metrics")
         return Scores({name: self[name] for name in standard if name in self})
+
+    @property
+    def counts(self) -> Counts:
+        """The table of counts; empty for other results."""
+        model = self.get("model")
+        if not isinstance(model, Mapping) or not {"counts", "axes"} <= set(model):
+            return Counts()
+        axes = _axes(model["axes"])
+        return Counts(
+            columns=[name for name, _ in axes], values_along=[values for _, values in axes], counts=model["counts"]
+        )
+
+    @property
+    def predictions(self) -> Predictions:
+        """Class probabilities of records; empty for other results."""
+        model = self.get("model")
+        if not isinstance(model, Mapping) or not {"predicted", "probabilities", "states"} <= set(model):
+            return Predictions()
+        return Predictions({name: model[name] for name in Predictions.__annotations__ if name in model})
+
+    @property
+    def survival(self) -> Survival:
+        """What a Cox model says of records; empty for other results."""
+        told = self.get("predictions")
+        if not isinstance(told, Mapping):
+            return Survival()
+        return Survival({name: told[name] for name in Survival.__annotations__ if name in told})
 
     @property
     def warnings(self) -> list[str]:
@@ -192,6 +249,20 @@ class Result(dict[str, Any]):
 
     def _client(self, name: str, **arguments: Any) -> Any:
         return getattr(import_module(CLIENT), name)(self, **arguments)
+
+
+def _axes(axes: Any) -> list[tuple[str, list[Any]]]:
+    """Return (column, values) of every axis of a table of counts; axes are told as a mapping or as a list of objects."""
+    if isinstance(axes, Mapping):
+        return [(str(name), list(values)) for name, values in axes.items()]
+    names, values = ("column", "name"), ("values", "states", "categories", "labels")
+    return [
+        (
+            str(next(axis[key] for key in names if key in axis)),
+            ["missing" if value is None else value for value in next(axis[key] for key in values if key in axis)],
+        )
+        for axis in axes
+    ]
 
 
 def load(path: str | Path) -> Result:

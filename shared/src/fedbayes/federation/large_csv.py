@@ -6,6 +6,7 @@ A column comes as `reading.read_file` would give it, but for texts, which are a 
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..bayes.missing import Reading, Rule, settle
+from .errors import DataProblem
 
 LARGE_BYTES = 100_000_000
 ROWS = 1_000_000
+PIECE = 2**24
+"""Bytes in which lines are counted."""
+QUOTE, COMMA, LINE = b'",\n'
 OPTIONS: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
 
 
@@ -32,9 +37,15 @@ def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: i
         What is missing, and what stays text.
     rows : int
         Of a piece.
+
+    Raises
+    ------
+    DataProblem
+        If a row has more fields than the header: its values would be taken for those of other columns.
     """
     import pandas
 
+    check_fields(path)
     texts = {name for name in columns if reading.rule(name).text}
     parts = _parts(path, columns, texts, rows)
     mixed = [name for name in columns if not _fit(parts[name])]
@@ -42,6 +53,40 @@ def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: i
         parts |= _parts(path, mixed, set(mixed), rows)
     whole = {name: _settled(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
     return pandas.DataFrame({name: whole[name] for name in columns}, copy=False)
+
+
+def check_fields(path: Path) -> None:
+    """Raise `DataProblem` if a row of a CSV file has more fields than its header; pandas takes it without a word where few columns are wanted."""
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        fields = len(next((row for row in csv.reader(file) if row), []))
+    if not _may_exceed(path, fields):
+        return
+    # Quotation marks inside of a field can mislead the count, so what it suspects is read as it should be.
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
+        if any(len(row) > fields for row in csv.reader(file)):
+            raise DataProblem(
+                "a row of this station's file has more fields than its header; ask the node administrator to correct the file"
+            )
+
+
+def _may_exceed(path: Path, fields: int) -> bool:
+    """Return whether a line seems to have more fields, by its commas outside of quotation marks."""
+    commas, inside = 0, 0
+    with path.open("rb") as file:
+        while content := file.read(PIECE):
+            piece = np.frombuffer(content, dtype=np.uint8)
+            separators, ends, quotes = (np.flatnonzero(piece == mark) for mark in (COMMA, LINE, QUOTE))
+            if inside or quotes.size:
+                separators, ends = (
+                    places[(np.searchsorted(quotes, places) + inside) % 2 == 0] for places in (separators, ends)
+                )
+                inside = (inside + quotes.size) % 2
+            before = np.searchsorted(separators, ends)
+            per_line = np.diff(before, prepend=-commas)
+            commas = separators.size - int(before[-1]) if ends.size else commas + separators.size
+            if max(commas, int(per_line.max(initial=0))) >= fields:
+                return True
+    return False
 
 
 def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int) -> dict[str, list[Any]]:

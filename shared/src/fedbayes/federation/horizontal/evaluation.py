@@ -133,10 +133,10 @@ class Form:
 
         The widths follow of epsilon, delta and the number of classes (geometric mean of the queries' deviations, at one station).
         """
-        if not noise.private or noise.delta == 0:
+        pure = replace(noise, delta=0.0)
+        if not noise.private or pure == noise:
             return noise
-        nobody = np.zeros(0, dtype=np.int64), np.zeros((0, self.classes))
-        queries, pure = self.queries(*nobody), replace(noise, delta=0.0)
+        queries = self.queries(np.zeros(0, dtype=np.int64), np.zeros((0, self.classes)))
         wider = 0.0
         for query in queries:
             asked = len(queries), query.l1, query.l2, query.values.size, 1, query.nonnegative
