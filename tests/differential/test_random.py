@@ -14,3 +14,9 @@ CASES, LEAST, SECONDS = 8, 2, 0.5
 def test_answers_equal_the_pooled_ones(method: str, function: str, tmp_path: Path) -> None:
     found = Search(method, function, SEED, tmp_path).run(CASES, SECONDS, LEAST)
     assert found is None, found
+
+
+def test_a_search_out_of_time_goes_on_to_the_least_number_of_cases(tmp_path: Path) -> None:
+    search = Search("scalar_product", "count!", SEED, tmp_path)
+    assert search.run(cases=50, seconds=0.0, least=5) is None
+    assert search.ran == 5

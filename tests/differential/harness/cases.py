@@ -156,16 +156,23 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
 
 
 def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
-    """Return a table as an Excel file of texts; a missing cell is empty."""
+    """Return a table as an Excel file of texts, also where one looks like a formula or an error; a missing cell is empty."""
     from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
 
     if columns is None:
         return None
     book, stream = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet()
-    sheet.append(list(columns))
+
+    def text(value: str) -> WriteOnlyCell:
+        cell = WriteOnlyCell(sheet, value)
+        cell.data_type = "s"
+        return cell
+
+    sheet.append([text(name) for name in columns])
     for row in zip(*columns.values(), strict=True):
-        sheet.append(row)
+        sheet.append([None if value is None else text(value) for value in row])
     book.save(stream)
     return stream.getvalue()
 

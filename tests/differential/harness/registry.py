@@ -99,7 +99,7 @@ EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
 """Arguments that no strategy draws, with the reason."""
 
 
-def drawn_arguments(method: str, function: str, wanted: set[str], cases: int = 200) -> set[str]:
+def drawn_arguments(method: str, function: str, wanted: set[str], cases: int = 1000) -> set[str]:
     """Return the arguments that a function's strategy draws, among so many cases or until all wanted ones came."""
     seen: set[str] = set()
 

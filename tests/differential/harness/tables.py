@@ -9,7 +9,22 @@ import numpy as np
 from hypothesis import strategies as st
 
 NAMES = ["x", "age", "Größe", "a,b", 'say "x"', "two words", "None", "1", "true", "x" * 150, "a=b", "NA", "ſ", "Ωmega"]
-"""Column names; control characters are refused by name, so none is here."""
+NAMES += [
+    "index",
+    "0",
+    "a.b",
+    "X",
+    "Unnamed: 0",
+    "caf\u00e9",
+    "cafe\u0301",
+    "level_0",
+    "{x}",
+    "%s",
+    "it's",
+    "a\\b",
+    "-x",
+]
+"""Column names, some differ by case or by how an accent is written; control characters are refused by name, so none is here."""
 STATES = [
     ["a", "b", "c"],
     ["yes", "no"],
@@ -28,12 +43,25 @@ STATES = [
     ["only"],
     ["A", "a"],
     ["male", "female", "inf"],
+    ["caf\u00e9", "cafe\u0301", "Cafe"],
+    ["stra\u00dfe", "STRASSE", "strasse"],
+    ["two words", "two  words"],
+    ["2020-01-31", "2021-12-01", "31/12/2021"],
+    ["True", "False"],
+    ["+", "-", "%"],
+    ["=1+1", "@x", "#N/A!"],
+    ["1_000", "2_000"],
+    ["9007199254740993", "9007199254740995"],
+    ["<NA>", "#N/A", "1.#IND"],
+    ["0x10", "0b1", "1j"],
+    ["10:30", "1 000", "1,5"],
 ]
 TAME = STATES[:5]
 if os.environ.get("TAME"):  # to look for what remains while the reading of files is known to be wrong
     STATES = TAME
 IDENTIFIERS = ["number", "zeros", "text", "spaces", "unicode", "long", "decimal"]
 NUMBERS = ["normal", "whole", "few", "constant", "huge", "tiny", "binary", "negative", "skewed"]
+NUMBERS += ["1e12", "1e-12", "digits", "shifted", "padded"]
 
 
 def identifiers(kind: str, people: int) -> list[str]:
@@ -62,7 +90,14 @@ def numbers(kind: str, people: int, random: np.random.Generator) -> list[str]:
         "binary": lambda: random.integers(0, 2, people),
         "negative": lambda: np.round(random.normal(-5, 3, people), 1),
         "skewed": lambda: np.round(np.exp(random.normal(0, 1.5, people)), 3),
+        "1e12": lambda: np.round(random.normal(0, 1, people) * 1e12, 0),
+        "1e-12": lambda: np.round(random.normal(0, 1, people), 4) * 1e-12,
+        "digits": lambda: random.normal(0, 1, people),
+        "shifted": lambda: 1e6 + np.round(random.normal(0, 1, people), 2),
+        "padded": lambda: random.integers(0, 50, people),
     }[kind]()
+    if kind == "padded":
+        return [f"{value:05d}" for value in values]
     return [repr(value.item()) for value in values]
 
 

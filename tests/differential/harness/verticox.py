@@ -172,6 +172,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     complete, records = arguments.get("missing") == "complete", counted(arguments, whole)
     if complete:
         refuse_complete(case, arguments, whole, refuse)
+    if case.id_column == POSITION and len({len(columns[POSITION]) for columns in stations.values()}) > 1:
+        refuse.append(("DataProblem", "files that are not aligned"))
     if arguments.get("time_transform") == "log" and any(r[EVENT] == "1" and float(r[TIME]) <= 0 for r in whole):
         (may if complete or len(owners) < 2 else refuse).append(
             ("DataProblem", "the logarithm of an event at time zero")

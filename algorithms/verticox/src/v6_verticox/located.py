@@ -10,7 +10,7 @@ import numpy as np
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
-from fedbayes.federation.vertical import choose_helper
+from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.declared import Matched
 
 from .messages import Question
@@ -81,10 +81,7 @@ class Located:
                 where = "no station has" if not holders else "two stations have"
                 raise ArgumentError(f"model: {where} the feature '{feature[:60]}'; check the stations' columns")
         scorers = [member for member, features in self.features.items() if features]
-        if len({self.rows[member] for member in scorers + self.owners[:1]}) > 1:
-            raise ArgumentError(
-                "id_column: the stations have different numbers of rows; name the column that identifies records"
-            )
+        check_equal_rows(self.rows[member] for member in scorers + self.owners[:1])
         return scorers
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
-from fedbayes.federation.vertical import choose_helper
+from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
 from .arguments import Fit
@@ -166,14 +166,10 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     holders = [member for member, reply in replies.items() if reply.columns and member != owner] + [owner]
     if len(holders) < 2:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
-    involved = {replies[member].rows for member in holders}
-    if len(involved) > 1:
-        raise ArgumentError(
-            "id_column: the stations have different numbers of rows; name the column that identifies records"
-        )
+    check_equal_rows(replies[member].rows for member in holders)
     outcome = replies[owner].outcome
     assert outcome is not None
-    plan = _plan(question, replies, holders, involved.pop(), outcome)
+    plan = _plan(question, replies, holders, replies[owner].rows, outcome)
     if plan.records < RECORDS_PER_COLUMN * sum(plan.widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]

@@ -31,7 +31,7 @@ must not run central. What each role learns is in the docstrings' **Reveals**, a
 
 from .accounting import NEIGHBORS
 from .central import SecureTables
-from .identifiers import check_alignment
+from .identifiers import check_alignment, check_equal_rows
 from .partials import partial_extend, partial_match, partial_submit, partial_tables
 from .roles import choose_helper, open_parties
 from .states import ColumnStates
@@ -45,6 +45,7 @@ __all__ = [
     "ColumnStates",
     "SecureTables",
     "check_alignment",
+    "check_equal_rows",
     "choose_helper",
     "open_parties",
     "partial_extend",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...bayes.encoding import canonical_text
@@ -33,6 +33,14 @@ def check_alignment(id_column: Any, rows_aligned: Any = False) -> str:
     if rows_aligned:
         raise ArgumentError("rows_aligned: leave it out where an id_column is given; the records are matched by it")
     return str(arguments.check_name("id_column", id_column))
+
+
+def check_equal_rows(rows: Iterable[int]) -> None:
+    """Raise `DataProblem` where files that should be aligned have different numbers of rows."""
+    if len(set(rows)) > 1:
+        raise DataProblem(
+            "rows_aligned: the stations' tables have different numbers of rows; name the id_column to match them"
+        )
 
 
 def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) -> list[str]:

@@ -12,6 +12,7 @@ from ...mpc import alignment, blind_matching, factors, replicated
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
+from .identifiers import check_equal_rows
 from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
 from .workspace import DTYPES, Matrix, Workspace, factor, part_of
@@ -28,10 +29,8 @@ def computing(setup: Setup) -> list[int]:
 
 def check_matched(setup: Setup, rows: int, sizes: Iterable[int]) -> None:
     """Raise `DataProblem` where no record is common, or files that should be aligned have different numbers of rows."""
-    if not setup.id_column and any(size != rows for size in sizes):
-        raise DataProblem(
-            "rows_aligned: the stations' tables have different numbers of rows; name the id_column to match them"
-        )
+    if not setup.id_column:
+        check_equal_rows([rows, *sizes])
     if rows == 0:
         raise DataProblem("the stations have no record in common; check the identifier column")
 
