@@ -136,3 +136,9 @@ def test_a_large_file_is_checked(tmp_path):
     path.write_text("a,b\n1,2\n3,4,5\n", encoding="utf-8")
     with pytest.raises(DataProblem):
         read_large_csv(path, ["a"], Reading({}, {}))
+
+
+def test_truth_values_after_a_piece_of_empty_cells_stay_truth_values(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("c,d\n,1\ntrue,2\n", encoding="utf-8")
+    assert read_large_csv(path, ["c"], Reading({}, {}), rows=1)["c"][1] is True

@@ -105,6 +105,7 @@ def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:
     [
         ({"domain": None}, "domain is needed"),
         ({"columns": ["weight"]}, "weight"),
+        ({"epsilon": 5e-324}, "epsilon must be"),
         ({"bins": {"sex": 3}}, "bins names 'sex'"),
         ({"columns": ["age"], "unit": "identifier", "id_column": "age"}, "id_column"),
     ],

@@ -7,7 +7,18 @@ from typing import Any
 
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.declare import FLAG, ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when, whole
+from fedbayes.federation.declare import (
+    EPSILON,
+    FLAG,
+    ONCE_PUBLISHED,
+    TARGET,
+    argument,
+    choice,
+    number,
+    unless,
+    when,
+    whole,
+)
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, CountNoise, Members, Scoring, Target, Units
 from fedbayes.federation.horizontal.columns import REFUSALS
@@ -63,7 +74,7 @@ class Fit(Target, Budget, Units, Members):
         why="gradients are summed, and noisy improvements are averaged over the stations",
     )
     epsilon: float | None = argument(
-        number(above=0),
+        EPSILON,
         "Budget of the whole fit, with tables dp, or with tables local and fedavg; above 20 no result is called private.",
         None,
         rank=TARGET,

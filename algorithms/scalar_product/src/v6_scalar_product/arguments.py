@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from fedbayes.dp.promise import LEAST_EPSILON
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import (
     COLUMN,
@@ -40,7 +41,7 @@ class Private(Arguments):
     """The budget of an answer."""
 
     epsilon: float | None = argument(
-        number(above=0.0, high=1000.0),
+        number(low=LEAST_EPSILON, high=1000.0),
         "Budget of all counts together, by discrete Laplace noise, one term for the federation; without it they are exact, small ones "
         "hidden or refused.",
         None,

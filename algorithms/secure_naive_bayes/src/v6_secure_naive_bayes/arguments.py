@@ -9,6 +9,7 @@ from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.declare import (
     COLUMN,
+    EPSILON,
     FLAG,
     ONCE_PUBLISHED,
     ORGANIZATION,
@@ -35,7 +36,6 @@ from .records import check_list
 LEAST_DELTA = 1e-100
 DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
-EPSILON = number(above=0)
 MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
 MOST_ROWS_WORDS = "Most rows of one identifier that a station uses, chosen by a keyed hash."
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"

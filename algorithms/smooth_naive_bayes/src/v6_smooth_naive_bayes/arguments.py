@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
-from fedbayes.federation.declare import ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when
+from fedbayes.federation.declare import EPSILON, ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when
 from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
 from fedbayes.federation.signatures import Store
 
@@ -27,7 +27,7 @@ class Fit(Target, Units, Members):
     """Of `fit`."""
 
     epsilon: float = argument(
-        number(above=0),
+        EPSILON,
         "Budget of every row, all queries together; at least 1e-6 a query. Above 20 no result is called private.",
         rank=TARGET,
     )

@@ -11,6 +11,7 @@ from fedbayes.bayes.scores import SCORES
 from fedbayes.bayes.structure import SearchSpace
 from fedbayes.federation.declare import (
     COLUMN,
+    EPSILON,
     MODEL,
     ORGANIZATION,
     PARTIES,
@@ -47,8 +48,6 @@ MOST_SYNTHETIC_ROWS = 1_000_000
 MOST_PARENTS = 7
 BY_CLASS = "mdl"
 FINE_BINS = 10
-
-EPSILON = number(above=0)
 
 
 def _check_rules(_: str, bins: Any) -> Any:

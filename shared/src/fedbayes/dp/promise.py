@@ -12,6 +12,8 @@ import math
 __all__ = ["IMPLIED_DELTA", "MOST_DELTA", "MOST_EPSILON", "budget_delta", "excess", "holds"]
 
 MOST_EPSILON = 20.0
+LEAST_EPSILON = 1e-9
+"""What is asked for less is nothing but noise, of a width that floating point does not hold."""
 MOST_DELTA = 1e-3
 IMPLIED_DELTA = 1e-4
 """The delta budget of a ledger that has an epsilon budget and none of delta: a hundred releases of delta 1e-6."""

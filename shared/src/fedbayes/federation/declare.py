@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from ..dp.promise import LEAST_EPSILON
 from . import arguments as checks
 from .errors import ArgumentError
 
@@ -108,6 +109,7 @@ def columns(least: int = 1) -> Kind:
 COLUMN = Kind("column", "a column", checks.check_name)
 COLUMNS = columns()
 NAME = Kind("string", "a name", checks.check_name)
+EPSILON = number(low=LEAST_EPSILON)
 FLAG = Kind("boolean", "true or false", checks.check_flag)
 MODEL = Kind("json", "the `model` of a result", checks.check_model)
 ORGANIZATION = Kind("organization", "an organization, by id or name", checks.check_organization)

@@ -109,7 +109,13 @@ def _kinds(parts: Sequence[Any]) -> set[str]:
 
 def _fit(parts: Sequence[Any]) -> bool:
     """Return whether the pieces of a column are of one kind."""
-    return len(_kinds(parts)) == 1 or _kinds(parts) == {"i", "f"}
+    return len(_kinds(parts)) == 1 or _kinds(parts) == {"i", "f"} or _are_truths(parts)
+
+
+def _are_truths(parts: Sequence[Any]) -> bool:
+    """Return whether the pieces are truth values, but for some in which every cell is empty."""
+    empty = [part for part in parts if isinstance(part, np.ndarray) and part.dtype.kind == "f"]
+    return _kinds(parts) == {"b", "f"} and all(bool(np.isnan(part).all()) for part in empty)
 
 
 def _joined(parts: list[Any]) -> Any:
@@ -117,6 +123,8 @@ def _joined(parts: list[Any]) -> Any:
 
     if not parts:
         return np.array([], dtype=np.float64)
+    if _are_truths(parts):
+        parts = [part.astype(object) for part in parts]
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else union_categoricals(parts)
 
 

@@ -13,6 +13,7 @@ from .. import arguments as checks
 from ..declare import (
     COLUMN,
     COLUMNS,
+    EPSILON,
     MODEL,
     ORGANIZATIONS,
     PARTIES,
@@ -34,7 +35,6 @@ from .units import MOST_ROWS, ROW, UNITS, Unit, check_unit
 DOMAIN = json_value('{column: {"categories": [...]} or {"bounds": [low, high]}}', checks.check_mapping)
 BINS = json_value('a number of bins, or {feature: number, edges or {"log": number}}', check_bin_rules)
 OUTSIDE = choice(("clip", "refuse"))
-EPSILON = number(above=0)
 DELTA = number(low=0, below=1)
 HONEST_WORDS = (
     "Part of the stations whose shares of the noise alone must suffice; never all of several, since each knows its own."

@@ -181,11 +181,11 @@ def check_noise(
     small = arguments.check_number("delta", delta, low=0, below=1)
     if placement == "none":
         if epsilon is not None:
-            arguments.check_number("epsilon", epsilon, above=0)
+            arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
         return CountNoise("none", 0.0, 0.0, relation, fraction, unit.rows)
     if epsilon is None:
         raise ArgumentError('epsilon is needed: give a number greater than 0, or noise="none"')
-    budget = arguments.check_number("epsilon", epsilon, above=0)
+    budget = arguments.check_number("epsilon", epsilon, low=promise.LEAST_EPSILON)
     return CountNoise(placement, budget, small, relation, fraction, unit.rows)
 
 
