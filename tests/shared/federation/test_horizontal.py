@@ -223,7 +223,7 @@ def test_noise_that_cannot_be_sampled_is_not_charged():
         station = Charged()
         queries = table_queries(COLUMNS, COLUMNS.schema.encode(make_table()), {"x": 4})
         with pytest.raises(errors.ArgumentError, match="epsilon is too small"):
-            release(station, queries, check_noise(placement, 1e-12), "tables")
+            release(station, queries, CountNoise(placement, 1e-12), "tables")
         assert station.charges == 0
         release(station, queries, check_noise(placement, 1.0), "tables")
         assert station.charges == 1
