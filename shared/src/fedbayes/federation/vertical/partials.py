@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..gate import Exact, Released, Sealed
 from ..station import Station
 from .accounting import sensitivity_of
 from .agreement import bound, with_check
+from .announced import announced, check_announced, told
 from .messages import (
     Delivery,
     ExtendReply,
@@ -55,7 +57,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         hashes = workspace.submit([texts[row] for row in rows])
         parcel = workspace.pack_shares(0, part, rows, None, request.bits)
     else:
-        hashes = _keyed_hashes(workspace, [texts[row] for row in rows])
+        hashes = _keyed_hashes(workspace, [texts[row] for row in rows], encoder.columns)
         parcel = workspace.pack(
             0, [info.name for info in part.infos], open_part(workspace, part, rows, None), request.bits
         )
@@ -81,13 +83,15 @@ def _workspace(station: Station, setup: Setup) -> Workspace:
     return Workspace(station, setup) if setup.helper else Replica(station, setup)
 
 
-def _keyed_hashes(workspace: Workspace, texts: list[str]) -> Sealed:
-    """Return the identifiers under the keys of the pairs, sealed for the helper."""
+def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> Sealed:
+    """Return the identifiers under the keys of the pairs, sealed for the helper; of a union with what the station announces."""
     digests = alignment.digests(texts)
     hashes = [
         alignment.under_key(digests, workspace.key(peer, PAIR)) for peer in _peers(workspace, workspace.setup.union)
     ]
     joined = np.concatenate(hashes).astype("<u8").tobytes()
+    if workspace.setup.union:
+        joined = announced(workspace, columns, joined)
     return workspace.station.seal(workspace.setup.helper, joined, "hashes")
 
 
@@ -112,11 +116,11 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     if not workspace.is_helper:
         raise MessageError("only the helper matches hashes")
     stations = request.setup.stations
-    lists = _unsealed_lists(station, request)
+    lists, sharing = _unsealed_lists(station, request)
     if request.setup.union:
-        apart = request.distinct if request.setup.private else []
+        apart = sharing if request.setup.private else []
         places, rows = alignment.unite(stations, lists, workspace.derived("union"), apart)
-        _check_distinct(request.distinct, places)
+        _check_distinct([*request.distinct, *apart], places)
     else:
         places = alignment.intersect(stations, lists)
         rows = len(places[stations[0]])
@@ -139,19 +143,25 @@ def _check_distinct(pairs: Sequence[Sequence[int]], places: Mapping[int, alignme
             raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
 
 
-def _unsealed_lists(station: Station, request: MatchRequest) -> dict[tuple[int, int], alignment.Hashes]:
+def _unsealed_lists(
+    station: Station, request: MatchRequest
+) -> tuple[dict[tuple[int, int], alignment.Hashes], list[tuple[int, int]]]:
+    """Return the lists of every ordered pair, and the pairs of stations that say they hold the same column."""
     stations = request.setup.stations
     if sorted(request.hashes) != sorted(stations):
         raise MessageError("the hashes of a station are missing; start the job again")
     lists: dict[tuple[int, int], alignment.Hashes] = {}
+    columns: dict[int, set[str]] = {}
     for party in stations:
         plain = station.unseal(party, request.hashes[party], "hashes")
+        if request.setup.union:
+            columns[party], plain = told(request.setup, plain)
         joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]
         for peer, hashes in zip(peers, np.split(joined, len(peers)), strict=True):
             lists[party, peer] = hashes
-    return lists
+    return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]
 
 
 def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Opened:
@@ -237,6 +247,7 @@ def _agreed(
 def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
     """Encode columns of this station; return them with the common order, and the size of a union."""
     setup = request.delivery.setup
+    check_announced(workspace, request.wanted)
     if not request.wanted:
         return OwnPart([], [], {}, {}), np.zeros(0, dtype=np.int64), None
     encoder = Encoder(workspace.station, setup, request.wanted)

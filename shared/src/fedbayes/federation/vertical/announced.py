@@ -1,0 +1,58 @@
+"""What a station of united records announces to the helper itself: its columns, and whether answers are private.
+
+Under an epsilon a record that two stations hold with the same column may count once only. Which stations share a column the helper therefore learns of
+the stations, in the letter that brings their hashes, and not of central; a station opens no column later that it did not announce.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ..codec import pack, unpack
+from ..errors import MessageError
+from .messages import Setup, Wanted
+from .workspace import Workspace
+
+FACT = "announced columns"
+
+
+def announced(workspace: Workspace, columns: Sequence[str], hashes: bytes) -> bytes:
+    """Return the letter to the helper: what this station announces, once a job, and its hashes."""
+    text = json.dumps([workspace.setup.private, sorted(columns)]).encode()
+    if workspace.station.memory.once(FACT, text) != text:
+        raise MessageError("this station has announced other columns of this job before; start the job again")
+    return pack([text.decode(), hashes])
+
+
+def told(setup: Setup, letter: bytes) -> tuple[set[str], bytes]:
+    """Return the columns that a station announces in its letter, and its hashes.
+
+    Raises
+    ------
+    MessageError
+        If the letter is malformed, or the station was told otherwise than the helper whether answers are private.
+    """
+    content = unpack(letter)
+    if not (isinstance(content, list) and len(content) == 2 and isinstance(content[1], bytes)):
+        raise MessageError("a station's hashes are malformed; the job stops")
+    try:
+        private, columns = json.loads(content[0])
+        names = {str(name) for name in columns}
+    except (ValueError, TypeError):
+        raise MessageError("a station's hashes are malformed; the job stops") from None
+    if private is not setup.private:
+        raise MessageError("stations and helper were told different things about the epsilon; the job stops")
+    return names, content[1]
+
+
+def check_announced(workspace: Workspace, wanted: Sequence[Wanted]) -> None:
+    """Raise `MessageError` where united records are asked, under an epsilon, for a column of this station that it did not announce."""
+    if not (workspace.setup.union and workspace.setup.private):
+        return
+    private, columns = json.loads(workspace.station.memory.read(FACT) or b"[false, []]")
+    asked = {column for want in wanted for column in want.columns} & set(workspace.station.columns)
+    if not private or not asked <= set(columns):
+        raise MessageError(
+            "a column is asked for that this station did not announce to the helper; start the job again"
+        )

@@ -1,0 +1,78 @@
+"""Hybrid tables under an epsilon: that a record counts once does not rest on what central says of who holds which column."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness.inprocess import InProcess
+
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.rounds import Federation
+from fedbayes.federation.vertical.messages import MatchRequest, SubmitRequest
+
+CATEGORIES = {"a": [0, 1], "b": [0, 1]}
+ARGUMENTS = {
+    "columns": ["a", "b"],
+    "structure": [["a", "b"]],
+    "split": "hybrid",
+    "id_column": "id",
+    "domain": {name: {"categories": states} for name, states in CATEGORIES.items()},
+    "epsilon": 20.0,
+}
+ROWS = 60
+
+
+def fit(change: Any) -> Any:
+    """Fit a network on two stations that hold the same people with the same columns, but other values, by a central that changes requests."""
+    table = pd.DataFrame({"id": range(ROWS), "a": [0, 1] * (ROWS // 2), "b": [0, 1] * (ROWS // 2)})
+    other = table.assign(b=1 - table.b)
+    files = {"a": table.to_csv(index=False), "b": other.to_csv(index=False), "c": None}
+    ask = Federation._ask
+
+    def asking(self: Federation, function: str, request: Any, *rest: Any) -> Any:
+        return ask(self, function, change(request), *rest)
+
+    with (
+        mock.patch.object(Federation, "_ask", asking),
+        InProcess("v6_vertibayes", files, {name: {"minimum_organizations": 2} for name in files}, "a") as running,
+    ):
+        return running.run("fit", ARGUMENTS)
+
+
+def without_pairs(request: Any) -> Any:
+    """Central does not tell the helper who shares columns."""
+    return dataclasses.replace(request, distinct=[]) if isinstance(request, MatchRequest) else request
+
+
+def exact_at_the_helper(request: Any) -> Any:
+    """And tells it that answers are exact."""
+    if not isinstance(request, MatchRequest):
+        return request
+    return dataclasses.replace(request, distinct=[], setup=dataclasses.replace(request.setup, private=False))
+
+
+def columns_later(request: Any) -> Any:
+    """Central asks one station for a column only after the records are matched."""
+    if not isinstance(request, SubmitRequest):
+        return request
+    return {1: dataclasses.replace(request, wanted=request.wanted[:1]), 2: request}
+
+
+def test_a_record_counts_once_though_central_names_no_pair() -> None:
+    """The first station's rows, in which both columns are equal, are all that counts; the two together would be uniform."""
+    for change in (without_pairs, lambda request: request):
+        found = np.array(fit(change)["model"]["tables"]["b"]["probabilities"])
+        assert np.diag(found).min() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("change", "text"), [(exact_at_the_helper, "about the epsilon"), (columns_later, "did not announce")]
+)
+def test_a_central_that_tells_helper_and_stations_different_things_stops_the_job(change: Any, text: str) -> None:
+    with pytest.raises(MessageError, match=text):
+        fit(change)
