@@ -1,5 +1,7 @@
 """Fixtures of every test: the papers' data where they are present; every result is held against the documented schema."""
 
+import copy
+import gc
 import json
 import os
 import shutil
@@ -12,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from hypothesis import settings
+from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation.results import not_private
 
@@ -26,6 +29,7 @@ if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK) and shutil.disk_usa
 
 DATA = Path(os.environ.get("FEDBAYES_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 METHODS = {folder.name for folder in (Path(__file__).resolve().parents[1] / "algorithms").iterdir()}
+HISTORY = ("results", "runs", "tasks")
 NO_PROMISE = not_private("a toy of the tests makes no statement")
 
 
@@ -67,6 +71,36 @@ def _checked(result: Any) -> Any:
         problem = next(_schema().iter_errors({**result, "privacy": NO_PROMISE} if toy else result), None)
         assert problem is None, f"{problem.json_path}: {problem.message}"[:400]
     return result
+
+
+def _light_copy(client: MockAlgorithmClient, memo: dict[int, Any]) -> MockAlgorithmClient:
+    """Return a copy of a mock client with lists of its own, whose entries it shares.
+
+    vantage6 copies the client for every sub-task, with all messages and tables until then. Messages are dicts that nobody changes;
+    of a table every station gets a copy of its own besides.
+    """
+    made = memo[id(client)] = type(client).__new__(type(client))
+    for name, value in vars(client).items():
+        if name == "datasets_per_org":
+            kept: Any = {station: list(tables) for station, tables in value.items()}
+        else:
+            kept = list(value) if name in HISTORY else copy.deepcopy(value, memo)
+        setattr(made, name, kept)
+    return made
+
+
+@pytest.fixture(autouse=True, scope="session")
+def mock_clients_are_copied_lightly() -> Iterator[None]:
+    """Make the price of a mock round independent of the rounds before it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MockAlgorithmClient, "__deepcopy__", _light_copy, raising=False)
+        yield
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests themselves, which live until the end, out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
