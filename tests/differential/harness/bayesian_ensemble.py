@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
-from .records import check_states
+from .records import check_states, not_aligned
 from .rows import LABEL, compare_scores
 from .scalar_product import _states
 from .tables import categories, joined, population, vertical
@@ -101,7 +101,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         for member in members:
             _compare_member(case, member["network"], records)
 
-    judge(case, outcome, [], compare, useless(case))
+    judge(case, outcome, not_aligned(case), compare, useless(case))
 
 
 def _features(case: Case) -> list[str]:

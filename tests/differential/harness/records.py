@@ -39,8 +39,7 @@ def roles(case: Case, id_column: str, union: bool = False) -> Refusals:
     smallest = min((len(columns[id_column]) for columns in stations.values()), default=0)
     if smallest < case.limit("minimum_rows", 10):
         found.append(("ThresholdError", "a table has fewer rows than a node demands"))
-    if id_column == POSITION and len({len(columns[id_column]) for columns in stations.values()}) > 1:
-        found.append(("DataProblem", "files that are not aligned"))
+    found += not_aligned(case)
     if stations and not union:
         common = len(joined(stations, id_column))
         if not common:
@@ -48,6 +47,12 @@ def roles(case: Case, id_column: str, union: bool = False) -> Refusals:
         if common < case.limit("minimum_rows", 10):
             found.append(("ThresholdError", "fewer records in common than a node demands"))
     return found
+
+
+def not_aligned(case: Case) -> Refusals:
+    """Return a refusal for files that are said to be aligned and have different numbers of rows."""
+    sizes = {len(columns[POSITION]) for columns in case.stations().values()} if case.id_column == POSITION else set()
+    return [("DataProblem", "files that are not aligned")] if len(sizes) > 1 else []
 
 
 def owner_of(case: Case, column: str) -> str | None:
@@ -71,6 +76,8 @@ def number(cell: str | None) -> float | None:
     if cell is None:
         return None
     text = cell.strip()
+    if "_" in text:  # digits that are grouped so are numbers to Python alone
+        return None
     if text.lower() in ("true", "false"):
         return float(text.lower() == "true")
     try:

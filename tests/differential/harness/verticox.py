@@ -10,7 +10,7 @@ from scipy import stats
 
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
-from .records import Refusals, is_numeric, number, owner_of
+from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 
 ALGORITHM = "verticox"
@@ -172,8 +172,7 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     complete, records = arguments.get("missing") == "complete", counted(arguments, whole)
     if complete:
         refuse_complete(case, arguments, whole, refuse)
-    if case.id_column == POSITION and len({len(columns[POSITION]) for columns in stations.values()}) > 1:
-        refuse.append(("DataProblem", "files that are not aligned"))
+    refuse += not_aligned(case)
     if arguments.get("time_transform") == "log" and any(r[EVENT] == "1" and float(r[TIME]) <= 0 for r in whole):
         (may if complete or len(owners) < 2 else refuse).append(
             ("DataProblem", "the logarithm of an event at time zero")
