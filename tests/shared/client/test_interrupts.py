@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -130,6 +131,21 @@ def test_who_is_killed_outright_leaves_no_process(tmp_path, algorithm_folder, pa
     while started.left_processes() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert started.left_processes() == []
+
+
+def test_attach_that_still_connects_says_that_the_task_goes_on(tmp_path, algorithm_folder, monkeypatch):
+    monkeypatch.setenv("VANTAGE6_PASSWORD", "p")
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes the call and never answers
+        silent.settimeout(60)
+        door = ["--server", f"http://127.0.0.1:{silent.getsockname()[1]}/api", "--username", "u"]
+        started = Started(tmp_path, algorithm_folder, ["attach", "7", "--out", "r.json", *door])
+        call, _ = silent.accept()
+        with call:
+            started.process.send_signal(signal.SIGINT)
+            _, err = started.process.communicate(timeout=60)
+    assert started.process.returncode == 130
+    assert err.strip() == "error: interrupted; task 7 goes on at the server"
+    assert started.left_files() == []
 
 
 def test_what_was_there_stays(tmp_path, algorithm_folder, parties):

@@ -79,12 +79,13 @@ def attach(door: Door, task: int, goal: Goal, timeout: float) -> None:
     from .command_run import Target
     from .progress import Progress
 
-    target = Target.checked(goal.out, goal.report, goal.force)
-    client = door.open()
-    progress = Progress(Console(stderr=True), goal.quiet)
+    # From the start: an interruption while it still connects leaves the task running too.
     with leaves_running(f"task {task} goes on at the server"):
+        target = Target.checked(goal.out, goal.report, goal.force)
+        client = door.open()
+        progress = Progress(Console(stderr=True), goal.quiet)
         try:
             result = remote.attach(client, task, timeout, progress)
         finally:
             progress.finish()
-    target.write(result, progress)
+        target.write(result, progress)
