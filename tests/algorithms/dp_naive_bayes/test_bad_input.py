@@ -34,7 +34,7 @@ def check_refused(federation, domain, changes, kind, what):
         ({"epsilon": "1"}, "epsilon"),
         ({"epsilon": None}, "epsilon is needed"),
         ({"epsilon": [1]}, "epsilon"),
-        ({"epsilon": 1e-300}, "epsilon is too small"),
+        ({"epsilon": 1e-300}, "epsilon must be a number, at least 1e-09"),
         ({"delta": 1}, "delta"),
         ({"delta": -1e-9}, "delta"),
         ({"noise": "some"}, "noise"),

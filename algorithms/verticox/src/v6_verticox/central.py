@@ -24,6 +24,8 @@ SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
 ACCURATE = 1e-6
 LARGEST_ACCURATE = 11.0
+KNOWN_LIKELIHOOD = 1e-3
+"""Of the log-likelihood: half of the last digit that tables show of its test."""
 
 
 @central
@@ -59,6 +61,11 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
         federation.warn(
             "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
             "transform features with outliers"
+        )
+    if solution.gain_error > KNOWN_LIKELIHOOD:
+        federation.warn(
+            f"the log-likelihood and its test are known to about {solution.gain_error:.1g} only, as the rounds that were left did not suffice for more; "
+            "raise max_rounds"
         )
     report.warn_of_units(federation, prepared, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
