@@ -33,6 +33,8 @@ ROUNDS: Mapping[tuple[str, str], int] = {
     ("verticox", "predict"): 5,
     ("verticox", "baseline"): 5,
 }
+OF_ALL = {"preflight": 1, "describe": 2}
+"""Functions that every image has."""
 BY_SOLVER = {"bfgs": 25}
 
 
@@ -46,8 +48,8 @@ def rounds_of(job: Job) -> int:
     """
     arguments: Mapping[str, Any] = job.arguments
     algorithm = job.algorithm.removeprefix("v6_")
-    if job.function == "preflight":
-        return 1
+    if job.function in OF_ALL:
+        return OF_ALL[job.function]
     if (algorithm, job.function) == ("discriminative_naive_bayes", "fit"):
         rounds = arguments.get("rounds", 17)
         return rounds + 2 if isinstance(rounds, int) else 0
