@@ -27,10 +27,15 @@ ARGUMENTS = {
 ROWS = 60
 
 
-def fit(change: Any) -> Any:
-    """Fit a network on two stations that hold the same people with the same columns, but other values, by a central that changes requests."""
+def fit(change: Any, apart: bool = False) -> Any:
+    """Fit a network on two stations that hold the same people, by a central that changes requests.
+
+    Both hold both columns, but other values; or `apart`: one column each.
+    """
     table = pd.DataFrame({"id": range(ROWS), "a": [0, 1] * (ROWS // 2), "b": [0, 1] * (ROWS // 2)})
     other = table.assign(b=1 - table.b)
+    if apart:
+        table, other = table[["id", "a"]], other[["id", "b"]]
     files = {"a": table.to_csv(index=False), "b": other.to_csv(index=False), "c": None}
     ask = Federation._ask
 
@@ -47,6 +52,11 @@ def fit(change: Any) -> Any:
 def without_pairs(request: Any) -> Any:
     """Central does not tell the helper who shares columns."""
     return dataclasses.replace(request, distinct=[]) if isinstance(request, MatchRequest) else request
+
+
+def a_pair_too_many(request: Any) -> Any:
+    """Central says of two stations that they share a column, to learn of the refusal whether they share a record."""
+    return dataclasses.replace(request, distinct=[[1, 2]]) if isinstance(request, MatchRequest) else request
 
 
 def exact_at_the_helper(request: Any) -> Any:
@@ -76,3 +86,7 @@ def test_a_record_counts_once_though_central_names_no_pair() -> None:
 def test_a_central_that_tells_helper_and_stations_different_things_stops_the_job(change: Any, text: str) -> None:
     with pytest.raises(MessageError, match=text):
         fit(change)
+
+
+def test_a_central_that_names_a_pair_too_many_learns_nothing_of_shared_records() -> None:
+    assert fit(a_pair_too_many, apart=True)["privacy"]["differentially_private"]

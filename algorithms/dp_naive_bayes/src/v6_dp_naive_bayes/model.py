@@ -117,15 +117,10 @@ class Plan(Message):
 
 
 def settled(plan: Plan, mechanism: str) -> Plan:
-    """Return the plan, with ``auto`` under the law that makes less noise: a delta is given up where discrete Laplace noise is narrower.
-
-    The widths follow of epsilon, delta and the queries (geometric mean of their deviations, at one station), so the choice says nothing of data.
-    """
-    pure = replace(plan, noise=replace(plan.noise, delta=0.0))
-    if mechanism != "auto" or not plan.noise.private or pure == plan:
+    """Return the plan, with ``auto`` under the law that makes less noise (see `CountNoise.narrower`): from the plan alone, never from data."""
+    if mechanism != "auto":
         return plan
-    gaussian, laplace = (np.log(np.maximum(one.deviations(1), np.finfo(float).tiny)).sum() for one in (plan, pure))
-    return pure if laplace <= gaussian else plan
+    return replace(plan, noise=plan.noise.narrower(lambda noise: replace(plan, noise=noise).deviations(1)))
 
 
 def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:

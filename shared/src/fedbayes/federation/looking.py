@@ -148,7 +148,8 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     Notes
     -----
     **Reveals** to central the sum over the stations, of a column that one station alone has its counts, noisy as asked; and which of the
-    columns this station has. No value of the table is refused. **Assumes** that at least two stations do not collude with central and,
+    columns this station has. Organizations without data add masks and noise like the others, so that two stations and a helper suffice.
+    No value of the table is refused. **Assumes** that at least two stations do not collude with central and,
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
@@ -269,6 +270,7 @@ def _statement(asked: Describe, columns: int) -> dict[str, Any]:
         "researcher": "the counts of every column over the stations, and who has which column",
         "central": "the same before small counts are hidden; of a column that one station alone has, that station's counts",
         "stations": "which columns are asked for",
+        "helper": "which columns are asked for",
     }
     if not noise.private:
         return not_private("the counts are exact; give epsilon for noisy ones", reveals)

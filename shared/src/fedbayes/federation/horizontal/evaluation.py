@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -129,20 +129,14 @@ class Form:
         return _queries(truth, logs, self.bins, self.largest)
 
     def narrower(self, noise: CountNoise) -> CountNoise:
-        """Return the noise under the law that makes less of it for these queries: without its delta where discrete Laplace noise is narrower.
-
-        The widths follow of epsilon, delta and the number of classes (geometric mean of the queries' deviations, at one station).
-        """
-        pure = replace(noise, delta=0.0)
-        if not noise.private or pure == noise:
-            return noise
+        """Return the noise under the law that makes less of it for these queries; see `CountNoise.narrower`."""
         queries = self.queries(np.zeros(0, dtype=np.int64), np.zeros((0, self.classes)))
-        wider = 0.0
-        for query in queries:
-            asked = len(queries), query.l1, query.l2, query.values.size, 1, query.nonnegative
-            gaussian, laplace = (max(law.deviation(*asked), np.finfo(float).tiny) for law in (noise, pure))
-            wider += float(np.log(gaussian / laplace))
-        return pure if wider >= 0 else noise
+        return noise.narrower(
+            lambda one: [
+                one.deviation(len(queries), query.l1, query.l2, query.values.size, 1, query.nonnegative)
+                for query in queries
+            ]
+        )
 
     def tallies(self, vector: NDArray[np.int64]) -> metrics.Tallies:
         """Read the sum of the stations' vectors."""

@@ -41,7 +41,8 @@ PAIR = "alignment"
 def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     """Hash the identifiers for the helper; open the columns for the other stations, in a secret row order.
 
-    **Reveals** to the helper the number of rows; to the other stations the number of rows and uniform openings; to central which of the
+    **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
+    number of rows and uniform openings; to central which of the
     columns asked for are here, their states where no domain was given, and this node's limits.
     **Assumes** that the helper colludes with no station.
     """
@@ -106,9 +107,10 @@ def _peers(workspace: Workspace, union: bool) -> list[int]:
 def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     """Match the stations' hashes, tell everyone the common order, and deal the corrections asked for. The helper only.
 
-    **Reveals** to the helper the numbers of rows and of common rows; to central the latter; to each station the places of the
-    common rows in everybody's secret order (intersection) or of its own rows in the union; of these, with an epsilon, those are left
-    out that an earlier station with the same column has too, so that a record is counted once.
+    **Reveals** to the helper the numbers of rows and of common rows, and of united records which columns asked for a station holds; to
+    central the number of common rows; to each station the places of the common rows in everybody's secret order (intersection) or of its
+    own rows in the union; of these, with an epsilon, those are left out that an earlier station with the same column has too, so that a
+    record is counted once.
     """
     workspace = _workspace(station, request.setup)
     if isinstance(workspace, Replica):
@@ -118,9 +120,10 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     stations = request.setup.stations
     lists, sharing = _unsealed_lists(station, request)
     if request.setup.union:
-        apart = sharing if request.setup.private else []
-        places, rows = alignment.unite(stations, lists, workspace.derived("union"), apart)
-        _check_distinct([*request.distinct, *apart], places)
+        private = request.setup.private
+        places, rows = alignment.unite(stations, lists, workspace.derived("union"), sharing if private else [])
+        # Under an epsilon nothing is refused because of identifiers: central could name any pair, and learn whether it shares a record.
+        _check_distinct(sharing if private else request.distinct, places)
     else:
         places = alignment.intersect(stations, lists)
         rows = len(places[stations[0]])

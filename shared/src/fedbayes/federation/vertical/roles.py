@@ -145,9 +145,10 @@ def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
     members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
     if setup.union and setup.private:  # such a row is left out, so that a record is counted once
         members = "which of its own records an earlier station that holds the same column has too"
+    holds = " and which columns it holds" if setup.union else ""
     return {
         "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
         "stations": f"{members}, and the number of rows of each station; of values uniform numbers only",
-        "helper": "the number of rows of each station, of common records, and the list of tables; nothing that depends on a value",
+        "helper": f"the number of rows of each station{holds}, of common records, and the list of tables; nothing that depends on a value",
         "assumption": "the helper colludes neither with a station nor with the organization that runs central: it and either could rebuild the data",
     }
