@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from fedbayes.federation.errors import ConvergenceError
-from v6_verticox import model
-from v6_verticox.newton import solve
+from v6_verticox.cox import likelihood
+from v6_verticox.solvers.newton import solve
 
 pytestmark = pytest.mark.benchmark
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "algorithms" / "verticox"))
@@ -28,9 +28,9 @@ def measured(frame):
     values, scale = standardised(frame, features)
     blocks = [values[:, part] for part in np.array_split(np.arange(len(features)), 3)]
     surface = Rehearsal(blocks, frame["time"].to_numpy(dtype=float), frame["event"].to_numpy(dtype=int))
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     raw = frame[features].to_numpy(dtype=float)
-    expected = model.fit(risk, raw, features).coefficients
+    expected = likelihood.fit(risk, raw, features).coefficients
     farthest = np.max(values @ (expected * scale))
     try:
         found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import re
 from pathlib import Path
 
@@ -88,6 +89,17 @@ def test_the_arrows_of_the_map_are_the_imports() -> None:
     assert found == known
 
 
+def test_the_arrows_inside_verticox_are_the_imports_and_have_no_circle() -> None:
+    known = {place.strip("`"): set(re.findall(r"`(\w+)`", knows)) for place, _, knows in rows("Inside verticox")}
+    found: dict[str, set[str]] = {place: set() for place in known}
+    for module in (name for name in MODULES if name.startswith("v6_verticox.")):
+        place = module.split(".")[1]
+        inside = {other.split(".")[1] for other in imports(module) if other.startswith("v6_verticox.")}
+        found[place] |= inside - {place}
+    assert found == known
+    assert len(list(graphlib.TopologicalSorter(known).static_order())) == len(known)
+
+
 def test_a_method_knows_no_other() -> None:
     for module in MODULES:
         if module.startswith("v6_"):
@@ -112,11 +124,10 @@ def test_a_walk_goes_from_central_to_what_leaves(cells: list[str]) -> None:
 
 def module_of(method: str, stop: str) -> str:
     """Return the module that a walk names: of the method, or of the library with its folder."""
-    if "/" in stop:
-        return name_of(LIBRARY / "fedbayes" / stop, LIBRARY)
-    found = [path for path in (ROOT / f"algorithms/{method}/src").rglob(stop)]
-    assert len(found) == 1, stop
-    return name_of(found[0], ROOT / f"algorithms/{method}/src")
+    base = ROOT / f"algorithms/{method}/src"
+    own, shared = base / f"v6_{method}" / stop, LIBRARY / "fedbayes" / stop
+    assert own.is_file() != ("/" in stop and shared.is_file()), stop
+    return name_of(own, base) if own.is_file() else name_of(shared, LIBRARY)
 
 
 def leads(one: str, other: str) -> bool:

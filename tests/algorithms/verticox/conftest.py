@@ -12,8 +12,11 @@ import pytest
 
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
-from v6_verticox.newton import Gradient
-from v6_verticox.program import (
+from v6_verticox.cox.tails import Tails, reach
+from v6_verticox.rounds.points import Gradient
+from v6_verticox.shares.newton_step import FEATURE_BITS, LINE_BITS, Layout
+from v6_verticox.shares.newton_step import beside as beside_step
+from v6_verticox.shares.program import (
     CORRECTING,
     Program,
     Stage,
@@ -26,11 +29,8 @@ from v6_verticox.program import (
     sent,
     unpack,
 )
-from v6_verticox.reciprocals import NEWTON, reciprocal_name
-from v6_verticox.roles import OutcomeHolder, dealt_inputs, delta, masked_input
-from v6_verticox.shared_newton import FEATURE_BITS, LINE_BITS, Layout
-from v6_verticox.shared_newton import beside as beside_step
-from v6_verticox.tails import Tails, reach
+from v6_verticox.shares.reciprocals import NEWTON, reciprocal_name
+from v6_verticox.shares.sorting import OutcomeHolder, dealt_inputs, delta, masked_input
 
 
 @dataclass

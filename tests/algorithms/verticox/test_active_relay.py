@@ -9,7 +9,7 @@ import pytest
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
 from fedbayes.mpc.wide import Wide
-from v6_verticox import surface
+from v6_verticox.rounds import surface
 
 ROWS = 60
 TASK = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_aligned": True, "time_transform": None}

@@ -7,8 +7,8 @@ import pytest
 from fedbayes.client.survival import summary_frame
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
-from v6_verticox.columns import design
-from v6_verticox.located import checked_model, curves_of
+from v6_verticox.stations.columns import design
+from v6_verticox.use.located import checked_model, curves_of
 
 ROWS = 120
 TASK = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
@@ -201,7 +201,7 @@ def test_large_units_are_no_problem(records):
 
 def test_the_stages_of_seer_are_named(paper_data, rehearse):
     """`6th Stage` is a function of `T Stage` and `N Stage`, whatever party has them."""
-    from v6_verticox.newton import solve
+    from v6_verticox.solvers.newton import solve
 
     frame = pd.get_dummies(paper_data("seer_breast"), drop_first=True, dtype=float)
     features = [name for name in frame if name.startswith(("T Stage", "N Stage", "6th", "Age"))]

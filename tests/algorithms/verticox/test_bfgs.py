@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from v6_verticox import model
-from v6_verticox.bfgs import Search, Seen, block_update
-from v6_verticox.newton import Gradient
-from v6_verticox.subspace import maximised
+from v6_verticox.cox import likelihood
+from v6_verticox.cox.subspace import maximised
+from v6_verticox.rounds.points import Gradient
+from v6_verticox.solvers.bfgs import Search, Seen, block_update
 
 ALIGNED = 4  # open_channel, partial_submit, partial_match, partial_prepare
 DATA = ["rossi", "lung", "gbsg2", "veteran", "seer_breast"]
@@ -22,7 +22,7 @@ class PooledRounds:
     """What `bfgs.SeenPredictor` asks of the stations, from the pooled table; counts rounds as the federation does."""
 
     values: np.ndarray
-    risk: model.RiskSets
+    risk: likelihood.RiskSets
     searches: bool = True
 
     def __post_init__(self):
@@ -31,7 +31,7 @@ class PooledRounds:
         self.reached, self.combination = np.zeros((self.values.shape[1], 0)), np.zeros(0)
 
     def _at(self, coefficients):
-        return model.evaluate(self.risk, self.values, coefficients)
+        return likelihood.evaluate(self.risk, self.values, coefficients)
 
     def start(self):
         self.federation.rounds += 4 + (self.risk.ties == "efron")
@@ -71,7 +71,7 @@ def search(frame, features, ties="breslow", penalty=0.0, strata=None, max_rounds
     values = frame[features].to_numpy(dtype=float)
     scales = 2.0 ** np.round(np.log2(values.std(axis=0)))
     codes = None if strata is None else frame[strata].to_numpy()
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
     rounds = PooledRounds((values - values.mean(axis=0)) / scales, risk, penalty == 0.0)
     outcome = SimpleNamespace(events=int(frame["event"].sum()))
     prepared = SimpleNamespace(scales=scales, names=features, outcome=outcome)
@@ -80,7 +80,7 @@ def search(frame, features, ties="breslow", penalty=0.0, strata=None, max_rounds
     found.begin()
     while not found.settled:
         found.advance()
-    return found.found(), scales, rounds.federation.rounds + 1, model.fit(risk, values, features, penalty)
+    return found.found(), scales, rounds.federation.rounds + 1, likelihood.fit(risk, values, features, penalty)
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
@@ -127,9 +127,9 @@ def test_the_best_combination_has_no_slope(paper_data):
     frame, features = table(paper_data, "gbsg2")
     values = frame[features].to_numpy(dtype=float)
     directions = (values - values.mean(axis=0)) @ np.random.default_rng(0).normal(size=(len(features), 3))
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     found = maximised(risk, directions, np.ones(3))
-    slope = directions.T @ model.evaluate_predictor(risk, directions @ found)[1]
+    slope = directions.T @ likelihood.evaluate_predictor(risk, directions @ found)[1]
     np.testing.assert_allclose(slope / directions.std(axis=0), 0.0, atol=1e-6)
     twice = maximised(risk, np.column_stack([directions, directions[:, 0]]), np.append(found, 0.0))
     np.testing.assert_allclose(directions @ twice[:3] + directions[:, 0] * twice[3], directions @ found, atol=1e-6)

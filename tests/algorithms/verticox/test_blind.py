@@ -6,7 +6,7 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError
-from v6_verticox import model
+from v6_verticox.cox import likelihood
 
 COEFFICIENTS = {"age": 0.9, "dose": -0.3}
 ROWS = 150
@@ -50,8 +50,8 @@ def test_parity_with_pooled_records(federation, records):
     found = federation.run("verticox", "evaluate", {"model": given(), "reveal": "aggregates", "rows_aligned": True})
     metrics = found["metrics"]
     values, beta = records[["age", "dose"]].to_numpy(), np.array(list(COEFFICIENTS.values()))
-    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
-    here = model.evaluate(risk, values, beta)
+    risk = likelihood.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    here = likelihood.evaluate(risk, values, beta)
     steepness = beta @ here.information @ beta
     error = steepness**-0.5  # numbers are told to three digits of it
     assert metrics["calibration_slope"] == pytest.approx(1.0 + beta @ here.gradient / steepness, abs=0.006 * error)
@@ -67,7 +67,7 @@ def test_parity_with_pooled_records(federation, records):
 def assert_baselines(told, risk, values, beta):
     """Both cumulative hazards are those of a record at the mean of these records."""
     mean = values.mean(axis=0) @ beta
-    hazard = model.evaluate_predictor(risk, values @ beta - mean)[2]
+    hazard = likelihood.evaluate_predictor(risk, values @ beta - mean)[2]
     near = np.abs(np.array(told["cumulative_hazard"])[:, None] - hazard[None, :]).min(axis=1)
     assert np.all(near <= 0.006 * np.array(told["cumulative_hazard"]))
     expected = np.where(np.array(told["time"]) >= 0.5, 0.9, np.where(np.array(told["time"]) >= 0.1, 0.2, 0.0))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from v6_verticox import model
+from v6_verticox.cox import likelihood
 
 ROWS, COLUMNS, STATIONS, ELEMENT = 3_000, 6, 3, 16
 MOST_PER_RECORD = {"s0": 14_500, "s2": 14_000, "neutral": 22_500}
@@ -57,8 +57,8 @@ def test_bytes_of_a_fit(records, tmp_path, central):
     if central != "s2":  # there the outcome holder's messages stay too
         np.testing.assert_allclose(sent[:5], expected_beside(2 if central == "s0" else 3), rtol=0.03, atol=6_000)
     assert federation["bytes"] <= MOST_PER_RECORD[central] * ROWS
-    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
-    expected = model.fit(risk, records[FEATURES].to_numpy(), FEATURES)
+    risk = likelihood.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    expected = likelihood.fit(risk, records[FEATURES].to_numpy(), FEATURES)
     found = [row["coefficient"] for row in result["model"]["coefficients"]]
     np.testing.assert_allclose(found, expected.coefficients, atol=1e-7)
     gain = expected.log_likelihood - expected.null_log_likelihood

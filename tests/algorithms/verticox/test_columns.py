@@ -6,13 +6,13 @@ import pytest
 
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.mpc.wide import Wide
-from v6_verticox import model
-from v6_verticox.columns import design, survival
-from v6_verticox.outcome import describe
-from v6_verticox.roles import OutcomeHolder, as_places
-from v6_verticox.scoring import _column
-from v6_verticox.shared_newton import Layout
-from v6_verticox.tied import corrected, corrected_back
+from v6_verticox.cox import likelihood
+from v6_verticox.shares.newton_step import Layout
+from v6_verticox.shares.sorting import OutcomeHolder, as_places
+from v6_verticox.shares.ties import corrected, corrected_back
+from v6_verticox.stations.columns import design, survival
+from v6_verticox.stations.outcome import describe
+from v6_verticox.stations.scoring import _column
 
 ROWS = 60
 
@@ -96,8 +96,8 @@ def test_the_outcome_holder_tells_groups_of_events(ties):
     frame = table(site=np.arange(ROWS) // 2 % 2)
     outcome = survival(frame, "time", "event", "site", 5)
     told = describe(outcome, 5, ties)
-    risk = model.RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
-    assert told.log_likelihood == pytest.approx(model.evaluate_predictor(risk, np.zeros(ROWS))[0])
+    risk = likelihood.RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
+    assert told.log_likelihood == pytest.approx(likelihood.evaluate_predictor(risk, np.zeros(ROWS))[0])
     assert told.events == int(frame["event"].sum())
     for stratum in (0, 1):
         edges = np.array([t for t, s in zip(told.edges, told.edge_strata, strict=True) if s == stratum])

@@ -13,15 +13,15 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError, PolicyEr
 from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.policy import Policy
 from fedbayes.mpc.relay import KeyPair
-from v6_verticox import folds as stations
-from v6_verticox import model, survival
-from v6_verticox.columns import Survival
-from v6_verticox.fold_messages import FoldReply, FoldRequest, FoldsReply
-from v6_verticox.judging import slope
-from v6_verticox.lockstep import in_lockstep
-from v6_verticox.messages import Broadcast, PermuteReply, PermuteRequest, Plan
-from v6_verticox.outcome import describe
-from v6_verticox.roles import OutcomeHolder
+from v6_verticox.cox import likelihood, survival
+from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply
+from v6_verticox.messages.private import Broadcast, PermuteReply, PermuteRequest, Plan
+from v6_verticox.rounds.lockstep import in_lockstep
+from v6_verticox.shares.sorting import OutcomeHolder
+from v6_verticox.stations import folds as stations
+from v6_verticox.stations.columns import Survival
+from v6_verticox.stations.judging import slope
+from v6_verticox.stations.outcome import describe
 
 FEATURES = ["age", "dose"]
 SPEC = {"time": "time", "event": "event", "features": FEATURES}
@@ -55,7 +55,7 @@ def by_hand(records, fold, count):
     predictor = np.empty(len(records))
     for number in range(count):
         training = fold != number
-        found = model.fit(model.RiskSets.of(time[training], event[training]), x[training], FEATURES)
+        found = likelihood.fit(likelihood.RiskSets.of(time[training], event[training]), x[training], FEATURES)
         predictor[~training] = (x @ found.coefficients)[~training]
     parts = [fold == number for number in range(count)]
     return {

@@ -6,7 +6,7 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError, ThresholdError
-from v6_verticox import model
+from v6_verticox.cox import likelihood
 
 ROWS = 120
 TASK = {"time": "time", "event": "event", "features": ["age", "group", "dose"], "id_column": "id"}
@@ -48,8 +48,8 @@ def federation(patients, tmp_path_factory):
 def pooled(patients, ties="breslow", strata=None):
     design = patients[["age", "dose"]].assign(y=patients["group"] == "y", z=patients["group"] == "z").astype(float)
     codes = None if strata is None else patients[strata].to_numpy()
-    risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy(), codes, ties)
-    return model.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"])
+    risk = likelihood.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy(), codes, ties)
+    return likelihood.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"])
 
 
 def assert_parity(result, expected):
@@ -181,8 +181,8 @@ def test_admm_as_published(federation, patients):
     task["gamma_update"] = "published"
     result = federation.run("verticox", "fit", task)
     values = patients[["age", "dose"]].to_numpy()
-    risk = model.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy())
-    expected = model.fit(risk, values, ["age", "dose"])
+    risk = likelihood.RiskSets.of(patients["time"].to_numpy(), patients["event"].to_numpy())
+    expected = likelihood.fit(risk, values, ["age", "dose"])
     rows = {row["feature"]: row for row in result["model"]["coefficients"]}
     errors = np.sqrt(np.diag(np.linalg.inv(expected.information)))
     found = np.array([rows["age"]["coefficient"], rows["dose"]["coefficient"]])

@@ -6,8 +6,8 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
-from v6_verticox import guards
-from v6_verticox.columns import Survival, design
+from v6_verticox.stations import guards
+from v6_verticox.stations.columns import Survival, design
 
 ROWS, LIMIT = 120, 10
 

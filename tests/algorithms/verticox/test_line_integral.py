@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from v6_verticox import model
-from v6_verticox.line_integral import Ends, Path, fractions, integrate, nodes_for
+from v6_verticox.cox import likelihood
+from v6_verticox.cox.line_integral import Ends, Path, fractions, integrate, nodes_for
 
 
 @pytest.mark.parametrize(("nodes", "degree"), [(n, degree) for n in (2, 3, 4) for degree in range(2 * n + 4)])
@@ -31,8 +31,8 @@ def test_as_many_nodes_as_the_effects_need(strength, seed):
     values -= values.mean(axis=0)
     death = rng.exponential(np.exp(-values @ (strength * np.array([0.7, -0.5, 0.3, 0.6]))))
     censored = rng.exponential(2.0, 400)
-    risk = model.RiskSets.of(np.minimum(death, censored), (death <= censored).astype(int))
-    fit = model.fit(risk, values, list("abcd"))
+    risk = likelihood.RiskSets.of(np.minimum(death, censored), (death <= censored).astype(int))
+    fit = likelihood.fit(risk, values, list("abcd"))
     spread = float(np.sqrt(fit.coefficients @ fit.information @ fit.coefficients / risk.event.sum()))
     nodes = nodes_for(spread, False)
     gain, _ = walked(risk, values, [np.zeros(4), fit.coefficients], 1, nodes)
@@ -44,11 +44,11 @@ def test_as_many_nodes_as_the_effects_need(strength, seed):
 def walked(risk, values, points, straight, nodes=4):
     path = Path()
     for place, point in enumerate(points):
-        here = model.evaluate(risk, values, point)
+        here = likelihood.evaluate(risk, values, point)
         path.add(point, here.gradient, here.information)
         if place == straight:
             path.go_straight(
-                np.array([model.evaluate(risk, values, f * point).gradient @ point for f in fractions(nodes)]), 0.0
+                np.array([likelihood.evaluate(risk, values, f * point).gradient @ point for f in fractions(nodes)]), 0.0
             )
     return path.gain()
 
@@ -59,8 +59,8 @@ def test_gain_on_real_data(paper_data, name):
     features = [column for column in frame if column not in ("time", "event") and not column.startswith("6th")]
     values = frame[features].to_numpy(dtype=float)
     values = (values - values.mean(axis=0)) / values.std(axis=0)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    fit = model.fit(risk, values, features)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    fit = likelihood.fit(risk, values, features)
     expected = fit.log_likelihood - fit.null_log_likelihood
     points = [np.zeros(len(features)), 0.5 * fit.coefficients, 0.97 * fit.coefficients, fit.coefficients]
     gain, error = walked(risk, values, points, straight=3)

@@ -6,7 +6,7 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
-from v6_verticox import model
+from v6_verticox.cox import likelihood
 
 ROWS = 400
 TASK = {
@@ -63,8 +63,8 @@ def pooled(frame, strata=None):
     used = frame.dropna(subset=["age", "dose", "group", "time", "event"])
     design = used[["age", "dose"]].assign(y=used["group"] == "y", z=used["group"] == "z").astype(float)
     codes = None if strata is None else used[strata].to_numpy()
-    risk = model.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int), codes)
-    return model.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"]), used, design
+    risk = likelihood.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int), codes)
+    return likelihood.fit(risk, design.to_numpy(), ["age", "dose", "group=y", "group=z"]), used, design
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_the_fit_is_that_of_the_complete_records(tmp_path, seed, digits, strata)
 
 def check_baseline(found, expected, used, design):
     predictor = (design - design.mean()).to_numpy() @ expected.coefficients
-    risk = model.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int))
-    hazard = model.evaluate_predictor(risk, predictor)[2]
+    risk = likelihood.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int))
+    hazard = likelihood.evaluate_predictor(risk, predictor)[2]
     times = np.sort(used["time"].to_numpy())
     for time, value in zip(found["baseline"]["time"], found["baseline"]["cumulative_hazard"], strict=True):
         last = np.searchsorted(times, time, side="right") - 1

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from v6_verticox import judging, model, scoring, survival
-from v6_verticox.columns import Survival
-from v6_verticox.scoring_messages import Curve
-from v6_verticox.sums import SUM_BITS
+from v6_verticox.cox import likelihood, survival
+from v6_verticox.messages.scoring import SUM_BITS, Curve
+from v6_verticox.stations import judging, scoring
+from v6_verticox.stations.columns import Survival
 
 
 def prepared(paper_data, name):
@@ -31,15 +31,15 @@ def test_parity_with_statsmodels(paper_data, name, ties):
 
     frame, features = prepared(paper_data, name)
     values = frame[features].to_numpy(dtype=float)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)
-    found = model.fit(risk, values, features)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)
+    found = likelihood.fit(risk, values, features)
     centred = values - values.mean(axis=0)
     oracle = PHReg(frame["time"], centred, status=frame["event"], ties=ties).fit(
         start_params=found.coefficients, disp=0
     )
     np.testing.assert_allclose(found.coefficients, oracle.params, atol=1e-6)
     assert found.log_likelihood == pytest.approx(oracle.llf, abs=1e-6)
-    table = model.coefficient_table(features, found.coefficients, found.information)
+    table = likelihood.coefficient_table(features, found.coefficients, found.information)
     np.testing.assert_allclose([row["standard_error"] for row in table], oracle.bse, rtol=1e-5)
     np.testing.assert_allclose([row["p"] for row in table], oracle.pvalues, atol=1e-6)
 
@@ -50,15 +50,15 @@ def test_parity_with_lifelines(paper_data):
 
     frame, features = prepared(paper_data, "rossi")
     oracle = CoxPHFitter().fit(frame, "time", "event", fit_options={"precision": 1e-12})
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
     values = frame[features].to_numpy(dtype=float)
-    found = model.fit(risk, values, features)
+    found = likelihood.fit(risk, values, features)
     np.testing.assert_allclose(found.coefficients, oracle.params_[features], atol=1e-6)
     predictor = values @ found.coefficients
     index = survival.concordance(frame["time"].to_numpy(), frame["event"].to_numpy(), predictor)
     assert index == pytest.approx(concordance_index(frame["time"], -predictor, frame["event"]), abs=1e-12)
-    breslow = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    hazard = model.evaluate_predictor(breslow, predictor - predictor.mean())[2]
+    breslow = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    hazard = likelihood.evaluate_predictor(breslow, predictor - predictor.mean())[2]
     expected = oracle.baseline_cumulative_hazard_["baseline cumulative hazard"].loc[
         frame["time"].to_numpy()[breslow.order]
     ]
@@ -73,8 +73,10 @@ def test_strata(paper_data):
     oracle = CoxPHFitter().fit(
         frame[[*features, "race", "time", "event"]], "time", "event", strata=["race"], fit_options={"precision": 1e-12}
     )
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), frame["race"].to_numpy(), "efron")
-    found = model.fit(risk, frame[features].to_numpy(dtype=float), features)
+    risk = likelihood.RiskSets.of(
+        frame["time"].to_numpy(), frame["event"].to_numpy(), frame["race"].to_numpy(), "efron"
+    )
+    found = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features)
     np.testing.assert_allclose(found.coefficients, oracle.params_[features], atol=1e-6)
 
 
@@ -82,41 +84,41 @@ def test_strata(paper_data):
 def test_derivatives_by_differences(ties):
     rng = np.random.default_rng(1)
     x, time, event = rng.normal(size=(40, 3)), rng.integers(1, 9, 40).astype(float), rng.integers(0, 2, 40)
-    risk, beta, step = model.RiskSets.of(time, event, ties=ties), np.array([0.3, -0.2, 0.5]), 1e-5
-    here = model.evaluate(risk, x, beta)
+    risk, beta, step = likelihood.RiskSets.of(time, event, ties=ties), np.array([0.3, -0.2, 0.5]), 1e-5
+    here = likelihood.evaluate(risk, x, beta)
     for column in range(3):
         shift = step * np.eye(3)[column]
-        above, below = model.evaluate(risk, x, beta + shift), model.evaluate(risk, x, beta - shift)
+        above, below = likelihood.evaluate(risk, x, beta + shift), likelihood.evaluate(risk, x, beta - shift)
         assert here.gradient[column] == pytest.approx(
             (above.log_likelihood - below.log_likelihood) / (2 * step), rel=1e-5
         )
         np.testing.assert_allclose(-here.information[column], (above.gradient - below.gradient) / (2 * step), atol=1e-5)
-    np.testing.assert_allclose(x.T @ model.evaluate_predictor(risk, x @ beta)[1], here.gradient, atol=1e-9)
+    np.testing.assert_allclose(x.T @ likelihood.evaluate_predictor(risk, x @ beta)[1], here.gradient, atol=1e-9)
 
 
 def test_collinear_features_are_named(paper_data):
     frame = pd.get_dummies(paper_data("seer_breast"), drop_first=True, dtype=float)
     features = [column for column in frame if column.startswith(("6th", "T Stage", "N Stage", "Age"))]
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     with pytest.raises(ArgumentError, match="6th Stage") as refusal:
-        model.fit(risk, frame[features].to_numpy(), features)
+        likelihood.fit(risk, frame[features].to_numpy(), features)
     assert "Age" not in str(refusal.value)
-    penalised = model.fit(risk, frame[features].to_numpy(), features, penalty=1.0)
+    penalised = likelihood.fit(risk, frame[features].to_numpy(), features, penalty=1.0)
     assert np.all(np.isfinite(penalised.coefficients))
 
 
 def test_separation_is_named():
     time, event = np.arange(1.0, 41.0), np.ones(40, dtype=int)
     separating = (np.arange(40) < 20).astype(float)
-    risk = model.RiskSets.of(time, event)
+    risk = likelihood.RiskSets.of(time, event)
     with pytest.raises(ConvergenceError, match="early"):
-        model.fit(risk, separating[:, None], ["early"], max_steps=200)
+        likelihood.fit(risk, separating[:, None], ["early"], max_steps=200)
 
 
 def test_constant_column_is_named():
-    risk = model.RiskSets.of(np.arange(1.0, 9.0), np.ones(8, dtype=int))
+    risk = likelihood.RiskSets.of(np.arange(1.0, 9.0), np.ones(8, dtype=int))
     with pytest.raises(ArgumentError, match="flat"):
-        model.fit(risk, np.ones((8, 1)), ["flat"])
+        likelihood.fit(risk, np.ones((8, 1)), ["flat"])
 
 
 def slow_concordance(time, event, risk, resolution=0.0):

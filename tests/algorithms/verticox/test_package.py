@@ -11,9 +11,9 @@ import v6_verticox as package
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
-from v6_verticox import model
-from v6_verticox.messages import Plan, StageInfo
-from v6_verticox.program import pack, unpack
+from v6_verticox.cox import likelihood
+from v6_verticox.messages.private import Plan, StageInfo
+from v6_verticox.shares.program import pack, unpack
 
 STORE = Path(__file__).resolve().parents[3] / "algorithms" / "verticox" / "algorithm_store.json"
 
@@ -109,8 +109,8 @@ def test_a_neutral_aggregator_and_a_separate_helper(records, tmp_path):
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "rows_aligned": True}
     with EmbeddedFederation(parties=parties, helpers=["neutral", "helper"], aggregator="neutral") as federation:
         result = federation.run("verticox", "fit", task)
-    risk = model.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
-    expected = model.fit(risk, records[["age", "dose"]].to_numpy(), ["age", "dose"])
+    risk = likelihood.RiskSets.of(records["time"].to_numpy(), records["event"].to_numpy())
+    expected = likelihood.fit(risk, records[["age", "dose"]].to_numpy(), ["age", "dose"])
     found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
     np.testing.assert_allclose([found["age"], found["dose"]], expected.coefficients, atol=1e-6)
     assert result["federation"]["aggregator"] == "neutral"

@@ -5,18 +5,18 @@ import pandas as pd
 import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
-from v6_verticox import model
-from v6_verticox.newton import solve
-from v6_verticox.program import relayed
-from v6_verticox.reciprocals import is_wide, reciprocal_plan
+from v6_verticox.cox import likelihood
+from v6_verticox.shares.program import relayed
+from v6_verticox.shares.reciprocals import is_wide, reciprocal_plan
+from v6_verticox.solvers.newton import solve
 
 SETUP = 5  # open_channel, partial_submit, partial_match, partial_prepare; partial_finish
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
 
 
 def oracle(frame, features):
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    return model.fit(risk, frame[features].to_numpy(dtype=float), features)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    return likelihood.fit(risk, frame[features].to_numpy(dtype=float), features)
 
 
 def solved(rehearse, frame, features, parties, penalty=0.0):
@@ -54,8 +54,8 @@ def test_efron(paper_data, rehearse, name, limit):
     features = [column for column in frame if column not in ("time", "event")]
     surface, scale = rehearse(frame, features, 3, limit=limit)
     found = solve(surface, np.zeros(len(features)), 1e-7, 30)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
-    expected = model.fit(risk, frame[features].to_numpy(dtype=float), features)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
+    expected = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
     assert surface.rounds + SETUP <= 80
 
@@ -77,8 +77,8 @@ def test_parity_with_strata_ties_and_penalty(paper_data, rehearse, name, parties
     codes = None if strata is None else np.unique(frame[strata], return_inverse=True)[1]
     surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=codes)
     found = solve(surface, penalty / scale**2, 1e-7, 30, likelihood=True)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
-    expected = model.fit(risk, frame[features].to_numpy(dtype=float), features, penalty)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
+    expected = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features, penalty)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
     np.testing.assert_allclose(found.information * np.outer(scale, scale), expected.information, rtol=1e-4, atol=1e-6)
     gain = expected.log_likelihood - expected.null_log_likelihood
@@ -89,8 +89,8 @@ def test_parity_with_strata_ties_and_penalty(paper_data, rehearse, name, parties
 def test_penalty(paper_data, rehearse):
     frame = paper_data("rossi")
     _, found, scale = solved(rehearse, frame, FEATURES, 2, penalty=10.0)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    expected = model.fit(risk, frame[FEATURES].to_numpy(dtype=float), FEATURES, penalty=10.0)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = likelihood.fit(risk, frame[FEATURES].to_numpy(dtype=float), FEATURES, penalty=10.0)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
 
 
@@ -99,8 +99,8 @@ def test_baseline_hazard(paper_data, rehearse):
     surface, _ = rehearse(frame, FEATURES, 3, baseline_rows=(10, 200))
     found = solve(surface, np.zeros(7), 1e-7, 30)
     values = np.concatenate(surface.columns, axis=1)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    hazard = model.evaluate_predictor(risk, values @ found.coefficients)[2]
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    hazard = likelihood.evaluate_predictor(risk, values @ found.coefficients)[2]
     np.testing.assert_allclose(surface.baseline.ravel(), hazard[[10, 200]], rtol=1e-4)
 
 
@@ -186,7 +186,7 @@ def test_the_dealer_works_without_data(paper_data, rehearse):
 
 
 def surface_stage(kind):
-    from v6_verticox.program import Stage
+    from v6_verticox.shares.program import Stage
 
     return Stage(kind)
 

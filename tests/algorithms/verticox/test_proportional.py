@@ -6,9 +6,9 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem
-from v6_verticox import model
-from v6_verticox.newton import solve
-from v6_verticox.proportional import TRANSFORMS, check, trend, unavailable
+from v6_verticox.cox import likelihood
+from v6_verticox.cox.proportional import TRANSFORMS, check, trend, unavailable
+from v6_verticox.solvers.newton import solve
 
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
 
@@ -17,7 +17,7 @@ def pooled(frame, features, transform, ties="breslow", strata=None):
     """Schoenfeld's residuals one by one: the slow, obvious way."""
     time, event, x = frame["time"].to_numpy(), frame["event"].to_numpy(), frame[features].to_numpy(dtype=float)
     codes = np.zeros(len(frame)) if strata is None else frame[strata].to_numpy()
-    found = model.fit(model.RiskSets.of(time, event, codes if strata else None, ties), x, features)
+    found = likelihood.fit(likelihood.RiskSets.of(time, event, codes if strata else None, ties), x, features)
     weight, moved, score = np.exp(x @ found.coefficients), trend(time, event, transform), np.zeros(len(features))
     for stratum in np.unique(codes):
         for moment in np.unique(time[(event == 1) & (codes == stratum)]):

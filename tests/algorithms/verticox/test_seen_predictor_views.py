@@ -9,10 +9,12 @@ from fedbayes.federation import Exact, Masked, Sealed
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.mpc.secure_sum import pairwise_mask
 from fedbayes.mpc.wide import Wide
-from v6_verticox.holder import ShareHolder
-from v6_verticox.messages import Plan
-from v6_verticox.seen_predictor import _dealt, masked_predictor, total_predictor
-from v6_verticox.sums import SUM_BITS, masked_for, sealed_parts
+from v6_verticox.messages.private import Plan
+from v6_verticox.messages.scoring import SUM_BITS
+from v6_verticox.rounds.sealed import sealed_parts
+from v6_verticox.stations.holder import ShareHolder
+from v6_verticox.stations.seen import _dealt, masked_predictor, total_predictor
+from v6_verticox.stations.sums import masked_for
 
 ROWS = 5000
 MEMBERS = (1, 2, 3, 4)

@@ -8,9 +8,9 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ConvergenceError
-from v6_verticox import model
-from v6_verticox.newton import solve
-from v6_verticox.tails import ORDINARY, Tails, reach
+from v6_verticox.cox import likelihood
+from v6_verticox.cox.tails import ORDINARY, Tails, reach
+from v6_verticox.solvers.newton import solve
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from skewed import EFFECTS, PAIRS, RARE, TAILED, hospital, pair, single
@@ -28,9 +28,9 @@ def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
     features = [name for name in frame if name not in ("time", "event")]
     surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=stratum)
     found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), stratum, ties)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), stratum, ties)
     values = frame[features].to_numpy(dtype=float)
-    expected = model.fit(risk, values, features)
+    expected = likelihood.fit(risk, values, features)
     error = np.max(np.abs(found.coefficients / scale - expected.coefficients) * values.std(axis=0))
     gain = expected.log_likelihood - expected.null_log_likelihood
     assert error <= 1e-6
@@ -82,8 +82,10 @@ def test_a_hospital_over_the_federation(tmp_path):
         result = federation.run(
             "verticox", "fit", {"time": "time", "event": "event", "features": features, "rows_aligned": True}
         )
-    expected = model.fit(
-        model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy()), frame[features].to_numpy(), features
+    expected = likelihood.fit(
+        likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy()),
+        frame[features].to_numpy(),
+        features,
     )
     found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
     errors = np.array([found[name] for name in features]) - expected.coefficients
@@ -106,8 +108,8 @@ def test_a_penalty_fits_an_indicator_without_events(rehearse):
     frame.loc[frame["first"] == 1.0, "event"] = 0
     surface, scale = rehearse(frame, ["first", "x", "y"], 3)
     found = solve(surface, 1.0 / scale**2, 1e-7, 40)
-    risk = model.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
-    expected = model.fit(risk, frame[["first", "x", "y"]].to_numpy(), ["first", "x", "y"], penalty=1.0)
+    risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
+    expected = likelihood.fit(risk, frame[["first", "x", "y"]].to_numpy(), ["first", "x", "y"], penalty=1.0)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
 
 

@@ -10,13 +10,27 @@ from fedbayes.federation import (
 )
 from fedbayes.federation.vertical import partial_match, partial_submit
 
-from .admm_rounds import partial_admm, partial_auxiliary
-from .apply import baseline, evaluate, predict
 from .central import fit
-from .folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
-from .partial import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
-from .scoring import partial_assess, partial_locate, partial_score
-from .seen_predictor import partial_predict, partial_residuals
+from .partial import (
+    partial_admm,
+    partial_assess,
+    partial_auxiliary,
+    partial_draw,
+    partial_enter,
+    partial_finish,
+    partial_folds,
+    partial_held_out,
+    partial_judge,
+    partial_locate,
+    partial_permute,
+    partial_predict,
+    partial_prepare,
+    partial_residuals,
+    partial_score,
+    partial_split,
+    partial_stage,
+)
+from .use.apply import baseline, evaluate, predict
 
 __all__ = [
     "baseline",

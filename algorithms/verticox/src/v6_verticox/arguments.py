@@ -26,8 +26,8 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import Matched
 
-from .fold_messages import MOST_FOLDS
-from .proportional import TRANSFORMS
+from .cox.proportional import TRANSFORMS
+from .messages.folds import MOST_FOLDS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
 TIES = ("breslow", "efron")

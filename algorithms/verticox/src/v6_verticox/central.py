@@ -10,14 +10,13 @@ import numpy as np
 from fedbayes.federation import Federation, central
 
 from . import report
-from .admm_central import solve_consensus
 from .arguments import Fit
-from .bfgs import solve_seen
-from .messages import FinishReply, FinishRequest
-from .newton import solve
-from .partial import OFFSET_BITS
-from .setup import Prepared, prepare
-from .surface import FederatedSurface
+from .rounds.mean import mean_predictor
+from .rounds.setup import Prepared, prepare
+from .rounds.surface import FederatedSurface
+from .solvers.bfgs import solve_seen
+from .solvers.consensus import solve_consensus
+from .solvers.newton import solve
 
 MOST_STEPS = 40
 SEEN = ("partial_predict", "partial_residuals")
@@ -130,16 +129,3 @@ def _seen_result(
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={"steps": solution.steps, "solver": options.solver, **diagnostics},
     )
-
-
-def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> tuple[float, float]:
-    """Return the linear predictor at the mean, and the part of it by which complete records differ; by a secure sum, the job's last round."""
-    plan, start, requests = prepared.plan, 0, {}
-    for member, width in zip(plan.holders, plan.widths, strict=True):
-        requests[member] = FinishRequest(plan, [float(value) for value in coefficients[start : start + width]])
-        start += width
-    requests[plan.helper] = FinishRequest(plan, [])
-    members = [*plan.holders, plan.helper]
-    total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)
-    own, shift = total.astype(np.int64) / 2.0**OFFSET_BITS
-    return float(own + shift), float(shift)

@@ -12,9 +12,9 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 
 from .arguments import Fit
-from .model import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
-from .proportional import UNRANKED, UNSEEN, check, unavailable
-from .setup import Prepared
+from .cox.likelihood import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
+from .cox.proportional import UNRANKED, UNSEEN, check, unavailable
+from .rounds.setup import Prepared
 
 Vector = npt.NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""What travels: one request and one reply a round."""

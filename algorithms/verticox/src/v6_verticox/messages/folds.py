@@ -1,0 +1,142 @@
+"""What travels in a cross-validation: fits of several folds share rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.federation import Exact, Message, Public, Sealed
+
+from .private import EnterReply, EnterRequest, Outcome, PermuteReply, PermuteRequest, Question, StageReply, StageRequest
+from .scoring import Curve
+
+MOST_FOLDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRequest(Message):
+    """The outcome holder: draw the secret of the folds and seal it for the other share holders."""
+
+    holders: list[int]
+    folds: int
+
+    def __post_init__(self) -> None:
+        """Check the number of folds."""
+        if not 2 <= self.folds <= MOST_FOLDS or len(set(self.holders)) < 2:
+            raise ValueError("a cross-validation takes 2 to 50 folds and two or more share holders")
+
+
+@dataclass(frozen=True, slots=True)
+class DrawReply(Message):
+    """The secret of the folds, sealed for each."""
+
+    sealed: dict[int, Sealed]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRequest(Message):
+    """Keep the training records of every fold."""
+
+    question: Question
+    owner: int
+    folds: int
+    sealed: bytes
+
+    def __post_init__(self) -> None:
+        """Check the number of folds."""
+        if not 2 <= self.folds <= MOST_FOLDS:
+            raise ValueError("a cross-validation takes 2 to 50 folds")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReply(Message):
+    """From the outcome holder: what it tells of the training records of every fold."""
+
+    outcomes: Exact[list[Outcome]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRequest(Message):
+    """One request of one fold's fit; the others are None."""
+
+    fold: int
+    partial_enter: EnterRequest | None = None
+    partial_permute: PermuteRequest | None = None
+    partial_stage: StageRequest | None = None
+
+    def __post_init__(self) -> None:
+        """Check that there is one."""
+        if sum(part is not None for part in (self.partial_enter, self.partial_permute, self.partial_stage)) != 1:
+            raise ValueError("a fold asks for one thing at a time")
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReply(Message):
+    """The answer to one fold's request."""
+
+    fold: Public[int]
+    partial_enter: EnterReply | None = None
+    partial_permute: PermuteReply | None = None
+    partial_stage: StageReply | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldsRequest(Message):
+    """What several folds ask of one organization in one round."""
+
+    parts: list[FoldRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldsReply(Message):
+    """The answers."""
+
+    parts: list[FoldReply]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutRequest(Message):
+    """Coefficients of this station's columns (in its own scale), fold by fold; who else scores."""
+
+    scorers: list[int]
+    receiver: int
+    rows: int
+    coefficients: list[list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutReply(Message):
+    """The masked linear predictor of every record under the fit that did not see it, sealed for the outcome holder."""
+
+    sealed: Sealed | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoldCurves(Message):
+    """The baseline of one fold's fit, by stratum."""
+
+    curves: list[Curve]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeRequest(Message):
+    """The sealed predictors of held-out records, and every fold's baseline."""
+
+    question: Question
+    scorers: list[int]
+    predictors: dict[int, bytes]
+    baselines: list[FoldCurves]
+    times: list[float] | None
+    groups: int
+
+    def __post_init__(self) -> None:
+        """Check the number of groups."""
+        if not 2 <= self.groups <= 100:
+            raise ValueError("an assessment is malformed")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply(Message):
+    """Measures by fold and over all folds."""
+
+    values: Exact[dict[str, Any]]

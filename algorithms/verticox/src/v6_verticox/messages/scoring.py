@@ -1,0 +1,103 @@
+"""What travels when a fitted model is applied to records: predict, evaluate, baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.federation import Exact, Masked, Message, Public, Sealed
+from fedbayes.federation.vertical.messages import Parcel
+
+from .private import Question
+
+TASKS = ("evaluate", "baseline")
+SUM_BITS = 40
+"""Fractional bits of the linear predictors in a masked sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocateRequest(Message):
+    """Put the rows in the common order; say which columns of the model are here."""
+
+    question: Question
+    rows: int
+    order: list[Parcel]
+
+
+@dataclass(frozen=True, slots=True)
+class LocateReply(Message):
+    """Columns that are here."""
+
+    features: Public[list[str]]
+    outcome: Public[bool]
+    rows: Exact[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest(Message):
+    """Coefficients of this station's design columns (``feature`` or ``feature=category``); who else scores.
+
+    `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows` records.
+    """
+
+    scorers: list[int]
+    receiver: int
+    rows: int
+    columns: list[str]
+    categories: list[str | None]
+    coefficients: list[float]
+    identifiers: bool
+
+    def __post_init__(self) -> None:
+        """Check that the lists fit together."""
+        if not len(self.columns) == len(self.categories) == len(self.coefficients):
+            raise ValueError("columns and coefficients do not fit together")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreReply(Message):
+    """The masked linear predictor, for central or sealed; identifiers in the common order where asked for."""
+
+    masked: Masked | None
+    sealed: Sealed | None
+    identifiers: Exact[list[str]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve(Message):
+    """Cumulative baseline hazard of one stratum."""
+
+    stratum: str
+    times: list[float]
+    hazard: list[float]
+
+    def __post_init__(self) -> None:
+        """Check the curve."""
+        if len(self.times) != len(self.hazard) or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
+            raise ValueError("a baseline needs increasing times and one hazard for each")
+
+
+@dataclass(frozen=True, slots=True)
+class AssessRequest(Message):
+    """The sealed linear predictors, and the model's baseline."""
+
+    task: str
+    question: Question
+    scorers: list[int]
+    predictors: dict[int, bytes]
+    offset: float
+    curves: list[Curve]
+    times: list[float] | None
+    groups: int
+
+    def __post_init__(self) -> None:
+        """Check the task."""
+        if self.task not in TASKS or not 2 <= self.groups <= 100:
+            raise ValueError("an assessment is malformed")
+
+
+@dataclass(frozen=True, slots=True)
+class AssessReply(Message):
+    """Aggregates over all records."""
+
+    values: Exact[dict[str, Any]]

@@ -1,0 +1,122 @@
+"""What travels in the rounds of the solvers that show the outcome holder linear predictors: "bfgs" and "admm"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
+
+from .private import Plan, StageInfo
+
+RESIDUAL_BITS = 40
+"""Fractional bits of the residual vectors that the outcome holder shows under a mask."""
+LAST = 1
+"""The only step of solver "admm" on shares."""
+
+
+@dataclass(frozen=True, slots=True)
+class PredictRequest(Message):
+    """Coefficients of this station's columns; with `columns`, also open the columns to the outcome holder. Dealer: deal these stages."""
+
+    plan: Plan
+    step: int
+    coefficients: list[float]
+    columns: bool
+    stages: list[StageInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class PredictReply(Message):
+    """For the outcome holder: masked linear predictor, opened columns, corrections. For central: the columns' mask key, or dealt numbers."""
+
+    predictor: Sealed | None
+    columns: Sealed | None
+    key: Share[bytes] | None
+    dealt: Share[np.ndarray[Any, Any]] | None
+    corrections: Sealed | None
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualRequest(Message):
+    """The stations' sealed predictors (and columns, once); coefficients of the outcome holder's own columns.
+
+    With `searches` the outcome holder moves to the best combination of all steps so far.
+    """
+
+    plan: Plan
+    step: int
+    ties: str
+    predictors: dict[int, bytes]
+    columns: dict[int, bytes]
+    coefficients: list[float]
+    rows: list[int]
+    searches: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualReply(Message):
+    """Masked residuals (rows, vectors), shares of the others' products with them, own products, likelihood, baseline.
+
+    Also the combination of the steps at which all this is, and what an information matrix there needs, sealed for the share holders.
+    """
+
+    masked: Share[np.ndarray[Any, Any]]
+    shares: Share[np.ndarray[Any, Any]]
+    own: Exact[np.ndarray[Any, Any]]
+    log_likelihood: Exact[float]
+    hazard: Exact[list[float]]
+    combination: Exact[list[float]]
+    published: Broadcast
+
+
+@dataclass(frozen=True, slots=True)
+class AdmmRequest(Message):
+    """One iteration at a station: step parameter, sums of its columns over the events, what the outcome holder sealed.
+
+    With `report` the station returns the coefficients of this iteration instead, the outcome holder what an information matrix there needs,
+    and the dealer deals these stages.
+    """
+
+    plan: Plan
+    step: int
+    rho: float
+    observed: list[float]
+    broadcast: bytes
+    report: bool
+    update: str
+    stages: list[StageInfo]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmmReply(Message):
+    """The masked linear predictor, sealed for the outcome holder; or coefficients, published risks, corrections."""
+
+    predictor: Sealed | None
+    coefficients: Exact[list[float]] | None
+    published: Broadcast | None
+    corrections: Sealed | None
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryRequest(Message):
+    """The stations' sealed predictors, and the sums of the outcome holder's own columns over the events."""
+
+    plan: Plan
+    step: int
+    rho: float
+    observed: list[float]
+    predictors: dict[int, bytes]
+    update: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuxiliaryReply(Message):
+    """What each station needs next, sealed; norms of the residuals; likelihood."""
+
+    broadcast: dict[int, Sealed]
+    primal: Exact[float]
+    dual: Exact[float]
+    log_likelihood: Exact[float]

@@ -1,0 +1,210 @@
+"""The rounds before any arithmetic: placement of roles, record alignment, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.federation import Federation, Parties, Preflight
+from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
+from fedbayes.federation.vertical import check_equal_rows, choose_helper
+from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
+
+from ..arguments import Fit
+from ..cox.tails import Tails
+from ..messages.private import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
+from ..shares.complete import expected
+
+ALIGNMENT_BITS = 64
+RECORDS_PER_COLUMN = 5
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Matched, shapes and what central knows of the columns.
+
+    Parameters
+    ----------
+    plan : Plan
+    names : list of str
+        Design columns in the order of `plan.holders`.
+    scales : list of float
+    outcome : Outcome
+    question : Question
+    tails : Tails
+        How far each design column's tails reach.
+    references : dict of str to str
+        Text feature -> the category that is left out.
+    """
+
+    plan: Plan
+    names: list[str]
+    scales: list[float]
+    outcome: Outcome
+    question: Question
+    tails: Tails
+    references: dict[str, str]
+
+
+PARTIALS = ("partial_submit", "partial_match")
+FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
+
+
+def joined(
+    federation: Federation,
+    organizations: Any,
+    helper: int | str | None,
+    columns: Sequence[str],
+    functions: Sequence[str],
+    queries: int = 1,
+    single_records: bool = False,
+) -> Parties:
+    """Open the channel; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    organizations, helper
+        As the researcher named them.
+    columns, functions : sequence of str
+        What will be asked.
+    queries : int
+        Questions that will be debited.
+    single_records : bool
+        Whether numbers of single records are shown to somebody.
+    """
+    if helper == "none":
+        raise ArgumentError(
+            "helper: vertical Cox regression needs one; name an organization without data, or leave it out"
+        )
+    if organizations is not None and helper is not None:
+        organizations = sorted({*federation.resolve(organizations), *federation.resolve([helper], "helper")})
+    asked = Preflight(
+        columns=tuple(dict.fromkeys(columns)),
+        functions=tuple(functions),
+        queries=queries,
+        single_records=single_records,
+    )
+    return federation.open_channel(organizations, asked)
+
+
+def prepare(
+    federation: Federation, organizations: Any, options: Fit, functions: Sequence[str] = (), queries: int = 1
+) -> Prepared:
+    """Open the channel, align the records and learn which station has which columns.
+
+    Parameters
+    ----------
+    federation : Federation
+        The job.
+    organizations : list or None
+        As the researcher named them.
+    options : Fit
+        What is asked.
+    functions : sequence of str
+        Remote functions beyond those of a private fit.
+    queries : int
+        Questions that the job debits in all.
+    """
+    named = [options.time, options.event, options.strata, options.id_column, *options.features]
+    called = [*PARTIALS, *FITTING, *functions]
+    columns = [name for name in named if name]
+    parties = joined(federation, organizations, options.helper, columns, called, queries, "partial_split" in functions)
+    helper = choose_helper(federation, parties, options.helper)
+    if len(parties.stations) < 2:
+        raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
+    question = Question(
+        options.time,
+        options.event,
+        list(options.features),
+        options.strata,
+        list(parties.stations),
+        helper,
+        options.id_column,
+        options.ties,
+        options.time_transform if options.solver != "admm" and options.missing == "refuse" else None,
+        options.missing,
+    )
+    rows, orders = aligned(federation, question)
+    requests = {
+        member: PrepareRequest(question, rows, [order for order in orders if order.stage == member])
+        for member in parties.stations
+    }
+    replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
+    told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
+    return _planned(federation, question, told)
+
+
+def aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
+    """Return the number of common records and the stations' sealed orders; (0, []) without an identifier column."""
+    if question.id_column is None:
+        return 0, []
+    setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
+    submitted = federation.round(
+        "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
+    )
+    hashes = {member: reply.hashes.content for member, reply in submitted.items()}
+    matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
+    reply = matched[question.helper]
+    least = max(answer.minimum_rows.value for answer in submitted.values())
+    if reply.rows.value < least:
+        raise ThresholdError("fewer records are common to all stations than a node demands")
+    return reply.rows.value, reply.parcels(question.helper)
+
+
+def _planned(federation: Federation, question: Question, replies: dict[int, Described]) -> Prepared:
+    outcomes = [member for member, reply in replies.items() if reply.outcome is not None]
+    if not outcomes:
+        raise ArgumentError(f"time and event: no station has the columns '{question.time}' and '{question.event}'")
+    if len(outcomes) > 1:
+        names = " and ".join(federation.name(member) for member in outcomes)
+        raise ArgumentError(f"time and event: the outcome is at two stations ({names}); leave one of them out")
+    owner = outcomes[0]
+    _check_features(federation, question, replies)
+    holders = [member for member, reply in replies.items() if reply.columns and member != owner] + [owner]
+    if len(holders) < 2:
+        raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
+    check_equal_rows(replies[member].rows for member in holders)
+    outcome = replies[owner].outcome
+    assert outcome is not None
+    plan = _plan(question, replies, holders, replies[owner].rows, outcome)
+    if plan.records < RECORDS_PER_COLUMN * sum(plan.widths):
+        raise ThresholdError("there are too few records for that many design columns; use fewer features")
+    labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
+    scales = [scale for member in holders for scale in replies[member].scales]
+    tails = Tails.of([ends for member in holders for ends in replies[member].reach])
+    told = {feature: name for member in holders for feature, name in replies[member].references.items()}
+    references = {feature: told[feature] for feature in question.features if feature in told}
+    return Prepared(plan, labels_in_order, scales, outcome, question, tails, references)
+
+
+def _plan(question: Question, replies: dict[int, Described], holders: list[int], rows: int, outcome: Outcome) -> Plan:
+    complete = expected([replies[member].present for member in holders]) if question.missing == "complete" else 0.0
+    if complete and question.ties == "efron" and (outcome.ties or outcome.band):
+        raise ArgumentError(
+            "ties='efron' needs to know how many tied events are complete, which nobody does with missing='complete'; use ties='breslow'"
+        )
+    return Plan(
+        holders,
+        [len(replies[member].scales) for member in holders],
+        question.helper,
+        sum(outcome.strata),
+        outcome.strata,
+        rows,
+        outcome.ties,
+        outcome.band,
+        outcome.single,
+        complete,
+    )
+
+
+def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
+    for feature in question.features:
+        owners = [member for member, reply in replies.items() if feature in reply.columns]
+        if not owners:
+            raise ArgumentError(f"features: no station has the column '{feature}'; check its name")
+        if len(owners) > 1:
+            names = " and ".join(federation.name(member) for member in owners)
+            raise ArgumentError(f"features: '{feature}' is at two stations ({names}); rename one of the columns")

@@ -1,0 +1,337 @@
+"""The partial likelihood as central evaluates it over rounds, seeing nothing but gradients and information matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Broadcast, Federation
+from fedbayes.federation.errors import ConvergenceError
+from fedbayes.mpc.wide import Wide
+
+from ..messages.private import (
+    EnterReply,
+    EnterRequest,
+    PermuteReply,
+    PermuteRequest,
+    Plan,
+    StageInfo,
+    StageReply,
+    StageRequest,
+)
+from ..shares.agreed import CHECK, check_bound, layout, taker
+from ..shares.complete import NODES, integrated, opened_names
+from ..shares.newton_step import BESIDE, START
+from ..shares.newton_step import beside as beside_step
+from ..shares.program import CORRECTING, relayed
+from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
+from .points import Beside, Gradient
+from .sealed import content_of, sealed_parts, to_one
+from .setup import Prepared
+
+Vector = npt.NDArray[np.float64]
+SPARE_ROUNDS = 3
+FEWER, EXACT_START, SETTLED_START, MOST_REFINEMENTS = 1.2, 1e-7, 1e-5, 8
+
+
+class FederatedSurface:
+    """Rounds of the private solver, as `points.Surface`.
+
+    Parameters
+    ----------
+    federation : Federation
+    prepared : Prepared
+    max_rounds : int
+        The job's limit.
+
+    Attributes
+    ----------
+    counts : list of int or None
+        Complete records and events, where only these count and their numbers may be told.
+    null : float
+        The log-likelihood at zero.
+    chosen : bool
+        Whether the coefficients are the caller's, which stations then check for dominance.
+
+    Notes
+    -----
+    **Reveals** to central: per Newton step the gradient, the information matrix and a scalar residual; at the last step the baseline hazard and
+    the score of the features' interactions with time; where asked for, slopes at points beside a step, and a residual each.
+    """
+
+    def __init__(self, federation: Federation, prepared: Prepared, max_rounds: int) -> None:
+        self.federation, self.plan, self.max_rounds = federation, prepared.plan, max_rounds
+        self.events, self.rows = float(prepared.outcome.events), prepared.plan.rows
+        self.names: Sequence[str] = prepared.names
+        self.tails = prepared.tails
+        self.edge_rows = list(prepared.outcome.edge_rows)
+        self.hazard: Vector = np.zeros(0)
+        self.trend: Vector = np.zeros(0)
+        self.chosen = False
+        self.counts: list[int] | None = None
+        self.null = prepared.outcome.log_likelihood
+        self._told: dict[int, dict[int, bytes]] = {}
+        self._layout = layout(prepared.plan)
+        self._source, self._version, self._step = START, 0, 0
+        self._accepted, self._beside = {0: START}, dict[int, Beside]()
+        self._coefficients: Vector = np.zeros(len(prepared.names))
+        self._openings: dict[str, npt.NDArray[np.uint8]] = {}
+
+    def start(self) -> Gradient:
+        """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
+        if self.plan.complete:
+            return self._start_complete()
+        stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
+        if self.plan.band:
+            stages.insert(1, _info("tied", 0))
+        self._stage([stages[0]], *self._enter(0, stages))
+        for stage in stages[1:-1]:
+            revealed = self._stage([stage])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
+
+    def _start_complete(self) -> Gradient:
+        """Find the complete records on shares, and the reciprocals at zero coefficients, refined from what is expected."""
+        spread = FEWER - math.log(self.plan.complete)
+        plan = reciprocal_plan(spread, EXACT_START, spread)
+        self._version = max(len(plan), CORRECTING)
+        blends = dict.fromkeys(range(BESIDE, BESIDE + len(NODES)), self._source)
+        rounds = [[_info("features", 0)], [_info("complete", 0)]]
+        if len(opened_names(self._layout)) > 1:
+            rounds.insert(1, [_info("gather", 0)])
+        for version in range(1, self._version + 1):
+            pair = plan[version - 1] if version <= len(plan) else NEWTON
+            rounds.append([_info("weigh" if version == 1 else "refine", 0, version, self._source, pair)])
+            rounds[-1] += [_info("blend", key, version, source, pair) for key, source in blends.items()]
+            self._source = reciprocal_name(0, version, pair)
+            blends = {key: reciprocal_name(key, version, pair) for key in blends}
+        rounds.append([*self._last(), *(_info("level", key, self._version) for key in blends)])
+        self._check_rounds(len(rounds) + 3)
+        entered = self._enter(0, [*(info for part in rounds for info in part), self._final()])
+        revealed = self._stage(rounds[0], *entered)
+        for stages in rounds[1:]:
+            revealed = self._stage(stages)
+        here = self._gradient(revealed)
+        levels = np.array([revealed[f"level|{key}"].item() for key in blends])
+        self.null = -revealed["expected level"].item() - integrated(levels)
+        for _ in range(MOST_REFINEMENTS):
+            if abs(here.residual) <= EXACT_START * self.events:
+                break
+            here = self.refine(0)
+        if not abs(here.residual) <= SETTLED_START * self.events:
+            raise ConvergenceError(
+                "too many records at risk late have gaps beside those of others; fill them in or leave features with many gaps out"
+            )
+        self.accept()
+        return here
+
+    def observed(self) -> Vector:
+        """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
+        stages = [_info("features", 0), _info("observed", 0)]
+        self._stage([stages[0]], *self._enter(0, stages))
+        return np.asarray(self._stage([stages[1]])["observed"].ravel())
+
+    def evaluate(
+        self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
+    ) -> Gradient:
+        """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
+        self._openings = {}  # what a step that was given up left open is of no use
+        self._coefficients, self._source, self._step = coefficients, self._accepted[max(self._accepted)], step
+        self._beside = {beside_step(step, place): point for place, point in enumerate(beside)}
+        self._version = max([len(plan), CORRECTING if self.plan.band else 1, *(len(point.plan) for point in beside)])
+        sources = {step: self._source, **{key: self._accepted[point.source] for key, point in self._beside.items()}}
+        plans = {step: list(plan), **{key: point.plan for key, point in self._beside.items()}}
+        rounds = [self._all("relative_risk")]
+        if beside:
+            rounds[0].append(_info("line", step))
+        if len(self._layout.groups()) > 1:
+            rounds.append(self._all("combine"))
+        for version in range(1, self._version + 1):
+            kind = "weigh" if version == 1 else "refine"
+            rounds.append([])
+            for key, source in sources.items():
+                pair = plans[key][version - 1] if version <= len(plans[key]) else NEWTON
+                named = "weigh_slope" if version == 1 and key != step else kind
+                rounds[-1].append(_info(named, key, version, source, pair))
+                sources[key] = reciprocal_name(key, version, pair)
+        self._source = sources[step]
+        rounds.append(self._last())
+        self._check_rounds(len(rounds) + 3)
+        entered = self._enter(step, [*(info for part in rounds for info in part), self._final()])
+        revealed = self._stage(rounds[0], *entered)
+        for stages in rounds[1:]:
+            revealed = self._stage(stages)
+        return self._gradient(revealed)
+
+    def refine(self, step: int) -> Gradient:
+        """Refine the reciprocals once more: three rounds, one of the dealer alone."""
+        self._check_rounds(4)
+        self._version += 1
+        before = self._version - 1
+        refined = [
+            _info("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self._beside)
+        ]
+        self._source, last = f"{step}.{self._version}/reciprocal", self._last()
+        request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
+        corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
+        self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))
+        return self._gradient(self._stage(last))
+
+    def _all(self, kind: str) -> list[StageInfo]:
+        """Return one stage of the step and of the points beside it."""
+        return [_info(kind, key) for key in (self._step, *self._beside)]
+
+    def _last(self) -> list[StageInfo]:
+        slopes = [_info("slope", key, self._version) for key in self._beside]
+        return [_info("last", self._step, self._version), *slopes]
+
+    def _final(self) -> StageInfo:
+        return _info("information", self._step, self._version, rows=self.edge_rows)
+
+    def rounds_left(self) -> int:
+        """Return how many rounds may still be taken before the last ones."""
+        return self.max_rounds - self.federation.rounds - SPARE_ROUNDS
+
+    def accept(self) -> None:
+        """Start the next reciprocals from the last ones."""
+        self._accepted[self._step] = self._source
+
+    def information(self, step: int, final: bool) -> Vector:
+        """Return the information matrix: one round; the last time with the baseline hazard."""
+        rows = self.edge_rows if final else []
+        revealed = self._stage([_info("information", step, self._version, rows=rows)])
+        if "baseline" in revealed:
+            self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
+        return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
+
+    def seen_stages(self, step: int) -> list[StageInfo]:
+        """Return the stages of an information matrix at a linear predictor that the outcome holder knows."""
+        kinds = ["weigh_start", *(["tied"] if self.plan.band else []), "last", "information"]
+        return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
+
+    def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
+        """Return the information matrix where the outcome holder knows the linear predictor: three rounds.
+
+        Parameters
+        ----------
+        step : int
+            Of the solver.
+        published : Broadcast
+            Risks and reciprocals that the outcome holder entered.
+        corrections : bytes
+            The dealer's, sealed.
+        final : bool
+            Whether the baseline hazard and the score of interactions with time are wanted too.
+        """
+        weigh, *others, _ = self.seen_stages(step)
+        self._version = 0
+        self._stage([weigh], published, corrections)
+        for stage in others:
+            self._stage([stage])
+        return self.information(step, final)
+
+    def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
+        events = 0.0 if self.plan.complete else self.events
+        sign = (
+            1.0 if self.plan.complete else -1.0
+        )  # the difference itself is revealed where nobody knows the number of events
+        residual = events + sign * float(revealed["residual"].ravel()[0])
+        slopes = np.array([revealed[f"slope|{key}"].item() for key in self._beside])
+        residuals = np.array([events + sign * revealed[f"residual|{key}"].item() for key in self._beside])
+        return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
+
+    def _check_rounds(self, needed: int) -> None:
+        if self.federation.rounds + needed + SPARE_ROUNDS > self.max_rounds:
+            largest = self.names[int(np.argmax(np.abs(self._coefficients)))]
+            raise ConvergenceError(
+                f"no convergence within max_rounds; the largest effect is that of {largest}: if it separates the events or has outliers, "
+                "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
+            )
+
+    def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, bytes]:
+        """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
+        plan, start = self.plan, 0
+        dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
+        requests: dict[int, EnterRequest] = {plan.helper: dealt}
+        for member, width in zip(plan.holders, plan.widths, strict=True):
+            own = slice(start, start + width)
+            start += width
+            if width or plan.complete:
+                beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
+                here = _floats(self._coefficients[own]) if step else []
+                requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
+        entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
+        inputs = {member: content_of(reply.sealed) for member, reply in entered.items() if member != plan.helper}
+        request = PermuteRequest(plan, step, inputs, content_of(entered[plan.helper].sealed), list(self._beside))
+        owner = plan.holders[-1]
+        published = self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
+        return published, content_of(entered[plan.helper].dealt)
+
+    def _stage(
+        self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: bytes = b""
+    ) -> dict[str, Vector]:
+        """One round at the share holders; return what its shares reveal together."""
+        plan, takes = self.plan, taker(self.plan, self.federation.organization)
+        told, self._told = self._told, {}
+        requests = {
+            member: StageRequest(
+                plan,
+                stages,
+                self._openings,
+                to_one(permuted, member) if permuted is not None and member != plan.holders[-1] else None,
+                corrections if member == takes else b"",
+                {sender: parts[member] for sender, parts in told.items() if member in parts},
+            )
+            for member in plan.holders
+        }
+        if (
+            permuted is None and not corrections and not told
+        ):  # the same for all: enciphered once, but for the station beside central
+            own = self.federation.organization
+            others = [member for member in plan.holders if member != own]
+            requests = {member: requests[own if member == own else others[0]] for member in plan.holders}
+        replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
+        names = replies[plan.holders[0]].openings
+        self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
+        self._told = {member: sealed_parts(dict(reply.told)) for member, reply in replies.items() if reply.told}
+        if (counts := replies[plan.holders[-1]].counts) is not None:
+            self.counts = counts.value
+        return _added(list(replies.values()))
+
+    def _relayed(self, name: str, replies: list[StageReply]) -> npt.NDArray[np.uint8]:
+        """Return the sum of one opening: uniform, as every part of it is."""
+        return relayed(self._layout, name, [np.asarray(reply.openings[name].value) for reply in replies])
+
+
+def _info(
+    kind: str,
+    step: int,
+    version: int = 0,
+    source: str = "",
+    pair: tuple[int, int] = (0, 0),
+    rows: Sequence[int] = (),
+) -> StageInfo:
+    return StageInfo(kind, step, version, source, pair[0], pair[1], list(rows))
+
+
+def _floats(values: Vector) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _added(replies: list[StageReply]) -> dict[str, Vector]:
+    """Return the sums of the shares, as real numbers."""
+    revealed: dict[str, Vector] = {}
+    for name, bits in replies[0].frac_bits.value.items():
+        total = Wide.from_words(np.asarray(replies[0].revealed[name].value))
+        for reply in replies[1:]:
+            total = total + Wide.from_words(np.asarray(reply.revealed[name].value))
+        if name == CHECK:
+            check_bound(total)
+        else:
+            revealed[name] = total.decode(bits)
+    return revealed
+
+
+__all__ = ["FederatedSurface", "Plan"]

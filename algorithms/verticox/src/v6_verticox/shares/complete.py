@@ -1,0 +1,165 @@
+"""Records that are complete at all stations, found on shares: nobody sees which they are.
+
+Every share holder enters, like a column, which of its records have no gap. The product of these columns, c, is opened under a mask like everything else.
+Then a record counts with c: its event indicator is c d, its relative risk has c among its factors (each station's is zero where it has a gap), and its
+columns, zero where there is a gap, do not matter. Tied events are rows of their own with Breslow's risk sets, since nobody knows how many of them are complete.
+The reciprocals at zero coefficients, which the outcome holder knows else, are refined from c d / (expected number of complete records at risk). The
+log-likelihood there is the integral of d log S0 from what is expected at risk to what is, by six more reciprocals.
+
+**Reveals** to every share holder: how many records are complete, in each stratum, and the sums of its own columns over them; to the outcome holder
+besides: how many events. To central: seven sums over the events, of which the log-likelihood at zero is made; these two numbers, if the outcome holder's node
+lets them out; and the share of each station's own records that have no gap, rounded up to eighths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.mpc.shared_fixed import Engine, Share, Wire
+from fedbayes.mpc.wide import Wide
+
+from .newton_step import MOST_FACTORS, RECIPROCAL_BITS, Get, Layout, presence_name
+
+EIGHTHS = 8
+BLEND_BITS = 20
+NODES = (
+    0.03376524289842399,
+    0.16939530676686776,
+    0.3806904069584016,
+    0.6193095930415984,
+    0.8306046932331322,
+    0.966234757101576,
+)
+WEIGHTS = np.array(
+    [
+        0.08566224618958517,
+        0.1803807865240693,
+        0.23395696728634552,
+        0.23395696728634552,
+        0.1803807865240693,
+        0.08566224618958517,
+    ]
+)
+"""Of Gauss and Legendre on [0, 1]."""
+Vector = npt.NDArray[np.float64]
+
+
+def groups(layout: Layout) -> list[list[int]]:
+    """Return the share holders in groups of at most three, one product each."""
+    holders = layout.owner + 1
+    return [list(range(start, min(start + MOST_FACTORS, holders))) for start in range(0, holders, MOST_FACTORS)]
+
+
+def opened_names(layout: Layout) -> list[str]:
+    """Return the names under which the groups' products are opened: that of the whole where there is one group."""
+    found = groups(layout)
+    return ["0.0/present"] if len(found) == 1 else [f"0.0/present{place}" for place in range(len(found))]
+
+
+def gathered(engine: Engine, layout: Layout, permuted: Mapping[str, Wide]) -> dict[str, Share]:
+    """Multiply the stations' presence columns, group by group (in the dealer's order of the rows)."""
+    shape, result = (layout.rows, 1), {}
+    for name, group in zip(opened_names(layout), groups(layout), strict=True):
+        own = [presence_name(index) for index in group]
+        wires = [Wire(permuted.get(column), engine.random(column, shape), 0) for column in own]
+        whole = len(wires) > 1
+        result[name] = engine.product(name, wires, complete=True) if whole else engine.lifted(wires[0])
+    return result
+
+
+def combined(engine: Engine, layout: Layout, get: Get) -> Share:
+    """Multiply the groups' products, where there is more than one group."""
+    return engine.product("0.0/present", [get(name) for name in opened_names(layout)], complete=True)
+
+
+def scaled(wire: Wire, operation: Callable[[Wide], Wide], added_bits: int) -> Wire:
+    """Return a wire multiplied by public numbers, of which some bits count as fractional."""
+    multiplied = wire.apply(operation)
+    return Wire(multiplied.public, multiplied.mask, wire.frac_bits + added_bits)
+
+
+def first_reciprocals(layout: Layout, events: Wire) -> Wire:
+    """Return c d / (expected number of complete records at risk): where the refinement at zero coefficients starts."""
+    guess = Wide.encode((1.0 / expected_at_risk(layout))[:, None], RECIPROCAL_BITS)
+    return scaled(events, lambda values: values * guess, RECIPROCAL_BITS)
+
+
+def expected_at_risk(layout: Layout) -> Vector:
+    """Return how many complete records are expected at risk, row by row, (rows,)."""
+    left = np.concatenate([np.arange(size, 0, -1) for size in layout.strata])
+    return np.asarray(layout.complete * left, dtype=np.float64)
+
+
+def blended(engine: Engine, layout: Layout, name: str, at_risk: Wire, place: int) -> Wire:
+    """Return (1 - t) m + t S0, with m what is expected at risk and t the node `place` of the integral of 1 / (m + t (S0 - m))."""
+    share = round(NODES[place] * 2.0**BLEND_BITS)
+    part = engine.cut(name, scaled(at_risk, lambda values: values.times(share), BLEND_BITS), BLEND_BITS)
+    return _plus(part, (1.0 - share / 2.0**BLEND_BITS) * expected_at_risk(layout))
+
+
+def level(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: Wire) -> Share:
+    """Return sum_j q_j (S0_j - m_j), with q_j = c_j d_j / (m_j + t (S0_j - m_j)): integrated over t, that is sum_j c_j d_j log(S0_j / m_j)."""
+    return engine.inner(f"{label}/level", events, _plus(at_risk, -expected_at_risk(layout)))
+
+
+def expected_level(engine: Engine, layout: Layout, events: Wire) -> Share:
+    """Return sum_j c_j d_j log m_j."""
+    logs = Wide.encode(np.log(expected_at_risk(layout))[:, None], RECIPROCAL_BITS)
+    return engine.hidden(
+        "expected level", engine.lifted(scaled(events, lambda v: (v * logs).total()[None, :], RECIPROCAL_BITS))
+    )
+
+
+def integrated(levels: Vector) -> float:
+    """Return the integral over t in [0, 1] of a function known at `NODES`."""
+    return float(WEIGHTS @ levels)
+
+
+def _plus(wire: Wire, known: Vector) -> Wire:
+    """Return a wire plus public numbers, (rows,)."""
+    public = None if wire.public is None else wire.public + Wide.encode(known[:, None], wire.frac_bits)
+    return Wire(public, wire.mask, wire.frac_bits)
+
+
+def counts(engine: Engine, layout: Layout, present: Wire, events: Wire, columns: Wire) -> dict[str, Share]:
+    """Return complete records of each stratum, (strata, 1), their events, (1, 1), and the sums of the columns over them, (1, features)."""
+    ends = np.cumsum((0, *layout.strata))
+
+    def by_stratum(values: Wide) -> Wide:
+        parts = [values[start:end].total()[None, :] for start, end in pairwise(ends)]
+        return Wide.concatenate(parts, axis=0)
+
+    return {
+        "records": engine.hidden("complete records", engine.lifted(present.apply(by_stratum))),
+        "events": engine.inner("complete events", present, events),
+        "sums": engine.inner("complete sums", present, columns),
+    }
+
+
+def expected(shares: Sequence[float]) -> float:
+    """Return the share of complete records that central expects from those of the stations."""
+    return max(float(np.prod(shares)), 1.0 / EIGHTHS**2)
+
+
+def rounded_up(present: npt.NDArray[np.bool_]) -> float:
+    """Return the share of records without a gap, rounded up to eighths."""
+    return max(float(np.ceil(EIGHTHS * present.mean() - 1e-9)), 1.0) / EIGHTHS
+
+
+def without_gaps(frame: Any, columns: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Return which rows have a value in all columns, (rows,)."""
+    if not len(columns):
+        return np.ones(len(frame), dtype=np.bool_)
+    return np.asarray(~frame[list(columns)].isna().any(axis=1).to_numpy(), dtype=np.bool_)
+
+
+def spread_out(values: npt.NDArray[Any], present: npt.NDArray[np.bool_], blank: Any = 0) -> npt.NDArray[Any]:
+    """Return values of the rows without a gap at their places among all rows, and `blank` elsewhere."""
+    result = np.full((len(present), *values.shape[1:]), blank, dtype=values.dtype)
+    result[present] = values
+    return result

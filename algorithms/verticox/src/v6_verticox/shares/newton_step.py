@@ -1,0 +1,329 @@
+"""The arithmetic of one private Newton step: the program that the parties run on shares and the dealer on masks.
+
+Rows are in the secret order of the outcome holder: by stratum, then by time, so that a risk set is a suffix of its
+stratum. Notation: w relative risk, S0_j and S1_j suffix sums of w and of w x, c_j the number of events at a time (at the
+first row of its ties, else 0), r = 1/S0, t = sqrt(c) r, q = c r, H prefix sums of q, d event indicators.
+
+    gradient      g = sum_j d_j x_j - sum_i H_i w_i x_i
+    information   I = sum_i H_i w_i x_i x_i' - sum_j (t_j S1_j)(t_j S1_j)'
+
+Where c is 0 or 1 everywhere (no tied events, or Efron's ties), q is all that is carried: B <- a B - b S0 B B.
+With Efron's ties every event is a risk set of its own, c = d, and S0, S1, H are corrected as `ties` says.
+
+The triple (r, t, q) is refined by Newton's reciprocal from its value in the previous step: B <- a B - b S0 r B,
+with public a, b (2 and 1, or the minimax choice on an interval for the first steps).
+
+References
+----------
+Cox, Regression models and life-tables, JRSS B 34, 1972; Breslow, JRSS B 34, 1972, p. 216 (ties).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fedbayes.mpc.shared_fixed import Engine, Share, Wire
+from fedbayes.mpc.wide import Wide
+
+from .reciprocals import is_wide
+from .ties import TIE_BITS, PublicTies, corrected, corrected_back
+
+FEATURE_BITS = 28
+RISK_BITS = 26
+RECIPROCAL_BITS = 34
+FACTOR_BITS = {1: 40, 2: 36, 3: 28}
+MOST_FACTORS = 3
+COEFFICIENT_BITS = 5
+WIDE_BITS = 12
+LINE_BITS = 34
+BESIDE = 100  # steps of the solver are below it, points beside a step above
+START = "0.0/reciprocal"
+FIRST_HAZARD = "0.0/k"
+BANDS = "bands"
+TREND = "trend"
+PRESENT, EVENT = "0.0/present", "0.0/event"
+STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD)
+
+Get = Callable[[str], Wire]
+
+
+def entered_names(layout: Layout, step: int) -> list[str]:
+    """Return the names under which the outcome holder enters risks and reciprocals that it knows, and what small ties need."""
+    return [f"{step}.0/{kind}" for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What all roles know about the shapes.
+
+    Parameters
+    ----------
+    rows, features : int
+    factors : int
+        Parties that hold features.
+    strata : tuple of int
+        Rows of each stratum, in the secret order.
+    owner : int
+        Position of the outcome holder among the share holders (the last one).
+    lines : int
+        Parties that hold features (with Efron's ties the outcome holder has a factor without any).
+    ties : tuple of (int, int)
+        First row and size of the public ties (Efron).
+    band : int
+        Most events of a small tie (Efron); 0: none.
+    single : bool
+        Whether c is 0 or 1 in every row, so that r, t and q are the same where there is an event, and q alone is carried along.
+    complete : float
+        Expected share of complete records where only these count (`complete`); else 0.
+    """
+
+    rows: int
+    features: int
+    factors: int
+    strata: tuple[int, ...]
+    owner: int
+    ties: tuple[tuple[int, int], ...] = ()
+    band: int = 0
+    lines: int = 0
+    single: bool = False
+    complete: float = 0.0
+
+    def groups(self) -> list[list[int]]:
+        """Return the factors in groups of at most three, one product each."""
+        return [
+            list(range(start, min(start + MOST_FACTORS, self.factors)))
+            for start in range(0, self.factors, MOST_FACTORS)
+        ]
+
+    def factor_bits(self) -> int:
+        """Return the fractional bits of exp(linear predictor) of one party."""
+        return FACTOR_BITS[min(self.factors, MOST_FACTORS)]
+
+    def stratified(self, values: Wide, operation: Callable[[Wide], Wide]) -> Wide:
+        """Apply a cumulative sum inside each stratum."""
+        if len(self.strata) == 1:
+            return operation(values)
+        parts, start = [], 0
+        for size in self.strata:
+            parts.append(operation(values[start : start + size]))
+            start += size
+        return Wide.concatenate(parts, axis=0)
+
+    def suffix(self, values: Wide) -> Wide:
+        """Return sums over the risk sets."""
+        return self.stratified(values, Wide.suffix)
+
+    def prefix(self, values: Wide) -> Wide:
+        """Return sums over the rows up to each one."""
+        return self.stratified(values, Wide.prefix)
+
+    def public_ties(self) -> PublicTies:
+        """Return the map of the public ties."""
+        ends = np.cumsum(self.strata)
+        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.complete > 0.0)
+
+
+def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
+    """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
+    rows, features = layout.rows, layout.features
+    kind = name.rsplit("/", 1)[-1]
+    columns = 1 if layout.single else 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
+    groups = layout.groups()
+    if kind in ("present", "event") or kind.startswith("present"):
+        return (rows, 1), 0, 0
+    if kind.startswith("group"):
+        return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
+    product_bits = layout.factor_bits() * layout.factors if len(groups) == 1 else RISK_BITS * len(groups)
+    table = {
+        "x": ((rows, features), FEATURE_BITS, 0),
+        "w": ((rows, 1), RISK_BITS, product_bits - RISK_BITS),
+        "y": ((rows, features), FEATURE_BITS, RISK_BITS),
+        "line": ((rows, 1), LINE_BITS, 0),
+        "s": ((rows, 1), LINE_BITS, RISK_BITS),
+        "reciprocal": ((rows, columns), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + COEFFICIENT_BITS),
+        "wide": ((rows, columns), RECIPROCAL_BITS, RISK_BITS + RECIPROCAL_BITS + WIDE_BITS),
+        "z": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
+        "v": ((rows, features), FEATURE_BITS, RECIPROCAL_BITS),
+        "c": ((rows, 1), RISK_BITS, TIE_BITS),
+        "e": ((rows, features), FEATURE_BITS, TIE_BITS),
+        "es": ((rows, 1), LINE_BITS, TIE_BITS),
+        "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
+    }
+    return table[kind]
+
+
+def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence[Wire]) -> list[Share]:
+    """Multiply the parties' factors of the relative risk, group by group (in the dealer's order of the rows)."""
+    products = []
+    for position, group in enumerate(layout.groups()):
+        chosen = [factors[index] for index in group]
+        name = f"{step}/factors{position}"
+        products.append(engine.product(name, chosen, complete=True) if len(chosen) > 1 else engine.lifted(chosen[0]))
+    return products
+
+
+def combined(engine: Engine, layout: Layout, step: int, get: Get) -> Share:
+    """Multiply the groups' products, where there is more than one group."""
+    return engine.product(f"{step}/combined", [get(f"{step}.0/group{i}") for i in range(len(layout.groups()))])
+
+
+def weighted_features(engine: Engine, step: int, get: Get) -> Share:
+    """Return w x, (rows, features)."""
+    return engine.product(f"{step}/weighted", [get(f"{step}.0/w"), get("x")])
+
+
+def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
+    """Return the sums over the risk sets, but for the corrections of small ties; `name` deals the cut that public ties need."""
+    sums = values.apply(layout.suffix)
+    return _unscaled(engine, name, sums.apply(layout.public_ties().risk)) if layout.ties else sums
+
+
+def _unscaled(engine: Engine, name: str, wire: Wire) -> Wire:
+    """Return a wire that a map of `PublicTies` multiplied by 2^TIE_BITS, without that factor."""
+    return engine.cut(name, Wire(wire.public, wire.mask, wire.frac_bits + TIE_BITS), TIE_BITS)
+
+
+def hazards(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
+    """Return the sums over the events whose risk set holds a row: the transpose of `sums_at_risk`."""
+    if not layout.ties:
+        return values.apply(layout.prefix)
+    return _unscaled(engine, name, values.apply(layout.public_ties().back).apply(layout.prefix))
+
+
+def tie_correction(engine: Engine, values: Wire, get: Get) -> Share:
+    """Return K values: what small ties add to the sums over the risk sets."""
+    return engine.bilinear(get(BANDS), values, corrected, values.shape)
+
+
+def tie_correction_back(engine: Engine, values: Wire, get: Get) -> Share:
+    """Return K' values: what small ties add to the hazards."""
+    return engine.bilinear(get(BANDS), values, corrected_back, values.shape)
+
+
+def refined(
+    engine: Engine, at_risk: Wire, step: int, version: int, previous: Wire, coefficients: tuple[int, int]
+) -> Share:
+    """Return a B - b S0 r B; `coefficients` are a and b times 2^12."""
+    if step >= BESIDE and previous.shape[1] == 3:
+        previous = previous.columns([0, 2])  # no root is needed there
+    name = f"{step}/refined{version}"
+    first = previous if previous.shape[1] == 1 else previous.columns([0])
+    bend = engine.product(name, [at_risk, first, previous])
+    bits = WIDE_BITS if is_wide(coefficients) else COEFFICIENT_BITS
+    factor, bent = (value >> (WIDE_BITS - bits) for value in coefficients)
+    lifted = engine.lifted(previous).times(factor << (RISK_BITS + RECIPROCAL_BITS), RISK_BITS + RECIPROCAL_BITS + bits)
+    return lifted - bend.times(bent, bits)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Shares of the last level but one: `hazard` = H y, `means` = t S1 (to be opened masked); gradient and residual (to central)."""
+
+    hazard: Share
+    means: Share
+    gradient: Share
+    residual: Share | None
+
+
+def last_level(
+    engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, at_risk: Wire | None, get: Get
+) -> Level:
+    """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
+    weighted, events = get(f"{step}.0/y") if step or layout.complete else get("x"), reciprocal.columns([-1])
+    roots = events if layout.single else reciprocal.columns([1])
+    sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
+    hazard = hazards(engine, layout, f"{label}/hazards", events)
+    if layout.band:
+        sums, hazard = sums + get(f"{step}.0/e"), hazard + get(back_name(layout, label))
+    explained = engine.inner(f"{label}/explained", events, sums)
+    observed = engine.inner(f"{label}/observed", get(events_name(layout)), get("x"))
+    return Level(
+        engine.product(f"{label}/hazard", [hazard, weighted]),
+        engine.product(f"{label}/means", [roots, sums]),
+        observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained,
+        None if at_risk is None else residual(engine, layout, label, events, at_risk, get),
+    )
+
+
+def residual(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: Wire, get: Get) -> Share:
+    """Return sum_j q_j S0_j, which is the number of events where q is exact; where only complete records count, that number less it."""
+    explained = engine.inner(f"{label}/residual", events, at_risk)
+    if not layout.complete:
+        return explained
+    count = engine.lifted(get(EVENT).apply(lambda part: part.total()[None, :]))
+    bits = RECIPROCAL_BITS + RISK_BITS
+    return count.times(1 << bits, bits) - explained
+
+
+def presence_name(index: int) -> str:
+    """Return the name under which a share holder enters which of its records have no gap."""
+    return f"presence/{index}"
+
+
+def events_name(layout: Layout) -> str:
+    """Return the name of the event indicators that count."""
+    return EVENT if layout.complete else "d"
+
+
+def back_name(layout: Layout, label: str) -> str:
+    """Return the name of the corrections of hazards: opened once a step, or with every refinement where the first ones are rough."""
+    return f"{label}/k" if layout.complete else f"{label.split('.')[0]}.0/k"
+
+
+def line_names(layout: Layout, step: int) -> list[str]:
+    """Return the names of the parties' linear predictors, which are added."""
+    return [f"{step}.0/line{place}" for place in range(layout.lines)]
+
+
+def beside(step: int, place: int) -> int:
+    """Return the step number of a point beside a step."""
+    return (step + 1) * BESIDE + place
+
+
+def beside_of(step: int) -> int:
+    """Return the step that a point is beside of."""
+    return step // BESIDE - 1
+
+
+def weighted_line(engine: Engine, step: int, get: Get) -> Share:
+    """Return w s, (rows, 1): s the linear predictor of the step that this point is beside of."""
+    return engine.product(f"{step}/weighted line", [get(f"{step}.0/w"), get(f"{beside_of(step)}.0/line")])
+
+
+def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, get: Get) -> tuple[Share, Share]:
+    """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
+    events = get(f"{label}/reciprocal").columns([-1])
+    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(f"{step}.0/s"))
+    if layout.band:
+        sums = sums + get(f"{step}.0/es")
+    explained = engine.inner(f"{label}/explained slope", events, sums)
+    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(f"{beside_of(step)}.0/line"))
+    left = residual(engine, layout, label, events, at_risk, get)
+    return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, left
+
+
+def information(engine: Engine, label: str, get: Get) -> Share:
+    """Return the information matrix, (features, features)."""
+    first = engine.inner(f"{label}/first", get(f"{label}/z"), get("x"))
+    second = engine.inner(f"{label}/second", get(f"{label}/v"), get(f"{label}/v"))
+    return first - second
+
+
+def trend(engine: Engine, label: str, get: Get) -> Share:
+    """Return the score of every feature's interaction with a function g of time: sum_j g_j (d_j x_j - c_j S1_j / S0_j), (1, features).
+
+    The outcome holder entered g d and g sqrt(c).
+    """
+    moved = get(TREND)
+    observed = engine.inner(f"{label}/observed trend", moved.columns([0]), get("x"))
+    return observed - engine.inner(f"{label}/explained trend", moved.columns([1]), get(f"{label}/v"))
+
+
+def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:
+    """Return the cumulative baseline hazard at some rows, freshly shared."""
+    hazard = engine.lifted(reciprocal.columns([-1]).apply(layout.prefix)).rows(list(rows))
+    shape = (len(rows), 1)
+    return engine.hidden(f"{label}/baseline", Share(hazard.value, shape, hazard.frac_bits))

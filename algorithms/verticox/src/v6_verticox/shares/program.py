@@ -1,0 +1,369 @@
+"""The stages of the private solver, the same for share holders and the dealer, and what travels between stages.
+
+A stage computes shares. Some are opened under masks to the other share holders (`Outgoing.opened`), who turn them into
+wires before the next stage; a few small ones are revealed to central by their sum (`Outgoing.revealed`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire, closed, ring_bits
+from fedbayes.mpc.wide import Wide
+
+from . import complete
+from . import newton_step as formulas
+from .newton_step import (
+    BANDS,
+    EVENT,
+    FEATURE_BITS,
+    LINE_BITS,
+    PRESENT,
+    RECIPROCAL_BITS,
+    RISK_BITS,
+    START,
+    STARTS,
+    TREND,
+    Layout,
+)
+from .reciprocals import reciprocal_name
+from .ties import TIE_BITS
+
+CORRECTING = 2  # the refinement beside which the corrections of small ties are opened
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of one Newton step.
+
+    Parameters
+    ----------
+    kind : str
+        "features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information"; or "line",
+        "weigh_slope" and "slope" where slopes along the line from zero are wanted.
+    step, version : int
+        Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
+    source : str
+        Name of the reciprocal wire that a refinement starts from.
+    coefficients : tuple of int
+        Those of the refinement.
+    rows : tuple of int
+        Rows where the baseline hazard is wanted ("information").
+    """
+
+    kind: str
+    step: int = 0
+    version: int = 0
+    source: str = ""
+    coefficients: tuple[int, int] = (0, 0)
+    rows: tuple[int, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Prefix of the names of this step and version."""
+        return f"{self.step}.{self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Shares that leave a stage: to be opened to all share holders, to be revealed to central, to be told to single stations."""
+
+    opened: dict[str, Share] = field(default_factory=dict)
+    revealed: dict[str, Share] = field(default_factory=dict)
+    told: dict[str, Share] = field(default_factory=dict)
+
+
+class Program:
+    """One role's run through the stages.
+
+    Parameters
+    ----------
+    engine : Party or Dealer
+    layout : Layout
+    wires : mutable mapping of str to Wire
+        What earlier stages left; new wires are added.
+    """
+
+    def __init__(self, engine: Engine, layout: Layout, wires: MutableMapping[str, Wire]) -> None:
+        self.engine, self.layout, self.wires = engine, layout, wires
+
+    def get(self, name: str) -> Wire:
+        """Return a wire; the dealer knows the masks of what is entered at the start."""
+        if name not in self.wires and isinstance(self.engine, Dealer) and name in STARTS:
+            shape, bits = self.entry(name)
+            return self.engine.entered(name, self.layout.owner, None, shape, bits)
+        if name not in self.wires:
+            raise ValueError("an earlier stage of the protocol is missing")
+        return self.wires[name]
+
+    def entry(self, name: str) -> tuple[tuple[int, ...], int]:
+        """Return shape and fractional bits of what the outcome holder enters: events, reciprocals, trend, weights or risks."""
+        rows = self.layout.rows
+        return {
+            "d": ((rows, 1), 0),
+            "reciprocal": ((rows, 1 if self.layout.single else 3), RECIPROCAL_BITS),
+            TREND: ((rows, 2), FEATURE_BITS),
+            BANDS: ((rows, 2 * self.layout.band - 1), TIE_BITS),
+            "w": ((rows, 1), RISK_BITS),
+            "c": ((rows, 1), RISK_BITS),
+            "k": ((rows, 1), RECIPROCAL_BITS),
+        }[name.rsplit("/", 1)[-1]]
+
+    def enter(self, published: Mapping[str, Wide | None]) -> None:
+        """Turn what the outcome holder entered into wires; at the dealer the names are enough."""
+        for name, public in published.items():
+            shape, bits = self.entry(name)
+            self.wires[name] = self.engine.entered(name, self.layout.owner, public, shape, bits)
+
+    def receive(self, name: str, public: Wide | None, opened: Wide | None = None) -> None:
+        """Turn an opening into a wire: at a party by its public part, at the dealer by its mask."""
+        shape, frac_bits, dropped = formulas.opening(self.layout, name)
+        if public is not None and public.shape != shape:
+            raise ValueError("an opening has another shape than it must")
+        self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped, opened)
+
+    def run(self, stage: Stage, permuted: Mapping[str, Wide] | None = None) -> Outgoing:
+        """Compute one stage.
+
+        Parameters
+        ----------
+        stage : Stage
+            Which one.
+        permuted : mapping, optional
+            At a share holder, for "features" and "relative_risk": what the outcome holder published, in the dealer's order
+            of the rows; the caller brings the shares back by `reorder`.
+        """
+        return {
+            "features": self._features,
+            "relative_risk": self._relative_risk,
+            "gather": self._gather,
+            "complete": self._complete,
+            "combine": self._combine,
+            "observed": self._observed,
+            "weigh_start": self._weigh_start,
+            "tied": self._tied,
+            "weigh": self._weigh,
+            "refine": self._refine,
+            "last": self._last,
+            "information": self._information,
+            "line": self._line,
+            "weigh_slope": self._weigh_slope,
+            "slope": self._slope,
+            "blend": self._blend,
+            "level": self._level,
+        }[stage.kind](stage, permuted or {})
+
+    def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
+        shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
+        names = [f"{stage.step}.0/factor{index}" for index in range(self.layout.factors)]
+        return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
+
+    def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        shape = (self.layout.rows, self.layout.features)
+        own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
+        opened = {"x": self.engine.lifted(own)}
+        return Outgoing(
+            {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.complete else opened
+        )
+
+    def _gather(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({PRESENT: complete.combined(self.engine, self.layout, self.get)})
+
+    def _complete(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        present, events = self.get(PRESENT), self.get("d")
+        self.wires["0.0/w"] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
+        told = complete.counts(self.engine, self.layout, present, events, self.get("x"))
+        return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
+
+    def _relative_risk(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
+        if len(products) == 1:
+            return Outgoing({f"{stage.step}.0/w": products[0]})
+        return Outgoing({f"{stage.step}.0/group{index}": share for index, share in enumerate(products)})
+
+    def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({f"{stage.step}.0/w": formulas.combined(self.engine, self.layout, stage.step, self.get)})
+
+    def _observed(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        return Outgoing({}, {"observed": self.engine.inner("events only", self.get("d"), self.get("x"))})
+
+    def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
+            self.enter(dict.fromkeys(formulas.entered_names(self.layout, stage.step)))
+        return Outgoing({f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get)})
+
+    def _tied(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
+        step = stage.step
+        weighted = self.get(f"{step}.0/y") if step else self.get("x")
+        return Outgoing({f"{step}.0/e": formulas.tie_correction(self.engine, weighted, self.get)})
+
+    def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        weighted = formulas.weighted_features(self.engine, stage.step, self.get)
+        return Outgoing({f"{stage.step}.0/y": weighted, **self._first_refined(stage)})
+
+    def _first_refined(self, stage: Stage) -> dict[str, Share]:
+        """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
+        step, source = stage.step, int(stage.source.split(".")[0])
+        if self.layout.complete and stage.source == START:
+            self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
+        risk = self.get(f"{step}.0/w")
+        self.wires[f"{step}.0/risk"] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
+        at_risk = self._at_risk(step, source)
+        opened = self._refined(stage, at_risk)
+        if self.layout.band:
+            opened[f"{step}.0/c"] = formulas.tie_correction(self.engine, risk, self.get)
+        return opened
+
+    def _at_risk(self, step: int, corrected: int) -> Wire:
+        """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
+        sums = self.get(f"{step}.0/risk")
+        known = corrected or (self.layout.complete and "0.0/c" in self.wires)
+        return sums + self.get(f"{corrected}.0/c") if self.layout.band and known else sums
+
+    def _refined(self, stage: Stage, at_risk: Wire) -> dict[str, Share]:
+        previous = self.get(stage.source)
+        share = formulas.refined(self.engine, at_risk, stage.step, stage.version, previous, stage.coefficients)
+        return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
+
+    def _line(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        shape, total = (self.layout.rows, 1), None
+        for name in formulas.line_names(self.layout, stage.step):
+            own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
+            total = own if total is None else total + own
+        assert total is not None
+        return Outgoing({f"{stage.step}.0/line": total})
+
+    def _weigh_slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        weighted = formulas.weighted_line(self.engine, stage.step, self.get)
+        return Outgoing({f"{stage.step}.0/s": weighted, **self._first_refined(stage)})
+
+    def _slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        at_risk = self._at_risk(stage.step, stage.step)
+        slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, at_risk, self.get)
+        return Outgoing({}, {f"slope|{stage.step}": slope, f"residual|{stage.step}": residual})
+
+    def _blend(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        """Refine the reciprocals between what is expected at risk and what is."""
+        at_risk = self._at_risk(0, 0)
+        if stage.version == 1:  # small ties are not corrected yet, whoever has the corrections already
+            at_risk, self.wires[START] = self.get("0.0/risk"), complete.first_reciprocals(self.layout, self.get(EVENT))
+        place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
+        return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
+
+    def _level(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        events = self.get(f"{stage.label}/reciprocal")
+        share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
+        revealed = {f"level|{stage.step}": share}
+        if stage.step == formulas.BESIDE:
+            revealed["expected level"] = complete.expected_level(self.engine, self.layout, self.get(EVENT))
+        return Outgoing({}, revealed)
+
+    def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        step = stage.step
+        opened = self._refined(stage, self._at_risk(step, step))
+        if self.layout.band and stage.version == CORRECTING:
+            kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
+            values = self.get(f"{step}.0/{weighted}")
+            opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, values, self.get)
+        again = self.layout.complete and stage.version > CORRECTING
+        if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
+            events = self.get(stage.source).columns([-1])
+            name = formulas.back_name(self.layout, stage.label)
+            opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
+        return Outgoing(opened)
+
+    def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        reciprocal = self.get(f"{stage.label}/reciprocal")
+        refined = (stage.step or self.layout.complete) and stage.version
+        at_risk = self._at_risk(stage.step, stage.step) if refined else None
+        level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, at_risk, self.get)
+        revealed = {"gradient": level.gradient}
+        if level.residual is not None:
+            revealed["residual"] = level.residual
+        return Outgoing({f"{stage.label}/z": level.hazard, f"{stage.label}/v": level.means}, revealed)
+
+    def _information(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+        revealed = {"information": formulas.information(self.engine, stage.label, self.get)}
+        if stage.rows:
+            reciprocal = self.get(f"{stage.label}/reciprocal")
+            revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
+            if not self.layout.complete:
+                revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
+        return Outgoing({}, revealed)
+
+
+def joined(parts: list[Outgoing]) -> Outgoing:
+    """Return what several stages of one round send, in one."""
+    opened = {name: share for part in parts for name, share in part.opened.items()}
+    revealed = {name: share for part in parts for name, share in part.revealed.items()}
+    return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.told.items()})
+
+
+def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
+    """Return published rows at their places in the dealer's order."""
+    full = Wide.zeros(array.shape)
+    full.high[places], full.low[places] = array.high, array.low
+    return full
+
+
+def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
+    """Bring opened shares from the dealer's order of the inputs into the outcome holder's (secret) one of the rows."""
+    return Outgoing(
+        {name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed, outgoing.told
+    )
+
+
+def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
+    """Run stages at the dealer; return the corrections for the last share holder."""
+    for stage in stages:
+        for name, share in program.run(stage).opened.items():
+            program.receive(name, None, program.engine.open_with(name, share))
+    assert isinstance(program.engine, Dealer)
+    return program.engine.corrections
+
+
+def relayed(layout: Layout, name: str, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+    """Return one opening from those of all share holders, reduced and cut: what the relay sends back to each."""
+    _, frac_bits, dropped = formulas.opening(layout, name)
+    bits = ring_bits(frac_bits, dropped)
+    return closed([Wide.from_bytes(part) for part in parts], frac_bits, dropped).to_bytes(-(-(bits - dropped) // 8) * 8)
+
+
+def sent(layout: Layout, name: str, opening: Wide) -> npt.NDArray[np.uint8]:
+    """Return a share holder's part of an opening as it travels."""
+    _, frac_bits, dropped = formulas.opening(layout, name)
+    return opening.to_bytes(ring_bits(frac_bits, dropped))
+
+
+def pack(arrays: Mapping[str, Wide]) -> bytes:
+    """Return named arrays as one payload."""
+    header = json.dumps({name: list(array.shape) for name, array in arrays.items()}).encode()
+    body = b"".join(np.ascontiguousarray(array.to_words()).astype("<u8").tobytes() for array in arrays.values())
+    return len(header).to_bytes(4, "little") + header + body
+
+
+def unpack(payload: bytes) -> dict[str, Wide]:
+    """Return the arrays of `pack`.
+
+    Raises
+    ------
+    ValueError
+        When the payload is damaged.
+    """
+    size = int.from_bytes(payload[:4], "little")
+    header = json.loads(payload[4 : 4 + size])
+    words = np.frombuffer(payload, dtype="<u8", offset=4 + size).astype(np.uint64)
+    if words.size != sum(2 * int(np.prod(shape)) for shape in header.values()):
+        raise ValueError("a payload has another length than it says")
+    arrays, start = {}, 0
+    for name, shape in header.items():
+        length = 2 * int(np.prod(shape))
+        arrays[name] = Wide.from_words(words[start : start + length].reshape((*shape, 2)))
+        start += length
+    return arrays

@@ -1,0 +1,1 @@
+"""Where central goes next: private Newton, BFGS on seen predictors, the published consensus."""

@@ -1,0 +1,81 @@
+"""Central's part of solver "admm": iterate until both residuals are small; then exact standard errors on shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ArgumentError, ConvergenceError, PlacementError
+
+from ..arguments import Fit
+from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from ..rounds.sealed import content_of, sealed_parts
+from ..rounds.setup import Prepared
+from ..rounds.surface import FederatedSurface
+
+Vector = npt.NDArray[np.float64]
+LAST_ROUNDS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class ConsensusFit:
+    """The solution, in the scale of the parties' columns."""
+
+    coefficients: Vector
+    information: Vector
+    log_likelihood: float
+    hazard: Vector
+    trend: None
+    steps: int
+
+
+def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) -> ConsensusFit:
+    """Run the published iteration: two rounds each.
+
+    Raises
+    ------
+    ArgumentError
+        When asked for what the published method does not have.
+    PlacementError
+        When central runs where the outcome is.
+    ConvergenceError
+        When max_rounds are used up.
+    """
+    if options.penalty or options.strata or options.ties != "breslow":
+        raise ArgumentError("solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver")
+    plan, rho = prepared.plan, options.rho
+    if federation.organization == plan.holders[-1]:
+        raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")
+    surface = FederatedSurface(federation, prepared, options.limit)
+    observed = np.split(surface.observed(), np.cumsum(plan.widths)[:-1])
+    sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
+    asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+    owner, step, broadcast = plan.holders[-1], 0, dict.fromkeys(asked, b"")
+    while True:
+        step += 1
+        if federation.rounds + LAST_ROUNDS > options.limit:
+            raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
+        requests = {
+            m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update, []) for m in asked
+        }
+        nothing = AdmmRequest(plan, step, rho, [], b"", False, options.gamma_update, [])
+        requests.update({owner: nothing, plan.helper: nothing})
+        replies = federation.round("partial_admm", requests, [*asked, owner, plan.helper], AdmmReply)
+        sealed = sealed_parts({member: reply.predictor for member, reply in replies.items()})
+        request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed, options.gamma_update)
+        state = federation.round("partial_auxiliary", request, [owner], AuxiliaryReply)[owner]
+        broadcast = sealed_parts(dict(state.broadcast))
+        if max(state.primal.value, state.dual.value) <= options.tolerance:
+            break
+    stages = surface.seen_stages(LAST)
+    report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update, stages)
+    found = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
+    told = [found[member].coefficients for member in plan.holders if member in found]
+    beta = np.array([value for part in told if part is not None for value in part.value])
+    published = found[owner].published
+    assert published is not None
+    information = surface.seen_information(LAST, published, content_of(found[plan.helper].corrections), True)
+    return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)

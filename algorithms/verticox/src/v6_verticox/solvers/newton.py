@@ -1,0 +1,238 @@
+"""Central's part of the private solver: which coefficients to try next, from gradients and information matrices alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation.errors import ConvergenceError
+
+from ..cox.likelihood import check_collinear, check_far
+from ..cox.line_integral import MOST_NODES, Path, fractions, nodes_for
+from ..cox.tails import CROWD, ORDINARY, check_runaway
+from ..rounds.points import Beside, Gradient, Surface
+from ..shares.reciprocals import reciprocal_plan
+
+Vector = npt.NDArray[np.float64]
+SHORT_TAIL = 3.0
+WIDEST = 1.5
+WIDEST_RETRY = 2.2
+WIDEST_FAR = 3.0
+MORE_CROWDED = 10.0
+FIRST_STEP = 0.5
+STRETCHED_FROM = 3
+FAR = 7.0
+ROUNDING = 2.0**-31
+ATTEMPTS = 4
+REFINEMENTS = 4
+HOPELESS = 0.2
+FINITE = 2.0**40
+SETTLED = 1e-6
+NEAR = 0.02
+EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
+NOT_EXACT = 1e-3
+DECAY = 2.0
+FALLING = 0.25
+FLOOR = 1e-5
+TOO_SKEWED = (
+    "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
+    "(by their log or rank), leave them out or raise the penalty"
+)
+ROUNDS_BESIDE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The solution, in the scale of the parties' columns; the log partial likelihood gained from zero, and the error of that.
+
+    `residual`: mean relative error of the reciprocals at the end, without sign.
+    """
+
+    coefficients: Vector
+    information: Vector
+    gain: float
+    gain_error: float
+    residual: float
+    steps: int
+
+
+def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
+    """Maximise the penalised log partial likelihood by Newton's method.
+
+    Parameters
+    ----------
+    surface : Surface
+        How central evaluates the likelihood.
+    ridge : ndarray of (features,)
+        Weights of the penalty ridge * coefficient^2 / 2, in the parties' scale.
+    tolerance : float
+        Wanted accuracy of the coefficients, in units of one standard deviation of a column.
+    max_steps : int
+        Newton steps at most.
+    likelihood : bool
+        Whether the gain is wanted exactly: about two rounds more.
+
+    Raises
+    ------
+    ConvergenceError
+        If it does not converge: naming the features whose coefficients run away (separation).
+    """
+    search = _Search(surface, ridge, max_steps, likelihood)
+    search.begin()
+    while True:
+        move = search.advance()
+        final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
+        search.measure(final)
+        if final:
+            move = search.newton_step(search.here)
+            return search.found(move)
+
+
+class _Search:
+    """Newton's method with steps shortened where the reciprocals do not follow, or the gradient grows."""
+
+    def __init__(self, surface: Surface, ridge: Vector, max_steps: int, likelihood: bool) -> None:
+        self.surface, self.ridge, self.max_steps, self.likelihood = surface, ridge, max_steps, likelihood
+        self.sources: list[tuple[int, Vector, float]] = [(0, np.zeros(len(ridge)), 0.0)]
+        self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
+        self.information: Vector = np.zeros((len(ridge), len(ridge)))
+
+    def begin(self) -> None:
+        """Evaluate at zero."""
+        self.here = self.surface.start()
+        self.measure(False)
+        if not self.ridge.any():
+            check_collinear(self.information, self.surface.names)
+
+    def measure(self, final: bool) -> None:
+        """Ask for the information matrix here."""
+        self.information = self.surface.information(self.step, final)
+        if not np.all(np.abs(self.information) < FINITE) or np.min(np.diag(self.information)) < 0.0:
+            raise ConvergenceError(TOO_SKEWED)
+        self.path.add(self.here.coefficients, self.here.gradient, self.information)
+        if not self.ridge.any():
+            check_runaway(self.path.gradients, self.path.informations, self.surface.names)
+        if len(self.here.slopes):
+            self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
+            self.likelihood = False
+
+    def found(self, move: Vector) -> Fit:
+        """Return the solution: the last Newton step from here."""
+        gain, error = self.path.gain()
+        gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)
+        residual = abs(self.here.residual) / self.surface.events
+        return Fit(self.here.coefficients + move, self.information, gain, error, residual, self.step)
+
+    def newton_step(self, point: Gradient) -> Vector:
+        """Return the full Newton step from a point."""
+        slope = point.gradient - self.ridge * point.coefficients
+        return np.asarray(np.linalg.solve(self.information + np.diag(self.ridge), slope), dtype=np.float64)
+
+    def advance(self) -> Vector:
+        """Go to the next point; return the Newton step that remains there."""
+        move = self._wanted()
+        whole = self._spread(move)
+        for _ in range(ATTEMPTS):
+            share = self._share(move, whole)
+            there = self._evaluate(share * move, whole * share)
+            if there is not None:
+                self.surface.accept()
+                self.tail, self.crowd = max(SHORT_TAIL, self.tail / DECAY), max(CROWD, self.crowd / MORE_CROWDED)
+                self.here, self.lag = there, min(abs(there.residual) / self.surface.events, 0.5)
+                self.sources.append((self.step, there.coefficients, self.lag))
+                check_far(there.coefficients, self.surface.names, FAR)
+                return self.newton_step(there)
+            self.crowd *= MORE_CROWDED
+            self.tail *= 2.5  # some records change more than thought: wider intervals, then shorter steps
+        raise ConvergenceError(TOO_SKEWED)
+
+    def _spread(self, move: Vector) -> float:
+        """Return the standard deviation of the change of the linear predictor over the records at risk."""
+        return math.sqrt(max(float(move @ self.information @ move), 0.0) / self.surface.events)
+
+    def _wanted(self) -> Vector:
+        """Return the step to try: a short one from zero, Newton's, or longer where heavy tails make that too short."""
+        move = self.newton_step(self.here)
+        if len(self.path.points) < STRETCHED_FROM:
+            return (FIRST_STEP if self.step == 0 else 1.0) * move
+        before, after = (np.diag(information) for information in self.path.informations[-2:])
+        taken = self.path.points[-1] - self.path.points[-2]
+        return self.surface.tails.stretched(move, taken, before, after)
+
+    def _share(self, move: Vector, spread: float) -> float:
+        """Return the part of a step that the reciprocals can be expected to follow."""
+        widest = WIDEST if self.tail == SHORT_TAIL else WIDEST_RETRY
+        share = min(1.0, widest / (self.tail * max(spread, 1e-300)))
+        ordinary, limit = share * self.tail * spread, max(WIDEST_FAR, widest)
+        return share * self.surface.tails.share(self.here.coefficients, share * move, ordinary, self.crowd, limit)
+
+    def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
+        """Evaluate one move from here; None where the reciprocals do not follow or the gradient grows."""
+        self.step += 1
+        here = self.here.coefficients
+        coefficients = here + move
+        if self.step > self.max_steps:
+            raise ConvergenceError(
+                "no convergence within max_rounds; raise max_rounds or the penalty, or transform features with outliers"
+            )
+        growth = self.surface.tails.growth(here, move, self.tail * spread, self.crowd)
+        plan = reciprocal_plan(growth + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
+        beside = self._beside(coefficients) if self.likelihood and spread < NEAR else []
+        if beside and self.surface.rounds_left() < ROUNDS_BESIDE + max(len(point.plan) for point in beside):
+            beside = []
+        there = self._settled(self.surface.evaluate(self.step, coefficients, plan, beside), spread)
+        if there is None or not np.all(np.abs(there.gradient) < FINITE):
+            return None
+        before, after = self.newton_step(self.here), self.newton_step(there)
+        return there if self._spread(after) <= 2.0 * self._spread(before) + SETTLED else None
+
+    def _beside(self, coefficients: Vector) -> list[Beside]:
+        """Return the points between zero and here whose slopes integrate to the likelihood: as few as give it without a further round."""
+        heavy = bool(np.max(np.maximum(self.surface.tails.up, self.surface.tails.down)) > ORDINARY)
+        least = nodes_for(self._spread(coefficients), heavy)
+        choices = [self._points(coefficients, nodes) for nodes in range(least, MOST_NODES + 1)]
+        longest = [max(len(point.plan) for point in points) for points in choices]
+        return choices[longest.index(next(rounds for rounds in longest if rounds <= longest[-1]))]
+
+    def _points(self, coefficients: Vector, nodes: int) -> list[Beside]:
+        """Return the points of a rule, each from the nearest reciprocals."""
+        points = []
+        for fraction in fractions(nodes):
+            point = fraction * coefficients
+            near = [(self._spread(point - known) * self.tail + 2.0 * lag, step) for step, known, lag in self.sources]
+            distance, source = min(near)
+            points.append(Beside(point, source, reciprocal_plan(min(distance, WIDEST_RETRY), self._exact())))
+        return points
+
+    def _noise(self) -> float:
+        """Return the arithmetic's own error in a residual."""
+        return self.surface.rows * math.sqrt(self.surface.events) * ROUNDING
+
+    def _exact(self) -> float:
+        """Return the relative error planned for reciprocals beside a step: half of what `_settled` lets pass, so that it asks for no more rounds."""
+        return min(max(EXACT, self._noise() / self.surface.events / 2.0), EXACT_ENOUGH)
+
+    def _settled(self, point: Gradient, spread: float) -> Gradient | None:
+        """Refine until the reciprocals are as good as the step needs, and those beside exact; forget these if they do not get so.
+
+        Where risks differ by many orders of magnitude the arithmetic's own error is larger than `noise`: refining helps no more.
+        """
+        events, before = self.surface.events, np.inf
+        noise = self._noise()
+        target = max(noise, 0.02 * min(spread**2, 0.05) * events)
+        for _ in range(REFINEMENTS):
+            if not abs(point.residual) <= HOPELESS * events:
+                return None
+            worst = float(np.max(np.abs(point.residuals), initial=0.0))
+            if not worst <= NOT_EXACT * events:
+                point, worst = Gradient(point.coefficients, point.gradient, point.residual), 0.0
+            now = max(worst, abs(point.residual))
+            helpless = FALLING * before <= now <= FLOOR * events
+            if helpless or now <= (noise if len(point.residuals) else target):
+                return point
+            before, point = now, self.surface.refine(self.step)
+        alone = Gradient(point.coefficients, point.gradient, point.residual)
+        return alone if abs(point.residual) <= max(target, FLOOR * events) else None

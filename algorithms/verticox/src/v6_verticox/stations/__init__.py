@@ -1,0 +1,1 @@
+"""What a station does in each round; `partial` lists the remote functions."""

@@ -1,0 +1,109 @@
+"""The rounds of solver "admm": the published iteration, with the predictors inside a masked sum.
+
+**Reveals** to the outcome holder: the total linear predictor of every record in every iteration (published: every party's own);
+to the stations: rho (z - mean predictor) - multiplier, a number for every record that follows the outcome (as published).
+**Assumes** that nobody uses these against the columns; for reproducing the published method, not for sensitive data.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import MessageError
+
+from ..cox.consensus import Consensus, coefficients_step, target
+from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..messages.private import Plan
+from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from .holder import ShareHolder, dealt
+from .seen import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
+from .sums import masked_for
+
+Vector = npt.NDArray[np.float64]
+
+
+@partial
+def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
+    """Solve for the own coefficients; send the own predictor inside a masked sum. See the module's text."""
+    plan = request.plan
+    refuse_seen_placement(station, plan)
+    zeros = np.zeros(plan.records)
+    if station.organization == plan.helper:
+        if request.report:
+            return AdmmReply(None, None, None, dealt(station, plan, request.stages))
+        return AdmmReply(masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}"), None, None, None)
+    holder = ShareHolder(station, plan)
+    if request.report:
+        return _report(holder, request.step)
+    if holder.owns_outcome:
+        masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}")
+        return AdmmReply(None, None, None, None)
+    multiplier = np.zeros(request.plan.records)
+    if request.step > 1:
+        owner = request.plan.holders[-1]
+        plain = station.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
+        multiplier = np.frombuffer(plain, dtype="<f8")
+    predictor = _own_step(station, request, multiplier)
+    return AdmmReply(masked_predictor(holder, request.step, predictor), None, None, None)
+
+
+def _report(holder: ShareHolder, step: int) -> AdmmReply:
+    """Return the coefficients of an iteration; the outcome holder enters risks and reciprocals there, masked."""
+    station, coefficients, published = holder.station, np.zeros(0), None
+    if holder.plan.widths[holder.index]:
+        coefficients = station.kept(f"admm|{step}")["coefficients"]
+    if holder.owns_outcome:
+        total = station.kept(f"total|{step}")["predictor"]
+        entries, _ = holder.sorter().seen_entries(holder.engine(LAST, b""), LAST, total)
+        holder.publish(LAST, entries)
+        published = holder.seal_all(entries, f"published|{LAST}")
+    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0)
+    return AdmmReply(None, told, published, None)
+
+
+def _own_step(station: Station, request: AdmmRequest | AuxiliaryRequest, sent: Vector) -> Vector:
+    """Return the own predictor after the coefficients' step; keep both."""
+    columns, step, rho = station.kept("design")["values"], request.step, request.rho
+    if not columns.shape[1]:
+        return np.zeros(len(columns))
+    zero = np.zeros(len(columns))
+    before = station.kept(f"admm|{step - 1}") if step > 1 else {"predictor": zero, "memory": zero}
+    wanted, memory = target(request.update, rho, sent, before["predictor"], before["memory"])
+    beta = coefficients_step(columns, wanted, np.array(request.observed), rho)
+    station.keep(f"admm|{step}", predictor=columns @ beta, coefficients=beta, memory=memory)
+    return np.asarray(columns @ beta)
+
+
+@partial
+def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryReply:
+    """Update the auxiliary variable and the multiplier. The outcome holder only. See the module's text."""
+    plan, step, rho = request.plan, request.step, request.rho
+    holder = ShareHolder(station, plan)
+    refuse_seen_placement(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder updates the auxiliary variable")
+    parties = _parties(plan)
+    state = Consensus.start(request.update, parties, rho, plan.records)
+    if step > 1:
+        state = Consensus(request.update, parties, rho, **station.kept(f"auxiliary|{step - 1}"))
+    total = total_predictor(holder, step, request.predictors) + _own_step(station, request, state.sent)
+    outcome = station.kept("outcome")
+    risk = RiskSets.of(outcome["time"], outcome["event"])
+    station.keep(f"total|{step}", predictor=total)
+    primal, dual = state.advance(risk, total / parties)
+    station.keep(f"auxiliary|{step}", z=state.z, gamma=state.gamma, memory=state.memory, sent=state.sent)
+    payload = state.sent.astype("<f8").tobytes()
+    receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+    return AuxiliaryReply(
+        {member: station.seal(member, payload, f"broadcast|{step}") for member in receivers},
+        station.exact(float(primal), ANSWER, queries=0),
+        station.exact(float(dual), ANSWER, queries=0),
+        station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0),
+    )
+
+
+def _parties(plan: Plan) -> int:
+    """Return K: the stations that have features."""
+    return sum(1 for width in plan.widths if width)

@@ -1,0 +1,188 @@
+"""What stations do in a cross-validation: split the records, fit all folds in the same rounds, judge held-out records.
+
+The outcome holder draws a secret and seals it for the other share holders; the fold of a record follows from the secret and
+the record's place in the common order. Every fold has keys, masks and kept arrays of its own.
+
+**Reveals** to central and the helper: of the fits what one fit reveals, for every fold; they do not know which record is in
+which fold. To the share holders: the folds, which are random, and uniform vectors. To the outcome holder besides: one linear predictor a
+record, under the coefficients of the fit that did not see it, which it does not know. To central: measures of each fold, and of
+groups of at least `minimum_count` records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.mpc.prg import expand
+from fedbayes.randomness import secret_bytes
+
+from ..messages.folds import (
+    DrawReply,
+    DrawRequest,
+    FoldReply,
+    FoldRequest,
+    FoldsReply,
+    FoldsRequest,
+    HeldOutReply,
+    HeldOutRequest,
+    JudgeReply,
+    JudgeRequest,
+    SplitReply,
+    SplitRequest,
+)
+from ..messages.private import Outcome
+from ..shares.sorting import OutcomeHolder
+from .columns import Survival
+from .fold_station import FoldStation
+from .judging import judged
+from .outcome import describe
+from .private import compute, enter, permute
+from .scoring import LARGEST_SCORE
+from .sums import masked_for, received
+
+SECRET_BYTES = 32
+Vector = npt.NDArray[np.float64]
+
+
+def fold_of(secret: bytes, records: int, folds: int) -> npt.NDArray[np.intp]:
+    """Return the fold of every record in the common order, (records,): sizes differ by one at most."""
+    places = np.argsort(expand(secret, "folds", records), kind="stable")
+    result = np.empty(records, dtype=np.intp)
+    result[places] = np.arange(records) % folds
+    return result
+
+
+@partial
+def partial_draw(station: Station, request: DrawRequest) -> DrawReply:
+    """Draw the secret of the folds. The outcome holder only; see the module's text."""
+    station.kept("outcome")
+    station.keep("fold secret", secret=np.frombuffer(secret_bytes(SECRET_BYTES), dtype=np.uint8))
+    secret = _secret(station)
+    others = [member for member in request.holders if member != station.organization]
+    return DrawReply({member: station.seal(member, secret, "folds") for member in others})
+
+
+def _secret(station: Station) -> bytes:
+    return bytes(station.kept("fold secret")["secret"].tobytes())
+
+
+@partial
+def partial_split(station: Station, request: SplitRequest) -> SplitReply:
+    """Keep the training records of every fold; the outcome holder describes them. See the module's text."""
+    station.require_private(False)
+    station.require_predictions()
+    own = station.organization == request.owner
+    secret = _secret(station) if own else station.unseal(request.owner, request.sealed, "folds")
+    design = station.kept("design")
+    fold = fold_of(secret, len(design["values"]), request.folds)
+    if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):
+        raise ThresholdError("folds: a fold has fewer records than this node demands; use fewer folds")
+    station.keep("folds", fold=fold)
+    outcomes = []
+    for number in range(request.folds):
+        place, training = FoldStation(station, number), fold != number
+        place.keep("design", **{**design, "values": design["values"][training]})
+        place.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
+        if own:
+            outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
+    told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds)
+    return SplitReply(told if own else None)
+
+
+def _kept_outcome(place: Station, whole: dict[str, Any], training: Any, request: SplitRequest) -> Outcome:
+    """Keep the training outcome of one fold; return what central may know of it: no other times than it knows already."""
+    limit = max(place.policy.minimum_count, 1)
+    time, event = whole["time"][training], whole["event"][training]
+    codes, stratum = np.unique(whole["stratum"][training], return_inverse=True)
+    if event.sum() < limit or np.min(np.bincount(stratum)) < limit:
+        raise ThresholdError(
+            "folds: there are fewer events, or records in a stratum, than this node demands; use more records"
+        )
+    place.keep("outcome", time=time, event=event, stratum=stratum, trend=np.zeros(len(time)), limit=whole["limit"])
+    names, question = [str(name) for name in whole["names"]], request.question
+    all_records = Survival(whole["time"], whole["event"], whole["stratum"], names)
+    known = describe(all_records, limit, question.ties)
+    kept = Survival(time, event, stratum, [names[code] for code in codes])
+    told = at_known_edges(describe(kept, limit, question.ties), known, kept, int(whole["limit"]))
+    place.keep("edges", rows=np.array(told.edge_rows, dtype=np.int64))
+    return told
+
+
+def at_known_edges(told: Outcome, known: Outcome, kept: Survival, limit: int) -> Outcome:
+    """Return what is told of some records, with the baseline's points at the times that were told of all records."""
+    holder = OutcomeHolder(bytes(SECRET_BYTES), kept.time, kept.event, kept.stratum, limit)
+    time, stratum = holder.when, holder.code
+    edges = [
+        (edge, code, int(np.flatnonzero((stratum == code) & (time <= edge))[-1]))
+        for edge, name in zip(known.edges, (known.strata_names[code] for code in known.edge_strata), strict=True)
+        if name in told.strata_names
+        for code in [told.strata_names.index(name)]
+        if np.any((stratum == code) & (time <= edge))
+    ]
+    return replace(
+        told,
+        edges=[edge for edge, _, _ in edges],
+        edge_strata=[code for _, code, _ in edges],
+        edge_rows=[row for _, _, row in edges],
+    )
+
+
+@partial
+def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
+    """Answer what the fits of several folds ask in one round; each as the partial function of its field does."""
+    if len({part.fold for part in request.parts}) != len(request.parts):
+        raise MessageError("a fold asks twice in one round; start the job again")
+    return FoldsReply([_answered(FoldStation(station, part.fold), part) for part in request.parts])
+
+
+def _answered(place: Station, part: FoldRequest) -> FoldReply:
+    if part.partial_enter is not None:
+        return FoldReply(place.public(part.fold), partial_enter=enter(place, part.partial_enter))
+    if part.partial_permute is not None:
+        return FoldReply(place.public(part.fold), partial_permute=permute(place, part.partial_permute))
+    if part.partial_stage is not None:
+        return FoldReply(place.public(part.fold), partial_stage=compute(place, part.partial_stage))
+    raise MessageError("a fold asks for nothing; start the job again")
+
+
+@partial
+def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
+    """Send this station's part of every record's predictor, under the fit that did not see the record, inside a masked sum.
+
+    See the module's text. Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under
+    many of them solves for the columns.
+    """
+    if station.organization not in request.scorers:
+        return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out"))
+    station.require_private(False)
+    station.require_predictions()
+    values, fold = station.kept("design")["values"], station.kept("folds")["fold"]
+    beta = np.array(request.coefficients, dtype=np.float64)
+    if beta.ndim != 2 or beta.shape[1] != values.shape[1] or len(beta) <= fold.max():
+        raise MessageError("the coefficients of the folds do not fit this station's columns; start the job again")
+    station.keep("held out coefficients", coefficients=beta)
+    if not np.array_equal(station.kept("held out coefficients")["coefficients"], beta):
+        raise MessageError("held-out records are scored once in a job; start the job again")
+    total = np.einsum("ij,ij->i", values, beta[fold])
+    if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
+        raise DataProblem("the linear predictor of this station's features is out of range; check their units")
+    return HeldOutReply(masked_for(station, request.receiver, total, "held out"))
+
+
+@partial
+def partial_judge(station: Station, request: JudgeRequest) -> JudgeReply:
+    """Compare predictions of held-out records with their outcomes. The outcome holder only; see the module's text."""
+    station.require_private(False)
+    kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
+    if set(request.scorers) - {station.organization} - set(request.predictors):
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    predictor = received(station, request.predictors, len(fold), "held out")
+    outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
+    values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
+    return JudgeReply(station.exact(values, "verticox: a cross-validation", queries=0))

@@ -1,0 +1,148 @@
+"""Questions that a station refuses because the answer would be about few records, whoever chose coefficients, times or columns.
+
+The coefficients, times and groups of an assessment are the caller's. Three rules keep the answer from being that of one record:
+
+- **dominance** (`check_effect`, for answers that are sums over risk sets): no record has more than 1 / max(minimum_count, root of the
+  records) of the sum of the relative risks, nor more than 1.5 / minimum_count of the weighted sum of squares of the predictor, which is the
+  information behind a slope;
+- **levels** (`check_levels`, for answers that compare predictions with outcomes): no record has more than 1 / minimum_count of
+  the sum of exp(predictor), or of exp(-predictor), and records whose predictors are far from all others' come in groups of
+  `minimum_count` or more. So no choice of coefficients makes a threshold that parts few records from the rest;
+- **times** (`check_times`): between successive times, before the first and after the last, lie at least `minimum_count` events, and
+  either no censored record or as many.
+
+References
+----------
+Hundepool et al., Statistical Disclosure Control, 2012, section 4.2 (p-% and (n, k) dominance rules).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation.errors import ThresholdError
+
+from .columns import Survival
+
+Vector = npt.NDArray[np.float64]
+FAR_APART = 2.0
+INFORMATION_SHARE = 1.5
+DOMINATED = (
+    "the model's coefficients make one record, or few, weigh more in the answer than this node allows; "
+    "transform features with outliers, or give a model whose effects are smaller"
+)
+CLOSE_TIMES = (
+    "times: fewer events or censored records than this node reveals lie between two of them, before the first or after the last; "
+    "give fewer times, or leave them out"
+)
+
+
+def check_effect(predictor: Vector, limit: int) -> None:
+    """Refuse coefficients under which one record dominates the risk-set sums, or the information, of a station.
+
+    Parameters
+    ----------
+    predictor : ndarray of float, (records,)
+        This station's part of the linear predictor, under coefficients that the caller chose.
+    limit : int
+        `minimum_count` of the node.
+
+    Raises
+    ------
+    ThresholdError
+        If one record carries too much; the text says nothing of the data.
+    """
+    if not np.any(predictor):
+        return
+    weight = np.exp(predictor - np.max(predictor))
+    weight /= weight.sum()
+    squares = weight * (predictor - weight @ predictor) ** 2
+    most = 1.0 / max(limit, np.sqrt(len(predictor)))
+    if weight.max() > most or squares.max() > INFORMATION_SHARE / max(limit, 1) * squares.sum():
+        raise ThresholdError(f"model: {DOMINATED}")
+
+
+def check_levels(predictor: Vector, limit: int) -> None:
+    """Refuse predictions that set few records apart from all others.
+
+    Parameters
+    ----------
+    predictor : ndarray of float, (records,)
+        The total linear predictor.
+    limit : int
+        `minimum_count` of the node.
+
+    Raises
+    ------
+    ThresholdError
+        If fewer than `limit` records stand apart.
+    """
+    for sign in (1.0, -1.0):
+        weight = np.exp(sign * predictor - np.max(sign * predictor))
+        if weight.max() > weight.sum() / max(limit, 1):
+            raise ThresholdError(f"model: {DOMINATED}")
+    apart = np.flatnonzero(np.diff(np.sort(predictor)) > FAR_APART) + 1
+    if np.min(np.diff(np.r_[0, apart, len(predictor)])) < limit:
+        raise ThresholdError(f"model: {DOMINATED}")
+
+
+def _enough(counts: npt.NDArray[np.intp], limit: int, none: bool) -> npt.NDArray[np.bool_]:
+    return np.asarray((counts >= limit) | (none & (counts == 0)))
+
+
+def check_times(outcome: Survival, times: Vector, limit: int) -> None:
+    """Refuse times that lie too close for the node; see the module's text.
+
+    Raises
+    ------
+    ThresholdError
+        If they do.
+    """
+    if not _apart(outcome, times, limit):
+        raise ThresholdError(CLOSE_TIMES)
+
+
+def _apart(outcome: Survival, times: Vector, limit: int) -> bool:
+    """Say whether enough events and censored records lie before, between and after some times; after the last one together."""
+    cell = np.searchsorted(times, outcome.time, side="left")
+    cells = len(times) + 1
+    events = np.bincount(cell, weights=outcome.event, minlength=cells).astype(np.intp)
+    censored = np.bincount(cell, minlength=cells) - events
+    inside = np.all(_enough(events[:-1], limit, False)) and np.all(_enough(censored[:-1], limit, True))
+    return bool(inside and events[-1] + censored[-1] >= limit)
+
+
+def own_times(outcome: Survival, limit: int) -> Vector:
+    """Return those quantiles (10 % to 90 %) of the event times that lie far enough apart for the node, (times,).
+
+    Raises
+    ------
+    ThresholdError
+        If there are not two of them.
+    """
+    kept: list[float] = []
+    for time in np.unique(np.quantile(outcome.time[outcome.event == 1], np.linspace(0.1, 0.9, 9))):
+        if _apart(outcome, np.array([*kept, time]), limit):
+            kept.append(float(time))
+    if len(kept) < 2:
+        raise ThresholdError(
+            "there are too few different event times for the counts that this node reveals; use more records"
+        )
+    return np.array(kept)
+
+
+def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int, limit: int) -> int:
+    """Return the largest number of groups, at most `groups`, in each of which enough records had an event before, or lived beyond, a moment.
+
+    Enough is `limit`, or none. 0 where even all records together are too few.
+    """
+    order = np.argsort(survival, kind="stable")
+    died = ((outcome.time <= moment) & (outcome.event == 1))[order]
+    beyond = (outcome.time > moment)[order]
+    for count in range(groups, 0, -1):
+        parts = zip(np.array_split(died, count), np.array_split(beyond, count), strict=True)
+        counts = np.array([[len(dead), dead.sum(), alive.sum()] for dead, alive in parts])
+        if np.all(counts[:, 0] >= limit) and np.all(_enough(counts[:, 1:], limit, True)):
+            return count
+    return 0

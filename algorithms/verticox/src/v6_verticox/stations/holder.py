@@ -1,0 +1,241 @@
+"""A share holder or the dealer inside one round: keys, kept wires, sealed payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Broadcast, Sealed, Share, Station
+from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.shared_fixed import Dealer, Party, Wire, expand_wide
+from fedbayes.mpc.wide import Wide
+
+from ..messages.private import Plan, StageInfo
+from ..shares.agreed import layout, stage_of, taker
+from ..shares.program import Outgoing, Program, masks, pack, sent, unpack
+from ..shares.sorting import OutcomeHolder, delta
+
+PURPOSE = "verticox"
+MOST_WORD = 16
+
+
+class KeptWires(MutableMapping[str, Wire]):
+    """Wires kept in the station's folder between rounds; of the dealer, their masks."""
+
+    def __init__(self, station: Station) -> None:
+        self._station = station
+        self._fresh: dict[str, Wire] = {}
+
+    def __getitem__(self, name: str) -> Wire:
+        if name not in self._fresh:
+            kept = self._station.kept(f"wire|{name}")
+            public = Wide.from_words(kept["public"]) if "public" in kept else None
+            self._fresh[name] = Wire(public, Wide.from_words(kept["mask"]), int(kept["frac_bits"]))
+        return self._fresh[name]
+
+    def __setitem__(self, name: str, wire: Wire) -> None:
+        self._fresh[name] = wire
+        public = {} if wire.public is None else {"public": wire.public.to_words()}
+        self._station.keep(f"wire|{name}", mask=wire.mask.to_words(), frac_bits=np.array(wire.frac_bits), **public)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return self[str(name)] is not None
+        except MessageError:
+            return False
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("wires are kept until the job ends")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fresh)
+
+    def __len__(self) -> int:
+        return len(self._fresh)
+
+
+class ShareHolder:
+    """One data station as a share holder.
+
+    Parameters
+    ----------
+    station : Station
+    plan : Plan
+
+    Raises
+    ------
+    MessageError
+        When the station has no such role in the plan.
+    """
+
+    def __init__(self, station: Station, plan: Plan) -> None:
+        if station.organization not in plan.holders:
+            raise MessageError("this organization holds no shares in this job")
+        self.station, self.plan = station, plan
+        self.index = plan.holders.index(station.organization)
+        self.key = station.channel.key(plan.helper, PURPOSE)
+
+    @property
+    def owns_outcome(self) -> bool:
+        """Whether this is the outcome holder."""
+        return self.index == len(self.plan.holders) - 1
+
+    @property
+    def peers(self) -> list[int]:
+        """The other share holders."""
+        return [member for member in self.plan.holders if member != self.station.organization]
+
+    def sorter(self) -> OutcomeHolder:
+        """Return the secret order, the same in every round. At the outcome holder only."""
+        kept = self.station.kept("outcome")
+        return OutcomeHolder(
+            self.key,
+            kept["time"],
+            kept["event"],
+            kept["stratum"],
+            int(kept["limit"]),
+            kept["trend"],
+            self.plan.complete > 0.0,
+        )
+
+    def publish(self, step: int, arrays: dict[str, Wide]) -> None:
+        """Keep what this party, the outcome holder, publishes in a step; once a step."""
+        self.once(f"published|{step}", arrays)
+        self.station.keep(f"published-names|{step}", names=np.array(list(arrays)))
+
+    def engine(self, step: int, corrections: bytes) -> Party:
+        """Return the arithmetic of this party; who takes the dealer's corrections needs those of the step, the outcome holder its own too."""
+        takes = self.plan.holders.index(taker(self.plan, self.station.aggregator))
+        if corrections:
+            plain = self.station.channel.unseal(self.plan.helper, corrections, "corrections")
+            part = len(self._known_parts(step))
+            self.once(f"corrections|{step}|{part}", {"": Wide.from_words(_words(plain))})
+        found: dict[str, Wide] = {}
+        for payload in self._known_parts(step):
+            found.update(unpack(payload))
+        return Party(self.index, len(self.plan.holders), self.key, found, takes)
+
+    def _known_parts(self, step: int) -> list[bytes]:
+        parts: list[bytes] = []
+        while True:
+            try:
+                kept = self.station.kept(f"corrections|{step}|{len(parts)}")
+            except MessageError:
+                return parts
+            parts.append(_bytes(kept["0"]))
+
+    def once(self, name: str, arrays: dict[str, Wide]) -> None:
+        """Keep arrays under a name that may be used once in a job: two contents under one mask would show their difference.
+
+        Raises
+        ------
+        MessageError
+            When the name was used before for something else.
+        """
+        words = {str(place): array.to_words() for place, array in enumerate(arrays.values())}
+        self.station.keep(name, **words)
+        kept = self.station.kept(name)
+        if sorted(kept) != sorted(words) or any(not np.array_equal(kept[key], words[key]) for key in words):
+            raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+
+    def seal_all(self, arrays: dict[str, Wide], topic: str) -> Broadcast:
+        """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
+        return self.station.broadcast(self.peers, pack(arrays), topic)
+
+    def receive_sealed(self, sender: int, sealed: Broadcast, topic: str) -> dict[str, Wide]:
+        """Return what `seal_all` of another share holder enciphered."""
+        try:
+            return unpack(self.station.open_broadcast(sender, sealed, topic))
+        except (ValueError, KeyError):
+            raise MessageError("a payload of the protocol is damaged; the job stops") from None
+
+    def unseal(self, sender: int, sealed: bytes, topic: str) -> dict[str, Wide]:
+        """Return named arrays that another member sealed for this one."""
+        try:
+            return unpack(self.station.channel.unseal(sender, sealed, topic))
+        except (ValueError, KeyError):
+            raise MessageError("a payload of the protocol is damaged; the job stops") from None
+
+    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[str, Share[np.ndarray[Any, Any]]]:
+        """Mask what a stage opens; it may leave as it is, since it is uniform to whoever lacks the key shared with the dealer."""
+        if self.station.aggregator == self.plan.helper:
+            raise MessageError("the helper must not run the central function; start the task at another organization")
+        own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
+        if own:
+            self.once(f"sent|{label}", own)
+        return {name: self.station.share(sent(program.layout, name, part)) for name, part in own.items()}
+
+    def receive(self, program: Program, openings: dict[str, np.ndarray[Any, Any]]) -> None:
+        """Turn the openings of the last stage, which central added, into wires."""
+        for name, opening in openings.items():
+            if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] > MOST_WORD:
+                raise MessageError("an opening has another form than it must; the job stops")
+            try:
+                program.receive(name, Wide.from_bytes(opening))
+            except (ValueError, KeyError):
+                raise MessageError("an opening has another shape than it must; the job stops") from None
+
+
+def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
+    """Return the shares for central as arrays of words, and their fractional bits."""
+    words = {name: share.value.to_words() for name, share in outgoing.revealed.items() if share.value is not None}
+    return words, {name: outgoing.revealed[name].frac_bits for name in words}
+
+
+def dealt(station: Station, plan: Plan, stages: list[StageInfo]) -> Sealed:
+    """Return the dealer's corrections for some stages, sealed for who takes them.
+
+    **Reveals** nothing to the dealer: it uses its keys and the plan alone.
+    """
+    keys, takes = _keys(station, plan), taker(plan, station.aggregator)
+    dealer = Dealer(keys, plan.holders.index(takes))
+    corrections = masks(Program(dealer, layout(plan), KeptWires(station)), [stage_of(info) for info in stages])
+    return station.seal(takes, pack(corrections), "corrections")
+
+
+def dealt_inputs(station: Station, plan: Plan, inputs: list[tuple[str, int, int]]) -> Sealed:
+    """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each."""
+    keys = _keys(station, plan)
+    return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
+
+
+def _keys(station: Station, plan: Plan) -> list[bytes]:
+    """Return the dealer's keys with the share holders.
+
+    Raises
+    ------
+    MessageError
+        When this organization must not deal.
+    """
+    if station.has_data:
+        raise MessageError("the helper holds data of this task; name an organization without data as helper")
+    if station.aggregator == station.organization:
+        raise MessageError("the helper must not run the central function; start the task at another organization")
+    return [station.channel.key(member, PURPOSE) for member in plan.holders]
+
+
+def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:
+    rows = plan.rows
+    own = {name: expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries}
+    columns = [own.pop(name) for name, _, _ in entries if name.startswith("features")]
+    found = {f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape)) for name, mask in own.items()}
+    if columns:
+        target = dealer.random("features", (rows, sum(plan.widths)))
+        found["features"] = delta(keys[-1], Wide.concatenate(columns), target)
+    return found
+
+
+def _words(payload: bytes) -> np.ndarray:
+    """Return bytes as words with their length in front, for `Station.keep`."""
+    padded = len(payload).to_bytes(8, "little") + payload
+    padded += bytes(-len(padded) % 16)
+    return np.frombuffer(padded, dtype="<u8").astype(np.uint64).reshape(-1, 2)
+
+
+def _bytes(words: np.ndarray) -> bytes:
+    """Return the bytes of `_words`."""
+    plain = np.ascontiguousarray(words).astype("<u8").tobytes()
+    size = int.from_bytes(plain[:8], "little")
+    return plain[8 : 8 + size]

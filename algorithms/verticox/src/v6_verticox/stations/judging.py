@@ -1,0 +1,126 @@
+"""Measures of a cross-validation, by the outcome holder: every record is judged under the fit that did not see it.
+
+References
+----------
+van Houwelingen, Statistics in Medicine 19, 2000 (slope of the linear predictor as a measure of calibration); and those of
+`survival`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+
+from ..cox import survival as measures
+from ..cox.likelihood import RiskSets, fit
+from ..messages.folds import JudgeRequest
+from .columns import Survival
+from .guards import check_levels, most_groups
+from .scoring import predicted_survival, times_of
+from .sums import RESOLUTION
+
+Vector = npt.NDArray[np.float64]
+MEASURES = ("concordance", "integrated_brier_score", "calibration_slope", "calibration_difference")
+
+
+def judged(
+    outcome: Survival, predictor: Vector, fold: npt.NDArray[Any], request: JudgeRequest, limit: int
+) -> dict[str, Any]:
+    """Return measures by fold, their mean and standard deviation, and calibration over all held-out records.
+
+    Parameters
+    ----------
+    outcome : Survival
+        All records, in the common order.
+    predictor : ndarray of float, (records,)
+        Of each under the fit that did not see it.
+    fold : ndarray of int, (records,)
+        Which fit that is.
+    request : JudgeRequest
+        Baselines of the fits, times, groups.
+    limit : int
+        A fold with fewer events, or a group with fewer records, is not reported.
+    """
+    check_levels(predictor, limit)
+    times = times_of(outcome, request.times, limit)
+    predicted = np.empty((len(predictor), len(times)))
+    for number, baseline in enumerate(request.baselines):
+        rows = fold == number
+        part = Survival(outcome.time[rows], outcome.event[rows], outcome.stratum[rows], outcome.strata_names)
+        predicted[rows] = predicted_survival(part, predictor[rows], baseline.curves, times)
+    middle = len(times) // 2
+    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
+    folds = [
+        _one_fold(outcome, predictor, predicted, times, np.flatnonzero(fold == number), limit)
+        for number in range(len(request.baselines))
+    ]
+    return {
+        "times": times.tolist(),
+        "folds": folds,
+        **_spread(folds),
+        "pooled": {
+            "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
+            "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
+            "calibration_slope": slope(outcome.time, outcome.event, outcome.stratum, predictor),
+        },
+        "calibration": {
+            "time": float(times[middle]),
+            "groups": measures.calibration(
+                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups
+            ),
+        },
+        "records": len(predictor),
+        "events": int(outcome.event.sum()),
+    }
+
+
+def _one_fold(
+    outcome: Survival, predictor: Vector, predicted: Vector, times: Vector, rows: npt.NDArray[np.intp], limit: int
+) -> dict[str, Any]:
+    """Return the measures of one fold's held-out records; None where they would tell of too few events."""
+    time, event = outcome.time[rows], outcome.event[rows]
+    found: dict[str, Any] = {"records": len(rows), **dict.fromkeys(MEASURES)}
+    if event.sum() < limit:
+        return found
+    censoring = measures.kaplan_meier(outcome.time, 1 - outcome.event)
+    middle = len(times) // 2
+    observed = float(measures.kaplan_meier(time, event).at(times[middle : middle + 1])[0])
+    return {
+        **found,
+        "concordance": _or_none(
+            lambda: measures.concordance(time, event, predictor[rows], outcome.stratum[rows], RESOLUTION)
+        ),
+        "integrated_brier_score": measures.integrated_brier(time, event, predicted[rows], times, censoring),
+        "calibration_slope": slope(time, event, outcome.stratum[rows], predictor[rows]),
+        "calibration_difference": observed - float(np.mean(predicted[rows, middle])),
+    }
+
+
+def slope(time: Vector, event: npt.NDArray[Any], stratum: npt.NDArray[Any], predictor: Vector) -> float | None:
+    """Return the coefficient of the linear predictor as the only feature: 1 is well calibrated, less is over-fitted."""
+    return _or_none(
+        lambda: float(fit(RiskSets.of(time, event, stratum), predictor[:, None], ["linear predictor"]).coefficients[0])
+    )
+
+
+def _or_none(measure: Callable[[], float]) -> float | None:
+    try:
+        return measure()
+    except (ValueError, ArgumentError, ConvergenceError, np.linalg.LinAlgError):
+        return None
+
+
+def _spread(folds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of each measure over the folds, and under ``spread`` its standard deviation."""
+    means: dict[str, Any] = {}
+    deviations: dict[str, Any] = {}
+    for name in MEASURES:
+        values = [entry[name] for entry in folds if entry[name] is not None]
+        means[name] = float(np.mean(values)) if values else None
+        deviations[name] = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    return {**means, "spread": deviations, "folds_judged": sum(entry["concordance"] is not None for entry in folds)}

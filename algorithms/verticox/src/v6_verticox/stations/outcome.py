@@ -1,0 +1,73 @@
+"""What the outcome holder may tell central: the likelihood at zero and where to read the baseline hazard."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..messages.private import Outcome
+from ..shares.sorting import OutcomeHolder
+from .columns import Survival
+
+SPARSER = 3
+
+
+def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool = False) -> Outcome:
+    """Summarise the outcome.
+
+    Parameters
+    ----------
+    outcome : Survival
+        The checked columns.
+    per_edge : int
+        Events between two points of the baseline hazard, at least: a step of the hazard is then no single event. Also the fewest events of a
+        tie that is told.
+    ties : str
+        How the likelihood treats them.
+    flat : bool
+        Whether nobody will know which records are complete: tied events are rows of their own then (`sorting.OutcomeHolder`), points of the
+        baseline are three times as far apart, and the likelihood is not told.
+
+    **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
+    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
+    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie;
+    with Breslow's whether there are ties.
+    """
+    limit = per_edge if flat or ties == "efron" else 0
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=flat)
+    risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
+    edges, rows, strata = _edges(holder, SPARSER * per_edge if flat else per_edge)
+    return Outcome(
+        events=int(outcome.event.sum()),
+        strata=[int(size) for size in holder.sizes],
+        strata_names=outcome.strata_names,
+        log_likelihood=0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0],
+        edges=edges,
+        edge_strata=strata,
+        edge_rows=rows,
+        ties=[[first, size] for first, size in holder.rows.large],
+        band=holder.rows.band,
+        single=holder.single,
+    )
+
+
+def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int], list[int]]:
+    """Return times, rows and strata of the baseline's points: after every `per_edge` events, where all ties are in."""
+    time, stratum = holder.when, holder.code
+    begins = np.flatnonzero(holder.tied)
+    edges: list[float] = []
+    rows: list[int] = []
+    strata: list[int] = []
+    seen = 0.0
+    for place, row in enumerate(begins):
+        following = begins[place + 1] if place + 1 < len(begins) else None
+        seen += holder.tied[row]
+        ends = following is None or time[following] != time[row] or stratum[following] != stratum[row]
+        if seen >= per_edge and ends:
+            edges.append(float(time[row]))
+            rows.append(int(row))
+            strata.append(int(stratum[row]))
+            seen = 0.0
+        if following is not None and stratum[following] != stratum[row]:
+            seen = 0.0
+    return edges, rows, strata

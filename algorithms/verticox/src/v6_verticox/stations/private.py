@@ -1,0 +1,348 @@
+"""What a station does in each round of vertical Cox regression."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Broadcast, Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
+from fedbayes.federation.vertical.workspace import Workspace
+from fedbayes.mpc.wide import Wide
+
+from ..cox.proportional import trend
+from ..cox.tails import reach
+from ..messages.private import (
+    OFFSET_BITS,
+    Described,
+    EnterReply,
+    EnterRequest,
+    FinishReply,
+    FinishRequest,
+    PermuteReply,
+    PermuteRequest,
+    PrepareReply,
+    PrepareRequest,
+    Question,
+    StageReply,
+    StageRequest,
+)
+from ..shares.agreed import inputs_of, layout, stage_of
+from ..shares.complete import rounded_up, spread_out, without_gaps
+from ..shares.newton_step import FEATURE_BITS, LINE_BITS, STARTS, presence_name
+from ..shares.program import Program, joined, pack, reorder, scattered
+from ..shares.sorting import as_places, masked_input
+from .binding import bound, chained
+from .columns import Survival, design, survival
+from .guards import check_effect
+from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
+from .outcome import describe
+from .telling import mean_of_complete, sealed_told, told_counts
+
+ANSWER = "verticox: sums over the records of a fit"
+LARGEST_PREDICTOR = 11.0
+BEFORE_COUNTING = ("features", "gather", "complete")
+
+
+@partial
+def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
+    """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
+
+    **Reveals** to central: which features are here and their categories, each scale as a power of two, of heavy tails how far they
+    reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    """
+    question = request.question
+    station.require_private(False)
+    here = set(station.columns)
+    outcome = [name for name in (question.time, question.event) if name in here]
+    strata = [question.strata] if question.strata in here and len(outcome) == 2 else []
+    features = [name for name in question.features if name in here]
+    if question.id_column is not None and question.id_column not in here:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    identifier = [] if question.id_column is None else [question.id_column]
+    if not features and not outcome:
+        return PrepareReply(None)
+    frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
+    frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
+    limit = max(station.policy.minimum_count, 1)
+    present = _present(station, question, frame, [*outcome, *strata, *features])
+    own = design(frame[present], features, limit)
+    values = spread_out(own.values, present)
+    labels = [label for names in own.columns.values() for label in names]
+    station.keep("design", values=values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
+    station.keep("presence", present=present, paired=own.paired)
+    described = None
+    if len(outcome) == 2:
+        described = _outcome(station, question, frame, bool(strata), limit, present)
+    elif outcome:
+        other = question.event if outcome[0] == question.time else question.time
+        raise DataProblem(
+            f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
+        )
+    scales = [float(scale) for scale in own.scales]
+    share = rounded_up(present)
+    told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share)
+    return PrepareReply(station.exact(told, ANSWER))
+
+
+def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> npt.NDArray[np.bool_]:
+    """Return which rows take part as far as this station knows: all, or with missing="complete" those without a gap."""
+    if question.missing != "complete":
+        return np.ones(len(frame), dtype=np.bool_)
+    present = without_gaps(frame, columns)
+    if present.sum() < max(station.policy.minimum_rows, 1):
+        raise ThresholdError("fewer records without a gap than this node demands; leave out columns with many gaps")
+    return present
+
+
+def _outcome(
+    station: Station, question: Question, frame: Any, stratified: bool, limit: int, present: npt.NDArray[np.bool_]
+) -> Any:
+    """Check and keep the outcome; return its description for central."""
+    if question.strata and not stratified:
+        raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
+    complete = question.missing == "complete"
+    found = survival(frame[present], question.time, question.event, question.strata if stratified else None, limit)
+    found = Survival(
+        spread_out(found.time, present, found.time.min()),
+        spread_out(found.event, present),
+        spread_out(found.stratum, present),
+        found.strata_names,
+    )
+    station.keep(
+        "outcome",
+        time=found.time,
+        event=found.event,
+        stratum=found.stratum,
+        trend=trend(found.time, found.event, question.time_transform),
+        limit=np.array(limit if question.ties == "efron" or complete else 0),
+        names=np.array(found.strata_names, dtype=str),
+    )
+    described = describe(found, limit, question.ties, complete)
+    station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
+    return described
+
+
+def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:
+    """Return this station's rows in the common order, (records,).
+
+    Raises
+    ------
+    ThresholdError
+        When fewer records are common than this node demands.
+    """
+    if question.id_column is None:
+        return np.arange(own_rows)
+    setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
+    workspace = Workspace(station, setup)
+    workspace.receive(Delivery(setup, rows, [], order, b"", [], []))
+    if rows < station.policy.minimum_rows:
+        raise ThresholdError("fewer records are common to all stations than this node demands")
+    places: np.ndarray = workspace.own_rows(own_rows)[workspace.order_of(station.organization)]
+    return places
+
+
+def enter(station: Station, request: EnterRequest) -> EnterReply:
+    """Send the private vector of a step, masked, to the outcome holder; the helper deals.
+
+    **Reveals** to the outcome holder uniform vectors; to central and the helper nothing.
+    """
+    plan = request.plan
+    if station.organization == plan.helper:
+        inputs = inputs_of(plan, request.step, request.beside) if request.inputs else []
+        return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, dealt(station, plan, request.stages))
+    holder = ShareHolder(station, plan)
+    sent: dict[str, Wide] = {}
+    for name, index, _ in inputs_of(plan, request.step, request.beside):
+        if index == holder.index:
+            step = int(name.split(".")[0]) if request.step else 0
+            coefficients = request.beside.get(step, request.coefficients)
+            if request.chosen and step:
+                predictor = station.kept("design")["values"] @ np.asarray(coefficients, dtype=np.float64)
+                check_effect(predictor, station.policy.minimum_count)
+            sent[name] = _input(holder, name, coefficients)
+    if not sent:
+        raise MessageError("this station has nothing to enter; start the job again")
+    if holder.owns_outcome:
+        return EnterReply(None, None)
+    return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"), None)
+
+
+def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
+    """Return this station's masked input of that name; keep it."""
+    station, plan = holder.station, holder.plan
+    kept, kind = station.kept("design")["values"], name.rsplit("/", 1)[-1]
+    if kept.shape != (plan.records, plan.widths[holder.index]):
+        raise MessageError("this station has other columns than the plan says; start the job again")
+    if name.startswith("features"):
+        real, bits = kept, FEATURE_BITS
+    elif name == presence_name(holder.index):
+        real, bits = _presence(station), 0
+    elif kind.startswith("line"):
+        real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
+    else:
+        real, bits = _relative_risk(station, coefficients) * _presence(station), layout(plan).factor_bits()
+    real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
+    sent = masked_input(holder.key, name, Wide.encode(real, bits))
+    holder.once(f"input|{name}", {name: sent})
+    return sent
+
+
+def _presence(station: Station) -> np.ndarray:
+    """Return 1 for the records without a gap here, 0 for the others, (records, 1)."""
+    return np.asarray(station.kept("presence")["present"][:, None], dtype=np.float64)
+
+
+def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
+    """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
+    design_kept = station.kept("design")
+    beta = np.asarray(coefficients, dtype=np.float64)
+    predictor = design_kept["values"] @ beta if len(beta) else np.zeros(len(design_kept["values"]))
+    if not np.max(predictor) <= LARGEST_PREDICTOR:
+        worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
+        raise DataProblem(
+            f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, or it separates "
+            "the events); transform it, leave it out or set a penalty"
+        )
+    return np.asarray(np.exp(predictor)[:, None])
+
+
+def permute(station: Station, request: PermuteRequest) -> PermuteReply:
+    """Sort the stations' masked vectors in the secret order of the event times. The outcome holder only.
+
+    **Reveals** to the other share holders uniform vectors and a uniform permutation.
+    """
+    plan, step = request.plan, request.step
+    holder = ShareHolder(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder sorts")
+    sorter = holder.sorter()
+    engine = holder.engine(step, request.corrections)
+    received: dict[str, Wide] = {}
+    entries = inputs_of(plan, step, request.beside)
+    for index in dict.fromkeys(index for _, index, _ in entries):
+        sender = plan.holders[index]
+        if sender not in request.inputs:
+            raise MessageError("the input of a station is missing; start the job again")
+        names = [name for name, place, _ in entries if place == index]
+        received.update(_own_or_unsealed(holder, sender, request.inputs[sender], step, names))
+    if step == 0:
+        columns = [received.pop(name) for name, _, _ in entries if name.startswith("features")]
+        published = {"features": sorter.permuted(Wide.concatenate(columns), engine.correction("features"))}
+        published.update(sorter.entries(engine))
+    else:
+        published = {}
+    for name, array in received.items():
+        published[name] = sorter.permuted(array, engine.correction(f"delta|{name}"))
+    holder.publish(step, published)
+    if step == 0:  # the same in every step
+        tau = sorter.tau.astype(np.uint64)
+        published["tau"] = Wide.from_words(np.stack([tau, np.zeros_like(tau)], 1))
+    return PermuteReply(holder.seal_all(published, f"published|{step}"))
+
+
+def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int, names: list[str]) -> dict[str, Wide]:
+    if sender != holder.station.organization:
+        received = holder.unseal(sender, sealed, f"input|{step}")
+        if sorted(received) != sorted(names):
+            raise MessageError("a station entered something else than was asked for; the job stops")
+        return received
+    return {name: Wide.from_words(holder.station.kept(f"input|{name}")["0"]) for name in names}
+
+
+def compute(station: Station, request: StageRequest) -> StageReply:
+    """Compute one stage of the private Newton step on shares.
+
+    **Reveals** to the other share holders openings under fresh uniform masks; to central this station's shares of gradient,
+    information matrix, scalar residuals, slopes along the line from zero and (at the end) the baseline hazard at a few times and the score of interactions with
+    time: uniform but for their sum.
+    """
+    holder = ShareHolder(station, request.plan)
+    stages = [stage_of(info) for info in request.stages]
+    stage = stages[0]
+    if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
+        raise MessageError("the baseline hazard was asked for at other rows than this station told")
+    program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
+    holder.receive(program, request.openings)
+    counts = told_counts(holder, request.told) if request.told else None
+    if request.plan.complete and stage.kind not in BEFORE_COUNTING:
+        station.kept("complete")  # nothing is revealed before the counts were checked
+    if stage.kind in ("features", "relative_risk"):
+        published = _published(holder, stage.step, request.permuted)
+        tau = _tau(holder, published)
+        if stage.kind == "features":
+            program.enter({name: published.pop(name) for name in STARTS if name in published})
+        full = {name: scattered(array, tau) for name, array in published.items()}
+        outgoing = reorder(joined([program.run(one, full) for one in stages]), tau)
+    else:
+        if stage.kind == "weigh_start" and stage.step:
+            program.enter(_published(holder, stage.step, request.permuted))
+        outgoing = joined([program.run(one) for one in stages])
+    label = f"{stage.kind}|{stage.label}"
+    outgoing = bound(holder, chained(holder, request, label), label, outgoing)
+    words, frac_bits = revealed_words(outgoing)
+    shares = {name: station.share(station.exact(part, ANSWER, queries=0)) for name, part in words.items()}
+    answer = None if counts is None else station.exact(counts, ANSWER, queries=0)
+    opened = holder.open(program, label, outgoing)
+    return StageReply(opened, shares, station.public(frac_bits), sealed_told(holder, outgoing.told), answer)
+
+
+def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[str, Wide]:
+    """Return what the outcome holder published in this step."""
+    if holder.owns_outcome:
+        kept = holder.station.kept(f"published|{step}")
+        names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
+        return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
+    if sealed is None:
+        raise MessageError("what the outcome holder published is missing; start the job again")
+    return holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")
+
+
+def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
+    """Return the permutation tau, taken out of what was published first."""
+    if holder.owns_outcome:
+        return holder.sorter().tau
+    tau = published.pop("tau", None)
+    if tau is not None:
+        holder.station.keep("tau", places=as_places(tau.low, holder.plan.rows))
+    return np.asarray(holder.station.kept("tau")["places"])
+
+
+@partial
+def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
+    """Return coefficient times mean, summed over the own columns, masked for the sum over the stations.
+
+    **Reveals** to central the sum over all stations alone: the linear predictor at the mean; with missing="complete" that at the mean of the records
+    without a gap at the station of each column, and what the mean of the complete records adds.
+    """
+    if station.organization == request.plan.helper:
+        return FinishReply(station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset"))
+    ShareHolder(station, request.plan)
+    kept = station.kept("design")
+    beta = np.asarray(request.coefficients, dtype=np.float64)
+    own = np.array([beta @ (kept["means"] / kept["scales"]), beta @ mean_of_complete(station, request.plan)])
+    if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
+        raise DataProblem("coefficient times mean is out of range; centre the features of this station")
+    value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
+    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset"))
+
+
+@partial
+def partial_enter(station: Station, request: EnterRequest) -> EnterReply:
+    """See `enter`."""
+    return enter(station, request)
+
+
+@partial
+def partial_permute(station: Station, request: PermuteRequest) -> PermuteReply:
+    """See `permute`."""
+    return permute(station, request)
+
+
+@partial
+def partial_stage(station: Station, request: StageRequest) -> StageReply:
+    """See `compute`."""
+    return compute(station, request)

@@ -1,0 +1,184 @@
+"""What stations do when a fitted model is applied: predictors under a masked sum, assessment by the outcome holder.
+
+**Reveals** (evaluate, baseline) to the outcome holder: the total linear predictor of every record under one set of coefficients, less its own part
+that of the other stations together; (predict) to central and the researcher: the total linear predictor of every record. A station
+that lets no single record be predicted (`allow_predictions`) refuses.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError
+
+from ..cox import survival as measures
+from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
+from .columns import Survival, booleans_as_such, survival
+from .guards import check_effect, check_levels, check_times, most_groups, own_times
+from .outcome import describe
+from .private import rows_in_order
+from .sums import RESOLUTION, masked, masked_for, received
+
+ANSWER = "verticox: a model applied to the records"
+LARGEST_SCORE = 2.0**20
+Vector = npt.NDArray[np.float64]
+
+
+@partial
+def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
+    """Say which of the model's columns are here; keep the common order.
+
+    **Reveals** to central which columns are here and the number of common records.
+    """
+    question = request.question
+    present = set(station.columns)
+    features = [name for name in question.features if name in present]
+    outcome = question.time in present and question.event in present
+    if question.id_column is not None and question.id_column not in present:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    named = (
+        [question.id_column] if question.id_column else [*features, question.time][:1] if features or outcome else []
+    )
+    rows = len(station.data(columns=named)) if named else 0
+    places = rows_in_order(station, question, request.rows, request.order, rows)
+    station.keep("places", places=places, identifier=np.array(question.id_column or ""))
+    told = station.exact(len(places), ANSWER, queries=1 if named else 0)
+    return LocateReply(station.public(features), station.public(outcome), told)
+
+
+@partial
+def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
+    """Return this station's part of the linear predictor inside a masked sum over the scorers.
+
+    **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
+    central the identifiers, where they are asked for. Every scorer must allow predictions.
+    """
+    if station.organization not in request.scorers:
+        return _scored(station, request, np.zeros(request.rows), [])
+    station.require_private(False)
+    station.require_predictions()
+    places = station.kept("places")["places"]
+    frame = station.data(columns=list(dict.fromkeys(request.columns))).iloc[places]
+    total = np.zeros(len(frame))
+    for column, category, coefficient in zip(request.columns, request.categories, request.coefficients, strict=True):
+        total = total + coefficient * _column(frame[column], column, category)
+    if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
+        raise DataProblem("the linear predictor of this station's features is out of range; check their units")
+    if len(total) != request.rows:
+        raise MessageError("this station has another number of records than the request says; the job stops")
+    return _scored(station, request, total, _identifiers(station, places) if request.identifiers else [])
+
+
+def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> ScoreReply:
+    """Return a part of the sum, for central or the receiver."""
+    named = station.exact(identifiers, ANSWER, queries=0) if identifiers else None
+    if not request.receiver:
+        return ScoreReply(masked(station, total, "score"), None, named)
+    return ScoreReply(None, masked_for(station, request.receiver, total, "score"), named)
+
+
+def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:
+    column = str(station.kept("places")["identifier"])
+    if not column:
+        return []
+    texts = station.identifiers(column)
+    return [texts[place] for place in places]
+
+
+def _column(values: Any, name: str, category: str | None) -> Vector:
+    if values.isna().any():
+        raise DataProblem(f"feature '{name}' has missing values; fill them in or leave these records out")
+    if category is not None:
+        return np.asarray(values.astype(str).str.strip().to_numpy() == category, dtype=np.float64)
+    values = booleans_as_such(values)
+    if values.dtype.kind not in "biuf":
+        raise DataProblem(f"feature '{name}' holds text here, but the model takes numbers")
+    numbers = values.to_numpy(dtype=np.float64)
+    if not np.all(np.isfinite(numbers)):
+        raise DataProblem(f"feature '{name}' has values that are not finite; correct the station's file")
+    return np.asarray(numbers)
+
+
+@partial
+def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
+    """Compare predictions with outcomes, or read the baseline hazard. The outcome holder only.
+
+    **Reveals** to central: aggregates over all records, groups of at least `minimum_count` of them.
+    """
+    station.require_private(False)
+    question = request.question
+    strata = [question.strata] if question.strata else []
+    places = station.kept("places")["places"]
+    frame = station.data(columns=[question.time, question.event, *strata]).iloc[places]
+    limit = max(station.policy.minimum_count, 1)
+    outcome = survival(frame, question.time, question.event, question.strata, limit)
+    missing = set(request.scorers) - {station.organization} - set(request.predictors)
+    if missing:
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    predictor = received(station, request.predictors, len(frame), "score") - request.offset
+    if request.task == "baseline":
+        check_effect(predictor, limit)
+        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0))
+    return AssessReply(station.exact(_measures(outcome, predictor, request, limit), ANSWER, queries=0))
+
+
+def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:
+    told = describe(outcome, limit)
+    hazard = evaluate_predictor(RiskSets.of(outcome.time, outcome.event, outcome.stratum), predictor)[2]
+    return {
+        "strata": [told.strata_names[code] for code in told.edge_strata],
+        "time": told.edges,
+        "cumulative_hazard": [float(hazard[row]) for row in told.edge_rows],
+    }
+
+
+def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limit: int) -> dict[str, Any]:
+    check_levels(predictor, limit)
+    times = times_of(outcome, request.times, limit)
+    predicted = predicted_survival(outcome, predictor, request.curves, times)
+    middle = len(times) // 2
+    groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
+    return {
+        "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum, RESOLUTION),
+        "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
+        "times": times.tolist(),
+        "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
+        "calibration": {
+            "time": float(times[middle]),
+            "groups": measures.calibration(
+                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups
+            ),
+        },
+        "records": len(predictor),
+        "events": int(outcome.event.sum()),
+    }
+
+
+def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:
+    """Return the times asked for, or quantiles 10 % to 90 % of the event times, with enough events between them (`guards`)."""
+    if wanted is None:
+        return own_times(outcome, limit)
+    times = np.array(wanted, dtype=np.float64)
+    check_times(outcome, times, limit)
+    return times
+
+
+def predicted_survival(outcome: Survival, predictor: Vector, curves: list[Curve], times: Vector) -> Vector:
+    """Return predicted survival, (records, times), by each record's stratum."""
+    known = {curve.stratum: measures.Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
+    predicted = np.ones((len(predictor), len(times)))
+    for code, name in enumerate(outcome.strata_names):
+        rows = outcome.stratum == code
+        if not rows.any():
+            continue
+        if name not in known:
+            raise DataProblem(
+                "the outcome holder has a stratum that the model was not fitted on; leave its records out"
+            )
+        predicted[rows] = measures.survival_at(known[name], np.exp(predictor[rows]), times)
+    return predicted

@@ -1,0 +1,183 @@
+"""The rounds of solver "bfgs": the outcome holder sees the total linear predictor of every record, nobody sees a column.
+
+Central knows the coefficients and must not be the outcome holder. A station k opens its columns X_k once, less a mask A_k, to the
+outcome holder; central and the dealer know A_k. The outcome holder has residual vectors U (martingale residuals, and the curvature's products
+with earlier steps), and shows central U less a mask B, which the dealer knows. Then
+
+    X_k' U = (X_k - A_k)' U + A_k' (U - B) + A_k' B
+             outcome holder   central        dealer
+
+The first and the last term are sent under a mask that cancels, so that central learns their sum alone.
+
+The outcome holder knows the predictor along every step, so it finds the combination of all steps with the largest likelihood by itself;
+all the above is taken there. It also enters risks and reciprocals there, masked: where central asks, the stations compute the information
+matrix of them on shares, in three rounds, by the last stages of the private solver.
+
+**Reveals** to the outcome holder: the sum of all linear predictors, record by record, at every step; one station's, where only one other station
+has features. To central: the combination (a number a step); X' U, which is gradient and curvature along the steps taken; the information matrix
+where it asks. To the dealer: nothing.
+**Assumes** that central and the outcome holder do not pool what they see: coefficients and predictors of as many steps as
+columns together give the columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Sealed, Station, partial
+from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.mpc.shared_fixed import expand_wide
+from fedbayes.mpc.wide import Wide
+
+from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
+from ..cox.subspace import maximised
+from ..messages.private import Plan
+from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from ..shares.newton_step import FEATURE_BITS
+from ..shares.program import pack
+from .holder import PURPOSE, ShareHolder, dealt
+from .sums import masked_for, received
+
+ANSWER = "verticox: sums over the records of a fit"
+LARGEST = 2.0**20
+Vector = npt.NDArray[np.float64]
+
+
+def columns_key(station: Station, peer: int) -> bytes:
+    """Return the key of a station's column mask, shared with the helper and told to central."""
+    return station.channel.key(peer, f"{PURPOSE}|columns")
+
+
+@partial
+def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
+    """Send the own linear predictor inside a masked sum; the helper deals. See the module's text."""
+    plan, owner, topic = request.plan, request.plan.holders[-1], f"predictor|{request.step}"
+    refuse_seen_placement(station, plan)
+    if station.organization == plan.helper:
+        corrections = dealt(station, plan, request.stages)
+        part = masked_for(station, owner, np.zeros(plan.records), topic)
+        return PredictReply(part, None, None, station.share(_dealt(station, plan, request.step)), corrections)
+    holder = ShareHolder(station, plan)
+    if holder.owns_outcome:
+        masked_for(station, owner, np.zeros(plan.records), topic)
+        return PredictReply(None, None, None, None, None)
+    values = station.kept("design")["values"]
+    sealed = masked_predictor(holder, request.step, values @ np.asarray(request.coefficients, dtype=np.float64))
+    if not request.columns:
+        return PredictReply(sealed, None, None, None, None)
+    key = columns_key(station, plan.helper)
+    opened = Wide.encode(values, FEATURE_BITS) - expand_wide(key, "columns", values.shape)
+    columns = station.seal(owner, pack({"columns": opened}), "columns")
+    return PredictReply(sealed, columns, station.share(key), None, None)
+
+
+def refuse_seen_placement(station: Station, plan: Plan) -> None:
+    """Raise `MessageError` where central, which knows coefficients, runs where their predictors are seen."""
+    if station.aggregator == plan.holders[-1]:
+        raise MessageError("central must not run where the outcome is with this solver")
+
+
+def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Sealed | None:
+    """Return the own predictor plus masks that cancel over the participants, sealed for the outcome holder.
+
+    Raises
+    ------
+    DataProblem
+        When the predictor is out of range.
+    """
+    if not np.max(np.abs(predictor), initial=0.0) < LARGEST:
+        raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
+    return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}")
+
+
+def senders(plan: Plan) -> list[int]:
+    """Return the stations with features but the outcome holder."""
+    return [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
+
+
+def _dealt(station: Station, plan: Plan, step: int) -> npt.NDArray[np.uint64]:
+    """Return A' B less the mask that the outcome holder adds, (others' columns, vectors, 2)."""
+    if station.has_data or station.aggregator == station.organization:
+        raise MessageError("the helper must hold no data and must not run the central function")
+    owner = station.channel.key(plan.holders[-1], PURPOSE)
+    masks = expand_wide(owner, f"residuals|{step}", (plan.records, step + 1))
+    parts = [
+        expand_wide(columns_key(station, member), "columns", (plan.records, width)).transposed_product(masks)
+        for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True)
+        if width
+    ]
+    total = Wide.concatenate(parts, axis=0)
+    return (total - expand_wide(owner, f"products|{step}", total.shape)).to_words()
+
+
+@partial
+def partial_residuals(station: Station, request: ResidualRequest) -> ResidualReply:
+    """Turn the total linear predictor into masked residuals. The outcome holder only; see the module's text."""
+    plan, step = request.plan, request.step
+    holder = ShareHolder(station, plan)
+    refuse_seen_placement(station, plan)
+    if not holder.owns_outcome:
+        raise MessageError("only the outcome holder computes residuals")
+    own_columns = station.kept("design")["values"]
+    reached = total_predictor(holder, step, request.predictors) + own_columns @ np.array(request.coefficients)
+    outcome = station.kept("outcome")
+    risk = RiskSets.of(outcome["time"], outcome["event"], outcome["stratum"], request.ties)
+    moves, combination = _moves(station, risk, step, reached, request.searches)
+    predictor = moves @ combination
+    log_likelihood, residuals, _ = evaluate_predictor(risk, predictor)
+    vectors = np.column_stack([residuals, *[curvature_product(risk, predictor, move) for move in moves.T]])
+    encoded = Wide.encode(vectors, RESIDUAL_BITS)
+    masked = encoded - expand_wide(holder.key, f"residuals|{step}", vectors.shape)
+    opened = _opened_columns(holder, request)
+    products = opened.transposed_product(encoded)
+    shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
+    entries, hazard = holder.sorter().seen_entries(holder.engine(step, b""), step, predictor)
+    holder.publish(step, entries)
+    if list(request.rows) != station.kept("edges")["rows"].tolist():
+        raise MessageError("the baseline hazard was asked for at other rows than this station told")
+    return ResidualReply(
+        station.share(masked.to_words()),
+        station.share(shares.to_words()),
+        station.exact(own_columns.T @ vectors, ANSWER, queries=0),
+        station.exact(log_likelihood, ANSWER, queries=0),
+        station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0),
+        station.exact([float(share) for share in combination], ANSWER, queries=0),
+        holder.seal_all(entries, f"published|{step}"),
+    )
+
+
+def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, bytes]) -> Vector:
+    """Return the sum of the other stations' linear predictors, (records,)."""
+    plan = holder.plan
+    if sorted(predictors) != sorted([*senders(plan), plan.helper]):
+        raise MessageError("the linear predictor of a station is missing; start the job again")
+    return received(holder.station, predictors, plan.records, f"predictor|{step}")
+
+
+def _moves(
+    station: Station, risk: RiskSets, step: int, reached: Vector, searches: bool
+) -> tuple[Vector, npt.NDArray[np.float64]]:
+    """Return the changes of the predictor in all steps so far, (records, steps), and the combination of them to stand at."""
+    before = station.kept(f"moves|{step - 1}") if step > 1 else {}
+    moves, last = before.get("moves", np.zeros((len(reached), 0))), before.get("combination", np.zeros(0))
+    moves = np.column_stack([moves, reached - moves @ last])
+    start = np.append(last, 1.0)
+    combination = maximised(risk, moves, start) if searches else start
+    station.keep(f"moves|{step}", moves=moves, combination=combination)
+    return moves, combination
+
+
+def _opened_columns(holder: ShareHolder, request: ResidualRequest) -> Wide:
+    """Return the others' columns less their masks, in the order of the plan."""
+    parts = []
+    for member, width in zip(request.plan.holders[:-1], request.plan.widths[:-1], strict=True):
+        if not width:
+            continue
+        if member in request.columns:
+            columns = holder.unseal(member, request.columns[member], "columns")["columns"]
+            if columns.shape != (request.plan.records, width):
+                raise MessageError("opened columns have another shape than they must; the job stops")
+            holder.once(f"columns|{member}", {"": columns})
+        parts.append(Wide.from_words(holder.station.kept(f"columns|{member}")["0"]))
+    return Wide.concatenate(parts)

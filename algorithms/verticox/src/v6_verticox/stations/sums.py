@@ -1,0 +1,56 @@
+"""Sums over stations that one of them, or central, learns: the only place where this method masks.
+
+Every organization that is asked in the round takes part, with zeros where it has nothing to add: so each node's `minimum_organizations` counts
+all of them, and the sum hides a station's part from whoever does not pool what all others see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Masked, Sealed, Station
+from fedbayes.federation.errors import MessageError
+from fedbayes.mpc.secure_sum import reconstruct
+
+from ..messages.scoring import SUM_BITS
+
+Vector = npt.NDArray[np.float64]
+RESOLUTION = 2.0**-30
+"""Sums that lie no farther apart may be equal: every part is rounded to 2^-40, and a part near 2^20 carries errors of 2^-32."""
+NOTE = "verticox: linear predictors inside a masked sum"
+
+
+def masked(station: Station, values: Vector, topic: str) -> Masked:
+    """Return real numbers, below 2^22, inside a sum over the round's participants.
+
+    **Reveals** the sum to whoever gets all parts, and nothing else.
+    """
+    encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
+    return station.mask(station.exact(encoded, NOTE, queries=0), topic)
+
+
+def masked_for(station: Station, receiver: int, values: Vector, topic: str) -> Sealed | None:
+    """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
+    part = masked(station, values, topic).value
+    if station.organization == receiver:
+        station.keep(f"part|{topic}", part=part)
+        return None
+    return station.seal(receiver, part.astype("<u8").tobytes(), topic)
+
+
+def received(station: Station, parts: Mapping[int, bytes], rows: int, topic: str) -> Vector:
+    """Return the sum, (rows,): the others' parts, and the own one that `masked_for` kept.
+
+    Raises
+    ------
+    MessageError
+        When a part has another length.
+    """
+    own = station.kept(f"part|{topic}")["part"]
+    others = [np.frombuffer(station.unseal(m, part, topic), dtype="<u8").astype(np.uint64) for m, part in parts.items()]
+    if any(part.shape != (rows,) for part in (own, *others)):
+        raise MessageError("a part of a sum has another length than it must; the job stops")
+    return np.asarray(reconstruct([own, *others]).astype(np.int64) / 2.0**SUM_BITS)

@@ -1,0 +1,113 @@
+"""What single stations are told of the complete records, and what they refuse then: sums that central relays and cannot read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Sealed, Station
+from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.mpc.shared_fixed import Share
+from fedbayes.mpc.wide import Wide
+
+from ..messages.private import Plan
+from ..shares.newton_step import FEATURE_BITS
+from ..shares.program import pack
+from .holder import ShareHolder
+
+TOPIC = "complete records"
+Vector = npt.NDArray[np.float64]
+
+
+def _for_holder(told: Mapping[str, Share], plan: Plan, index: int) -> dict[str, Wide]:
+    """Return the shares that one share holder may add up: counts, and the sums of its own columns."""
+    start = sum(plan.widths[:index])
+    values = {name: share.value for name, share in told.items() if share.value is not None}
+    found = {"records": values["records"], "sums": values["sums"][:, start : start + plan.widths[index]]}
+    return {**found, "events": values["events"]} if index == len(plan.holders) - 1 else found
+
+
+def sealed_told(holder: ShareHolder, told: Mapping[str, Share]) -> dict[int, Sealed]:
+    """Return this station's shares for each of the others, sealed; keep the own ones.
+
+    **Reveals** to each receiver the sums alone: its own columns' and the numbers of complete records.
+    """
+    if not told:
+        return {}
+    plan, station = holder.plan, holder.station
+    holder.once(TOPIC, _for_holder(told, plan, holder.index))
+    return {
+        member: station.seal(member, pack(_for_holder(told, plan, index)), TOPIC)
+        for index, member in enumerate(plan.holders)
+        if index != holder.index
+    }
+
+
+def told_counts(holder: ShareHolder, parts: Mapping[int, bytes]) -> list[int] | None:
+    """Add the shares up, keep the sums, and check them; from the outcome holder return what central may know.
+
+    Raises
+    ------
+    ThresholdError
+        When fewer records are complete, or of a stratum, or fewer events, than this node demands.
+    DataProblem
+        Naming a column whose values or categories have too few complete records.
+    """
+    if sorted(parts) != sorted(holder.peers):
+        raise MessageError("what a station tells of the complete records is missing; start the job again")
+    names = ["records", "sums", *(["events"] if holder.owns_outcome else [])]
+    kept = holder.station.kept(TOPIC)
+    total = {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
+    for sender, sealed in parts.items():
+        for name, part in holder.unseal(sender, sealed, TOPIC).items():
+            total[name] = total[name] + part
+    strata, sums = total["records"].decode(0).ravel(), total["sums"].decode(FEATURE_BITS).ravel()
+    records = float(strata.sum())
+    limit = max(holder.station.policy.minimum_count, 1)
+    if records < max(holder.station.policy.minimum_rows, 1) or strata.min() < limit:
+        raise ThresholdError(
+            "fewer records are complete at all stations, or of a stratum, than this node demands; leave out columns with many gaps"
+        )
+    _check_categories(holder.station, records, sums, limit)
+    counts = _for_central(holder, int(records), int(total["events"].decode(0).item())) if holder.owns_outcome else None
+    holder.station.keep("complete", records=np.array(records), sums=sums)  # what later stages look for
+    return counts
+
+
+def _check_categories(station: Station, records: float, sums: Vector, limit: int) -> None:
+    """Refuse columns with two values one of which has few complete records; sums are of centred and scaled columns."""
+    design, paired = station.kept("design"), station.kept("presence")["paired"]
+    for place in np.flatnonzero(paired):
+        low, high = np.unique(design["values"][station.kept("presence")["present"], place])[[0, -1]]
+        upper = round(float((sums[place] - low * records) / (high - low)))
+        if min(upper, records - upper) < limit:
+            raise DataProblem(
+                f"feature '{design['labels'][place]}' has a category with fewer complete records than this node reveals; "
+                "leave it out or merge categories"
+            )
+
+
+def _for_central(holder: ShareHolder, records: int, events: int) -> list[int] | None:
+    """Return the numbers of complete records and events; None where it would tell of few records that are left out.
+
+    Raises
+    ------
+    ThresholdError
+        When there are fewer events than this node demands.
+    """
+    limit = max(holder.station.policy.minimum_count, 1)
+    outcome = holder.station.kept("outcome")
+    if events < limit:
+        raise ThresholdError("fewer events are complete at all stations than this node demands; use more records")
+    left = (len(outcome["event"]) - records, int(outcome["event"].sum()) - events)
+    return None if any(0 < count < limit for count in left) else [records, events]
+
+
+def mean_of_complete(station: Station, plan: Plan) -> Vector:
+    """Return the mean of the own columns, centred and scaled, over the complete records, (columns,); zeros where all count."""
+    if not plan.complete:
+        return np.zeros(len(station.kept("design")["means"]))
+    kept = station.kept("complete")
+    return np.asarray(kept["sums"] / kept["records"])

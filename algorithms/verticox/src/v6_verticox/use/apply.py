@@ -1,0 +1,121 @@
+"""A fitted model applied to vertically split records: `predict`, `evaluate`, `baseline`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Federation, central
+from fedbayes.federation import results as common
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.transport import summed
+from fedbayes.federation.vertical.declared import Matched
+
+from ..arguments import Baseline, Evaluate, Predict
+from ..cox.survival import Steps, survival_at
+from ..messages.scoring import SUM_BITS, AssessReply, AssessRequest
+from ..rounds.sealed import sealed_parts
+from .blind import judge_blindly
+from .crossval import cross_validate
+from .located import Located, checked_model, curves_of
+
+REASON = "computed from the records without noise"
+SEES = "the total linear predictor of every record, under the model's coefficients"
+
+
+@central
+def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
+    """Predict records whose features are split over stations that allow predictions.
+
+    Returns
+    -------
+    dict
+        ``predictions``: linear predictor, partial hazard (both against a record at the mean) and survival of every record.
+    """
+    curves = {curve.stratum: curve for curve in curves_of(checked_model(asked.model))}
+    if asked.stratum not in curves:
+        raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
+    located = Located(federation, asked.model, asked)
+    replies = located.score(0, asked.identifiers)
+    total = summed([reply.masked for reply in replies.values()])
+    predictor = total.astype(np.int64) / 2.0**SUM_BITS - float(located.model["offset"])
+    curve = curves[asked.stratum]
+    wanted = np.array(curve.times if asked.times is None else asked.times)
+    steps = Steps(np.array(curve.times), np.array(curve.hazard), 0.0)
+    return federation.result(
+        predictions={
+            "identifiers": [n for reply in replies.values() if reply.identifiers for n in reply.identifiers.value]
+            or None,
+            "linear_predictor": predictor,
+            "partial_hazard": np.exp(predictor),
+            "times": wanted,
+            "survival": survival_at(steps, np.exp(predictor), wanted),
+        },
+        privacy=common.privacy(False, reason=REASON, reveals={"central": SEES, "researcher": SEES}),
+    )
+
+
+@central
+def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
+    """Assess a fitted model, or (`folds`) how well its specification predicts records that it has not seen.
+
+    Returns
+    -------
+    dict
+        ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top. With `folds`:
+        the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
+    """
+    model, points, groups = asked.model, asked.times, asked.groups
+    if asked.reveal == "aggregates":
+        told = checked_model(model)
+        return judge_blindly(federation, told, curves_of(told), asked)
+    if asked.folds is not None:
+        return cross_validate(federation, model, asked.folds, points, groups, asked)
+    values = _assessed(federation, model, "evaluate", points, groups, asked)
+    reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics"}
+    return federation.result(
+        metrics=values,
+        concordance=values["concordance"],
+        privacy=common.privacy(False, reason=REASON, reveals=reveals),
+    )
+
+
+@central
+def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
+    """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them."""
+    values = _assessed(federation, asked.model, "baseline", None, 2, asked)
+    hazard = "the baseline hazard at a few times"
+    reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard}
+    return federation.result(
+        baseline={**values, "survival": [float(np.exp(-hazard)) for hazard in values["cumulative_hazard"]]},
+        privacy=common.privacy(False, reason=REASON, reveals=reveals),
+    )
+
+
+def _assessed(
+    federation: Federation,
+    model: Any,
+    task: str,
+    times: list[float] | None,
+    groups: int,
+    roles: Matched,
+) -> dict[str, Any]:
+    curves = curves_of(checked_model(model))
+    located = Located(federation, model, roles, ["partial_assess"])
+    if len(located.owners) != 1:
+        raise ArgumentError("model: its time and event columns must be at exactly one of the stations")
+    owner = located.owners[0]
+    replies = located.score(owner)
+    request = AssessRequest(
+        task,
+        located.question,
+        sorted(member for member, features in located.features.items() if features),
+        sealed_parts({member: reply.sealed for member, reply in replies.items()}),
+        float(located.model["offset"]),
+        curves,
+        times,
+        groups,
+    )
+    answer = federation.round("partial_assess", request, [owner], AssessReply, last=True)
+    return dict(answer[owner].values.value)

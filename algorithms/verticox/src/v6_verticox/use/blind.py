@@ -1,0 +1,154 @@
+"""A given model judged on records of which nobody sees a number: gradient and information matrix at its coefficients, on shares.
+
+References
+----------
+van Houwelingen, Statistics in Medicine 19, 2000 (slope of the linear predictor, ratio of cumulative hazards); Cox, Hinkley,
+Theoretical Statistics, 1974, section 9.3 (score test).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation import results as common
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.vertical.declared import Matched
+
+from ..cox.likelihood import likelihood_ratio
+from ..cox.survival import Steps
+from ..cox.tails import CROWD
+from ..messages.scoring import Curve
+from ..rounds.mean import mean_predictor
+from ..rounds.setup import Prepared, prepare
+from ..rounds.surface import FederatedSurface
+from ..shares.reciprocals import reciprocal_plan
+from ..solvers.newton import WIDEST_FAR
+from .crossval import specification
+
+Vector = npt.NDArray[np.float64]
+TAIL, WIDEST, SLACK = 3.0, 1.5, 0.02
+EXACT = 1e-7
+REFINEMENTS = 4
+REASON = "computed from the records without noise"
+REVEALS = {
+    "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "
+    "at times with several events between them, linear predictor at the mean, numbers of records and events, "
+    "scales of the features and how far heavy tails reach, both coarse",
+    "researcher": "the metrics",
+    "stations": "numbers of rows and steps, and uniform vectors; also the one with the outcome",
+    "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
+}
+
+
+def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Curve], roles: Matched) -> dict[str, Any]:
+    """Return calibration of a model on these records, with nobody seeing a record-level value."""
+    options = specification(model, roles)
+    prepared = prepare(federation, roles.organizations, options)
+    scales = np.array(prepared.scales)
+    target = _coefficients(model, prepared) * scales
+    surface = FederatedSurface(federation, prepared, options.limit)
+    surface.chosen = True
+    score, information = walk(surface, target)
+    offset, _ = mean_predictor(federation, prepared, target)
+    shift = math.exp(offset - float(model["offset"]))
+    steepness = float(target @ information @ target)
+    if steepness <= 0.0:
+        raise ArgumentError("model: all coefficients are zero; there is nothing to calibrate")
+    error = steepness**-0.5
+    statistic = float(score @ np.linalg.solve(information, score))
+    return federation.result(
+        metrics={
+            "calibration_slope": significant(1.0 + float(target @ score) / steepness, error),
+            "calibration_slope_standard_error": significant(error, error),
+            "fit_test": likelihood_ratio(significant(statistic, max(statistic, 1.0)) / 2.0, len(target)),
+            "baseline": _baselines(prepared, surface.hazard, curves, shift),
+            "records": prepared.plan.records,
+            "events": prepared.outcome.events,
+        },
+        concordance=None,
+        privacy=common.privacy(False, reason=REASON, reveals=REVEALS),
+        diagnostics={
+            "calibration_slope": "one Newton step from 1",
+            "concordance": "it needs the order of the records' predictors, which nobody sees here; reveal='predictors' gives it",
+        },
+    )
+
+
+def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
+    """Return the model's coefficients in the order of the parties' design columns."""
+    told = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
+    other = sorted(set(told) ^ set(prepared.names))
+    if other:
+        raise ArgumentError(
+            f"model: these records have not the same design columns, see '{other[0][:60]}'; the categories must be the same"
+        )
+    return np.array([told[name] for name in prepared.names])
+
+
+def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
+    """Return gradient and information matrix at given coefficients (in the parties' scale), in steps that reciprocals follow.
+
+    Raises
+    ------
+    ConvergenceError
+        When the risks of some records are too far apart.
+    """
+    surface.start()
+    first = surface.information(0, False)
+    spread = math.sqrt(max(float(target @ first @ target), 0.0) / surface.events)
+    step, done = 0, 0.0
+    while done < 1.0:
+        step += 1
+        part, growth = _stride(surface, target * done, target * (1.0 - done), TAIL * spread * (1.0 - done))
+        done = 1.0 if part == 1.0 else done + part * (1.0 - done)
+        plan = reciprocal_plan(growth + SLACK, EXACT if done == 1.0 else SLACK)
+        there = surface.evaluate(step, target * done, plan)
+        allowed = surface.events * (10.0 * EXACT if done == 1.0 else SLACK)
+        for _ in range(REFINEMENTS):
+            if abs(there.residual) <= allowed:
+                break
+            there = surface.refine(step)
+        if not abs(there.residual) <= allowed:
+            raise ConvergenceError("the risks of some records are too far apart; transform outliers of the features")
+        surface.accept()
+    return there.gradient, surface.information(step, True)
+
+
+def _stride(surface: FederatedSurface, here: Vector, move: Vector, ordinary: float) -> tuple[float, float]:
+    """Return the part of a move that reciprocals follow, and the logarithm of the growth they must follow."""
+    part = min(1.0, WIDEST / max(ordinary, 1e-300))
+    part *= surface.tails.share(here, part * move, part * ordinary, CROWD, WIDEST_FAR)
+    return part, surface.tails.growth(here, part * move, part * ordinary, CROWD)
+
+
+def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: float) -> list[dict[str, Any]]:
+    """Return the cumulative hazard of these records beside the model's, both at these records' mean, by stratum."""
+    outcome = prepared.outcome
+    known = {curve.stratum: Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
+    found = []
+    for code, name in enumerate(outcome.strata_names):
+        chosen = [place for place, edge in enumerate(outcome.edge_strata) if edge == code]
+        times = np.array([outcome.edges[place] for place in chosen])
+        expected = (known[name].at(times) * shift).tolist() if name in known else None
+        found.append(
+            {
+                "stratum": name,
+                "time": times.tolist(),
+                "cumulative_hazard": [significant(float(value), float(value)) for value in hazard[chosen]],
+                "model_cumulative_hazard": expected,
+            }
+        )
+    return found
+
+
+def significant(value: float, unit: float) -> float:
+    """Return a number rounded so that three digits of `unit`, its standard error or itself, are told."""
+    if not unit or not np.isfinite(unit) or not np.isfinite(value):
+        return value
+    step = 10.0 ** (np.floor(np.log10(abs(unit))) - 2)
+    return float(np.round(value / step) * step)

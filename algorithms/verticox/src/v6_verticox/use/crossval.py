@@ -1,0 +1,173 @@
+"""Cross-validation inside one task: the private fits of all folds share their rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation import results as common
+from fedbayes.federation.arguments import check_mapping
+from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.vertical.declared import Matched
+
+from ..arguments import Fit
+from ..messages.folds import (
+    DrawReply,
+    DrawRequest,
+    FoldCurves,
+    HeldOutReply,
+    HeldOutRequest,
+    JudgeReply,
+    JudgeRequest,
+    SplitReply,
+    SplitRequest,
+)
+from ..messages.private import Outcome
+from ..messages.scoring import Curve
+from ..rounds.lockstep import FoldRounds, in_lockstep
+from ..rounds.sealed import content_of, sealed_parts
+from ..rounds.setup import Prepared, prepare
+from ..rounds.surface import FederatedSurface
+from ..solvers.newton import solve
+
+Vector = npt.NDArray[np.float64]
+TOLERANCE = 1e-5
+MOST_STEPS = 40
+FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out", "partial_judge")
+MOST_NUMBERS = 1_500_000
+REVEALS = {
+    "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
+    "with several events between them; measures; not which record is in which fold",
+    "researcher": "measures of every fold with enough events, and of groups of records",
+    "label_holder": "one total linear predictor of every record, under the coefficients of the fit that did not see it, which it does "
+    "not know; otherwise uniform vectors",
+    "stations": "which records form a fold (at random), numbers of rows and steps, and uniform vectors",
+    "helper": "numbers of rows, columns, folds and steps; with an identifier column, sizes of the overlaps",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FoldFit:
+    """One fold's coefficients (in the scale of the parties' columns) and baseline."""
+
+    coefficients: Vector
+    baseline: FoldCurves
+
+
+def cross_validate(
+    federation: Federation, model: Any, count: int, times: list[float] | None, groups: int, roles: Matched
+) -> dict[str, Any]:
+    """Fit as many models as there are folds, each without one of them, and judge each on the records it did not see."""
+    options = specification(model, roles)
+    prepared = prepare(federation, roles.organizations, options, FOLDING, 1 + count)
+    training = split(federation, prepared, count)
+    at_once = max(1, MOST_NUMBERS // (prepared.plan.rows * sum(prepared.plan.widths)))
+    before = federation.rounds
+    fits: list[FoldFit] = []
+    for first in range(0, count, at_once):
+        numbers = range(first, min(first + at_once, count))
+        fits += in_lockstep(federation, [(number, fitting(number, training[number], options)) for number in numbers])
+    rounds_of_fits = federation.rounds - before
+    values = judge(federation, prepared, fits, times, groups)
+    if values["folds_judged"] < count:
+        federation.warn(
+            "some folds have too few events to be reported one by one; their records are in the pooled measures"
+        )
+    return federation.result(
+        metrics=values,
+        concordance=values["concordance"],
+        privacy=common.privacy(False, reason="computed from the records without noise", reveals=REVEALS),
+        diagnostics={"folds": count, "folds_at_once": min(at_once, count), "rounds_of_all_fits": rounds_of_fits},
+    )
+
+
+def specification(model: Any, roles: Matched) -> Fit:
+    """Return the options of the fits: what the model says, and the solver that shows nobody a record."""
+    told = dict(check_mapping("model", model))
+    missing = [name for name in ("time", "event", "features") if name not in told]
+    if missing:
+        raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
+    given = {name: told[name] for name in ("time", "event", "features", "ties", "penalty", "strata") if name in told}
+    matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
+    return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
+
+
+def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepared]:
+    """Let the outcome holder draw the folds and all share holders keep their training records: two rounds."""
+    plan = prepared.plan
+    owner = plan.holders[-1]
+    drawn = federation.round("partial_draw", DrawRequest(plan.holders, folds), [owner], DrawReply)[owner].sealed
+    requests = {
+        member: SplitRequest(prepared.question, owner, folds, content_of(drawn.get(member))) for member in plan.holders
+    }
+    outcomes = federation.round("partial_split", requests, plan.holders, SplitReply)[owner].outcomes
+    assert outcomes is not None
+    return [_part(prepared, outcome, fold, folds) for fold, outcome in enumerate(outcomes.value)]
+
+
+def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepared:
+    """Return roles and shapes of one fold's training records."""
+    plan = prepared.plan
+    held_out = plan.records // folds + (1 if fold < plan.records % folds else 0)
+    shapes = replace(
+        plan,
+        rows=sum(outcome.strata),
+        strata=outcome.strata,
+        records=plan.records - held_out,
+        ties=outcome.ties,
+        band=outcome.band,
+        single=outcome.single,
+    )
+    return replace(prepared, plan=shapes, outcome=outcome)
+
+
+def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds], FoldFit]:
+    """Return the computation of one fold."""
+
+    def fitted(rounds: FoldRounds) -> FoldFit:
+        surface = FederatedSurface(rounds, prepared, options.limit)  # type: ignore[arg-type]
+        ridge = options.penalty / np.array(prepared.scales) ** 2
+        try:
+            found = solve(surface, ridge, options.tolerance, MOST_STEPS)
+        except (ArgumentError, ConvergenceError) as error:
+            raise type(error)(f"without fold {fold + 1}: {error}") from None
+        return FoldFit(found.coefficients, FoldCurves(_curves(prepared.outcome, surface.hazard)))
+
+    return fitted
+
+
+def _curves(outcome: Outcome, hazard: Vector) -> list[Curve]:
+    places = [[i for i, code in enumerate(outcome.edge_strata) if code == k] for k in range(len(outcome.strata))]
+    return [
+        Curve(name, [outcome.edges[i] for i in chosen], [float(hazard[i]) for i in chosen])
+        for name, chosen in zip(outcome.strata_names, places, strict=True)
+    ]
+
+
+def judge(
+    federation: Federation, prepared: Prepared, fits: list[FoldFit], times: list[float] | None, groups: int
+) -> dict[str, Any]:
+    """Let the outcome holder compare the predictions of held-out records with their outcomes: two rounds."""
+    plan, start = prepared.plan, 0
+    scorers = [member for member, width in zip(plan.holders, plan.widths, strict=True) if width]
+    owner, requests = plan.holders[-1], {}
+    for member, width in zip(plan.holders, plan.widths, strict=True):
+        own = [[float(value) for value in fit.coefficients[start : start + width]] for fit in fits]
+        requests[member] = HeldOutRequest(scorers, owner, plan.records, own)
+        start += width
+    requests[plan.helper] = HeldOutRequest(scorers, owner, plan.records, [])
+    replies = federation.round("partial_held_out", requests, [*plan.holders, plan.helper], HeldOutReply)
+    request = JudgeRequest(
+        prepared.question,
+        scorers,
+        sealed_parts({member: reply.sealed for member, reply in replies.items()}),
+        [fit.baseline for fit in fits],
+        times,
+        groups,
+    )
+    return dict(federation.round("partial_judge", request, [owner], JudgeReply, last=True)[owner].values.value)

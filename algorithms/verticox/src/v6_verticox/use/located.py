@@ -1,0 +1,150 @@
+"""A fitted model as an argument, and where its columns are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Federation
+from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
+from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.vertical import check_equal_rows, choose_helper
+from fedbayes.federation.vertical.declared import Matched
+
+from ..messages.private import Question
+from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
+from ..rounds.setup import PARTIALS, aligned, joined
+
+
+class Located:
+    """Where the model's columns are in this task."""
+
+    def __init__(self, federation: Federation, model: Any, roles: Matched, functions: Sequence[str] = ()) -> None:
+        self.model = checked_model(model)
+        self.federation = federation
+        id_column = roles.identifier or None
+        named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *self.model["features"]]
+        called = [*PARTIALS, "partial_locate", "partial_score", *functions]
+        columns = [name for name in named if name]
+        parties = joined(federation, roles.organizations, roles.helper, columns, called, single_records=True)
+        self.members = parties.members
+        chosen = choose_helper(federation, parties, roles.helper) if id_column or roles.helper is not None else 0
+        if len(parties.stations) < 2:
+            raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
+        self.question = Question(
+            self.model["time"],
+            self.model["event"],
+            list(self.model["features"]),
+            self.model.get("strata"),
+            list(parties.stations),
+            chosen,
+            id_column,
+        )
+        rows, orders = aligned(federation, self.question)
+        requests = {
+            m: LocateRequest(self.question, rows, [order for order in orders if order.stage == m])
+            for m in parties.stations
+        }
+        replies = federation.round("partial_locate", requests, parties.stations, LocateReply)
+        self.features = {member: reply.features.value for member, reply in replies.items()}
+        self.rows = {member: reply.rows.value for member, reply in replies.items()}
+        self.owners = [member for member, reply in replies.items() if reply.outcome.value]
+
+    def score(self, receiver: int, identifiers: bool = False) -> dict[int, ScoreReply]:
+        """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
+        scorers = self._scorers()
+        rows = self.rows[scorers[0]]
+        others = ScoreRequest(scorers, receiver, rows, [], [], [], False)
+        requests = dict.fromkeys(self.members, others)
+        for member in scorers:
+            own = [
+                entry for entry in self.model["coefficients"] if _split(self.model, entry)[0] in self.features[member]
+            ]
+            names = [_split(self.model, entry) for entry in own]
+            requests[member] = ScoreRequest(
+                scorers,
+                receiver,
+                rows,
+                [name for name, _ in names],
+                [category for _, category in names],
+                [float(entry["coefficient"]) for entry in own],
+                identifiers and member == scorers[0],
+            )
+        return self.federation.round("partial_score", requests, self.members, ScoreReply)
+
+    def _scorers(self) -> list[int]:
+        for feature in self.model["features"]:
+            holders = [member for member, features in self.features.items() if feature in features]
+            if len(holders) != 1:
+                where = "no station has" if not holders else "two stations have"
+                raise ArgumentError(f"model: {where} the feature '{feature[:60]}'; check the stations' columns")
+        scorers = [member for member, features in self.features.items() if features]
+        check_equal_rows(self.rows[member] for member in scorers + self.owners[:1])
+        return scorers
+
+
+def checked_model(model: Any) -> dict[str, Any]:
+    """Return the model, or raise `ArgumentError` saying what is wrong with it."""
+    found = dict(check_mapping("model", model))
+    needed = ("coefficients", "baseline", "features", "time", "event", "offset")
+    missing = [key for key in needed if key not in found]
+    if missing or not isinstance(found["coefficients"], list) or not isinstance(found["baseline"], dict):
+        raise ArgumentError("model must be the `model` of a result of verticox.fit")
+    if found.get("kind", "cox") != "cox":
+        raise ArgumentError("model is not one of verticox.fit; give the `model` of its result")
+    for key in ("time", "event"):
+        check_name(f"model: {key}", found[key])
+    check_name("model: strata", found.get("strata"), optional=True)
+    check_names("model: features", found["features"])
+    check_number("model: offset", found["offset"])
+    for entry in found["coefficients"]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("feature"), str):
+            raise ArgumentError("model: every coefficient needs a feature and a coefficient")
+        check_number("model: coefficient", entry.get("coefficient"))
+    _check_together(found)
+    return found
+
+
+def _check_together(model: dict[str, Any]) -> None:
+    """Raise `ArgumentError` where features and coefficients contradict each other."""
+    named = [entry["feature"] for entry in model["coefficients"]]
+    if len(set(named)) != len(named):
+        raise ArgumentError(
+            "model: a feature has two coefficients; give the `model` of a result of verticox.fit as it is"
+        )
+    meant = {_split(model, entry)[0] for entry in model["coefficients"]}
+    other = sorted(meant ^ set(model["features"]))
+    if other:
+        raise ArgumentError(
+            f"model: features and coefficients do not agree, see '{other[0][:60]}'; give the `model` of a result of verticox.fit as it is"
+        )
+
+
+def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
+    """Return feature and category of a coefficient."""
+    name = str(entry["feature"])
+    if name in model["features"]:
+        return name, None
+    fitting = [feature for feature in model["features"] if name.startswith(f"{feature}=")]
+    feature = max(fitting, key=len, default=name)
+    return feature, name[len(feature) + 1 :]
+
+
+def curves_of(model: dict[str, Any]) -> list[Curve]:
+    """Return the model's baseline by stratum."""
+    baseline = model["baseline"]
+    parts = baseline.get("strata") or [{"stratum": "all", **baseline}]
+    refusal = "model: the baseline needs increasing times with a cumulative hazard for each, which does not fall"
+    try:
+        curves = [
+            Curve(str(p["stratum"]), [float(t) for t in p["time"]], [float(h) for h in p["cumulative_hazard"]])
+            for p in parts
+        ]
+    except (KeyError, TypeError, ValueError):
+        raise ArgumentError(refusal) from None
+    for curve in curves:
+        if not np.all(np.isfinite([*curve.times, *curve.hazard])) or np.any(np.diff([0.0, *curve.hazard]) < 0.0):
+            raise ArgumentError(refusal)
+    return curves
