@@ -18,11 +18,11 @@ from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import solve
 
-MOST_STEPS = 40
+MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
-ACCURATE = 1e-6
-LARGEST_ACCURATE = 11.0
+ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks differ so much that the fixed point rounds some of them
+LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
 KNOWN_LIKELIHOOD = 1e-3
 """Of the log-likelihood: half of the last digit that tables show of its test."""
 

@@ -33,8 +33,8 @@ import numpy.typing as npt
 from .likelihood import RiskSets
 
 Vector = npt.NDArray[np.float64]
-NEWTON_STEPS = 50
-SETTLED = 1e-12
+NEWTON_STEPS = 50  # of the z-step: a bound; a start from the last z needs a few
+SETTLED = 1e-12  # relative: the inner problem is solved to rounding, as the published iteration takes it to be
 
 
 @dataclass

@@ -22,8 +22,9 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 Vector = npt.NDArray[np.float64]
 SINGULAR = 1e-7
-FAR = 12.0
-CONFIDENCE_95 = 1.959963984540054
+"""Eigenvalue of a correlation matrix below which columns are collinear; columns are rounded to 4e-9 on shares."""
+FAR = 12.0  # standardised: e^12 is a hazard ratio of 160,000 for one deviation; on pooled data nothing but separation gives it
+CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
 LARGEST_EXPONENT = 700.0
 """Beyond it exp(coefficient) is no number: a feature in units so small that one of them is out of any record's reach."""
 

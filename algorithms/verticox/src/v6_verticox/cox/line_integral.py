@@ -23,6 +23,7 @@ ROOTS = {  # of the Jacobi polynomials with weight (1 - x^2)^2
     4: (0.25056280708573153, 0.6947465906068657),
 }
 FEW, SOME, MOST_NODES = 0.4, 1.0, 4
+"""Deviations of the predictor up to which two and three nodes give the gain to 1e-8; tests compare."""
 
 
 def fractions(nodes: int) -> tuple[float, ...]:

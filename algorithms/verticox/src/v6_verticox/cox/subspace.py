@@ -8,12 +8,12 @@ import numpy.typing as npt
 from .likelihood import RiskSets, curvature_product, evaluate_predictor
 
 Vector = npt.NDArray[np.float64]
-STEPS = 40
-HALVINGS = 30
-LONGEST = 1.0
-WIDEST = 60.0
-SETTLED = 1e-11
-DEPENDENT = 1e-9
+STEPS = 40  # of Newton's method: a bound, as `HALVINGS` is
+HALVINGS = 30  # to 1e-9 of a step, where only rounding is left to gain
+LONGEST = 1.0  # deviations of the predictor in one step, since the curvature holds no further
+WIDEST = 60.0  # range of the predictor: e^60 = 1e26 times the risk, beyond which sums forget the other records
+SETTLED = 1e-11  # deviations of the predictor: a hundred times below what the least tolerance (1e-9) notices
+DEPENDENT = 1e-9  # of the largest singular value: directions below it repeat others up to the square root of rounding
 
 
 def maximised(risk: RiskSets, directions: Vector, start: Vector) -> Vector:

@@ -16,8 +16,8 @@ from ..cox.tails import Tails
 from ..messages.private import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.complete import expected
 
-ALIGNMENT_BITS = 64
-RECORDS_PER_COLUMN = 5
+ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
+RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,11 @@ from .sealed import content_of, sealed_parts, to_one
 from .setup import Prepared
 
 Vector = npt.NDArray[np.float64]
-SPARE_ROUNDS = 3
-FEWER, EXACT_START, SETTLED_START, MOST_REFINEMENTS = 1.2, 1e-7, 1e-5, 8
+SPARE_ROUNDS = 3  # for the last information matrix and the mean, and one more
+FEWER = 1.2  # margin, as a logarithm, for risk sets with 3.3 times fewer complete records than are expected
+EXACT_START = 1e-7  # mean relative error of the reciprocals at zero: the log-likelihood there is made of them
+SETTLED_START = 1e-5  # the same where refining further does not help: as `newton.FLOOR`
+MOST_REFINEMENTS = 8  # beyond the plan: a bound
 
 
 class FederatedSurface:

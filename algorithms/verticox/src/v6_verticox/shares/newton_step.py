@@ -31,14 +31,15 @@ from fedbayes.mpc.wide import Wide
 from .reciprocals import is_wide
 from .ties import TIE_BITS, PublicTies, corrected, corrected_back
 
-FEATURE_BITS = 28
-RISK_BITS = 26
-RECIPROCAL_BITS = 34
-FACTOR_BITS = {1: 40, 2: 36, 3: 28}
-MOST_FACTORS = 3
-COEFFICIENT_BITS = 5
-WIDE_BITS = 12
-LINE_BITS = 34
+# Fractional bits in a ring of 128. The longest product, (a - b S0 r) r, has 26 + 2 x 34 + 12 = 106: values up to 2^20 fit beside it.
+FEATURE_BITS = 28  # of standardised columns: 4e-9 of a deviation
+RISK_BITS = 26  # of w: the last bit of a risk of one in 10^5 still makes a thousandth of it
+RECIPROCAL_BITS = 34  # of 1 / S0: finer than w, since S0 has as many as all rows of them
+FACTOR_BITS = {1: 40, 2: 36, 3: 28}  # of one party's factor of w, by how many are multiplied at once: 84 bits at most
+MOST_FACTORS = 3  # in one product: with n factors 2^n - n - 1 products of masks are dealt
+COEFFICIENT_BITS = 5  # of a and b (`reciprocals.NARROW_UNIT`)
+WIDE_BITS = 12  # of a and b where the interval is wide (`reciprocals.UNIT`)
+LINE_BITS = 34  # of the linear predictor, whose slopes integrate to the log-likelihood: 6e-11
 BESIDE = 100  # steps of the solver are below it, points beside a step above
 START = "0.0/reciprocal"
 FIRST_HAZARD = "0.0/k"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-UNIT = 4096
-NARROW_UNIT = 128
+UNIT = 4096  # 2^12: coefficients of wide intervals are small, and rounded coarser they would not contract
+NARROW_UNIT = 128  # 2^7: seven bits fewer for the others
 NEWTON = (2 * UNIT, UNIT)
-CONVERGING = 0.3
-NARROW_UP_TO = 1.05
-DOWN_AT_MOST = 1.5
-LONGEST = 16
+CONVERGING = 0.3  # relative error from which squaring, 0.09, is as good as the minimax choice
+NARROW_UP_TO = 1.05  # logarithm of the interval's upper end up to which coefficients in multiples of 2^-5 contract
+DOWN_AT_MOST = 1.5  # below e^-1.5 a plan converges more slowly and does not fail; risks are rather multiplied by a lot
+LONGEST = 16  # pairs: no endless loop for what cannot be reached
 
 Pair = tuple[int, int]
 

@@ -31,7 +31,7 @@ from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
 Integers = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
-LARGEST = 2.0**20
+LARGEST = 2.0**20  # what the ring holds beside 106 fractional bits (`newton_step.RECIPROCAL_BITS`)
 
 
 def masked_input(key: bytes, name: str, values: Wide) -> Wide:

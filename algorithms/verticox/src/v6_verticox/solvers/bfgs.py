@@ -33,11 +33,12 @@ from ..shares.newton_step import FEATURE_BITS
 from .newton import FAR
 
 Vector = npt.NDArray[np.float64]
-LONGEST_STEP = 0.7
+LONGEST_STEP = 0.7  # deviations of the predictor: longer ones often lead where the curvature of the start says nothing
 SMALL_SPREAD = 1e-3
-GOOD_GAIN = 0.05
-LAST_CHANCE = 50.0
-DEPENDENT = 1e-7
+"""Deviations left: nearer, one more step (two rounds) ends it, and a matrix of its own (three) is not worth it."""
+GOOD_GAIN = 0.05  # of the way left before: a step that leaves more than a twentieth is slow, and the matrix itself worth its rounds
+LAST_CHANCE = 50.0  # times the tolerance: taken without a further step where no rounds are left for one
+DEPENDENT = 1e-7  # of the largest singular value: steps that repeat others, since products carry errors of about 2^-28
 
 
 @dataclass(frozen=True, slots=True)

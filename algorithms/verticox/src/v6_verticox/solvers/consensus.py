@@ -18,6 +18,7 @@ from ..rounds.surface import FederatedSurface
 
 Vector = npt.NDArray[np.float64]
 LAST_ROUNDS = 7
+"""Two of a further iteration, one for the coefficients, three for the information matrix, one for the mean."""
 
 
 @dataclass(frozen=True, slots=True)

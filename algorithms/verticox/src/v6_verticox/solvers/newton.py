@@ -17,31 +17,50 @@ from ..rounds.points import Beside, Gradient, Surface
 from ..shares.reciprocals import reciprocal_plan
 
 Vector = npt.NDArray[np.float64]
-SHORT_TAIL = 3.0
-WIDEST = 1.5
-WIDEST_RETRY = 2.2
-WIDEST_FAR = 3.0
+
+# How far a step goes. Reciprocals of risk-set sums follow a step whose logarithm of the growth is planned for: 5 rounds of refinement up to WIDEST,
+# 6 up to WIDEST_FAR (`reciprocal_plan` at an error of 1e-3). A growth beyond the plan costs the whole step, about ten rounds.
+SHORT_TAIL = 3.0  # deviations: a record's predictor is taken to change by at most so many of its spread; heavy tails are in `Tails`
+LONGER_TAIL = 2.5  # times as many after a step that the reciprocals did not follow: 7.5 deviations, then 19, 47
+WIDEST = 1.5  # growth, as a logarithm, of an ordinary step: where the plan below one begins to cost more (`reciprocals.DOWN_AT_MOST`)
+WIDEST_RETRY = 2.2  # the same after a step that failed: wider intervals first, shorter steps only then
+WIDEST_FAR = 3.0  # the same for records in heavy tails, whose steps would be very short otherwise
 MORE_CROWDED = 10.0
+"""Times as frequent as thought may records of a heavy tail be in a risk set, after a step that failed."""
+DECAY = 2.0  # after a step that went well, the longer tail is halved: what was met once may come again soon
+ATTEMPTS = 4  # steps tried from one point, the last with tails of 47 deviations
 FIRST_STEP = 0.5
-STRETCHED_FROM = 3
-FAR = 7.0
-ROUNDING = 2.0**-31
-ATTEMPTS = 4
-REFINEMENTS = 4
-HOPELESS = 0.2
+"""Of Newton's from zero, where the curvature says least of the end: half a step needs narrower intervals."""
+STRETCHED_FROM = 3  # points: two steps in a row show how the curvature falls (`Tails.stretched`)
+FAR = 7.0  # standardised: e^7 is a hazard ratio of 1,100 for one deviation, which no finite maximum explains; the ring holds e^11
 FINITE = 2.0**40
-SETTLED = 1e-6
-NEAR = 0.02
-EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
-NOT_EXACT = 1e-3
-DECAY = 2.0
+"""Squares of columns are below 2^24 (`columns.LARGEST_STANDARDISED`): 65,536 such records; more has left the ring."""
+
+# How exact the reciprocals are. A residual is the mean relative error of them all, which one refinement squares.
+ROUNDING = 2.0**-31
+"""Eight units of a reciprocal's last bit (`RECIPROCAL_BITS`), by which 1 - r S0 is off for each risk of one in the sum."""
+REFINEMENTS = 4  # at most, one by one: .2 squared four times is 1e-11
+HOPELESS = 0.2
+"""Residual: the step left its interval, and some records are so far off that squaring does not bring them back."""
+SECOND_ORDER = 0.02  # of the squared spread of the step, which is what Newton's method leaves: reciprocals need not be more exact than that
+LARGEST_SQUARE = 0.05  # for long steps: an error of a thousandth always
+FINEST = 1e-10  # no plan asks for more: it is the last bits of the fixed point
 FALLING = 0.25
-FLOOR = 1e-5
+"""A refinement that leaves more than a quarter did not square the error: the arithmetic's floor is reached."""
+FLOOR = 1e-5  # up to which such a floor is taken: beyond, reciprocals are wrong and not rounded; `central.ACCURATE` warns from a tenth on
+SETTLED = 1e-6  # deviations of the predictor: a remaining step may grow by so much from the arithmetic's errors alone
+
+# The log-likelihood's slopes at points beside a step.
+NEAR = 0.02
+"""Deviations left: what lies beyond is integrated with an error of the third order, 1e-5 of an event at most."""
+EXACT, EXACT_ENOUGH = 1e-9, 2.0**-25
+"""Least and largest error planned, so that the gain is known to about 1e-8 of it; 2^-25 where rows are many."""
+NOT_EXACT = 1e-3  # residual: two refinements from exact; a point beyond it is given up rather than paid for
+ROUNDS_BESIDE = 20  # kept besides for the steps to the end, about ten rounds each
 TOO_SKEWED = (
     "the risk of some records changes too much in one step, or differs too much between records; transform features with outliers "
     "(by their log or rank), leave them out or raise the penalty"
 )
-ROUNDS_BESIDE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +165,7 @@ class _Search:
                 check_far(there.coefficients, self.surface.names, FAR)
                 return self.newton_step(there)
             self.crowd *= MORE_CROWDED
-            self.tail *= 2.5  # some records change more than thought: wider intervals, then shorter steps
+            self.tail *= LONGER_TAIL  # some records change more than thought: wider intervals, then shorter steps
         raise ConvergenceError(TOO_SKEWED)
 
     def _spread(self, move: Vector) -> float:
@@ -179,7 +198,7 @@ class _Search:
                 "no convergence within max_rounds; raise max_rounds or the penalty, or transform features with outliers"
             )
         growth = self.surface.tails.growth(here, move, self.tail * spread, self.crowd)
-        plan = reciprocal_plan(growth + 2.0 * self.lag, max(1e-10, 0.02 * min(spread**2, 0.05)))
+        plan = reciprocal_plan(growth + 2.0 * self.lag, max(FINEST, _wanted(spread)))
         beside = self._beside(coefficients) if self.likelihood and spread < NEAR else []
         if beside and self.surface.rounds_left() < ROUNDS_BESIDE + max(len(point.plan) for point in beside):
             beside = []
@@ -222,7 +241,7 @@ class _Search:
         """
         events, before = self.surface.events, np.inf
         noise = self._noise()
-        target = max(noise, 0.02 * min(spread**2, 0.05) * events)
+        target = max(noise, _wanted(spread) * events)
         for _ in range(REFINEMENTS):
             if not abs(point.residual) <= HOPELESS * events:
                 return None
@@ -236,3 +255,8 @@ class _Search:
             before, point = now, self.surface.refine(self.step)
         alone = Gradient(point.coefficients, point.gradient, point.residual)
         return alone if abs(point.residual) <= max(target, FLOOR * events) else None
+
+
+def _wanted(spread: float) -> float:
+    """Return the relative error of reciprocals that a step of such a spread needs."""
+    return SECOND_ORDER * min(spread**2, LARGEST_SQUARE)

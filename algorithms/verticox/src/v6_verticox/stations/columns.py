@@ -11,9 +11,10 @@ import numpy.typing as npt
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
 Matrix = npt.NDArray[np.float64]
-MOST_CATEGORIES = 50
+MOST_CATEGORIES = 50  # one column each: more is an identifier or free text
 LARGEST_STANDARDISED = 2.0**12
-SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60
+"""Deviations: sums of squares over 65,536 such records are the most that central takes for a number (`newton.FINITE`)."""
+SMALLEST_SPREAD, LARGEST_SPREAD = 1e-60, 1e60  # products of two scales, in the covariance, stay numbers
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from fedbayes.federation.errors import ThresholdError
 from .columns import Survival
 
 Vector = npt.NDArray[np.float64]
-FAR_APART = 2.0
-INFORMATION_SHARE = 1.5
+FAR_APART = 2.0  # of the predictor: e^2 = 7 times the risk; smaller gaps lie between neighbours in ordinary data too
+INFORMATION_SHARE = 1.5  # over `minimum_count`: the record farthest out has more than its share in harmless data too
 DOMINATED = (
     "the model's coefficients make one record, or few, weigh more in the answer than this node allows; "
     "transform features with outliers, or give a model whose effects are smaller"

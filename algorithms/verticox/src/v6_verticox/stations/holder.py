@@ -18,7 +18,7 @@ from ..shares.program import Outgoing, Program, masks, pack, sent, unpack
 from ..shares.sorting import OutcomeHolder, delta
 
 PURPOSE = "verticox"
-MOST_WORD = 16
+MOST_WORD = 16  # bytes of a number of the ring
 
 
 class KeptWires(MutableMapping[str, Wire]):

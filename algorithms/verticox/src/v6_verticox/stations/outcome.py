@@ -9,7 +9,7 @@ from ..messages.private import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 
-SPARSER = 3
+SPARSER = 3  # nobody knows how many of the events between two points are complete: with a third of them it is still `minimum_count`
 
 
 def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool = False) -> Outcome:

@@ -44,6 +44,7 @@ from .telling import mean_of_complete, sealed_told, told_counts
 
 ANSWER = "verticox: sums over the records of a fit"
 LARGEST_PREDICTOR = 11.0
+"""Of one station: e^11 is 16 bits of the 20 that the ring has for values (`newton_step.RECIPROCAL_BITS`)."""
 BEFORE_COUNTING = ("features", "gather", "complete")
 
 

@@ -25,7 +25,7 @@ from .private import rows_in_order
 from .sums import RESOLUTION, masked, masked_for, received
 
 ANSWER = "verticox: a model applied to the records"
-LARGEST_SCORE = 2.0**20
+LARGEST_SCORE = 2.0**20  # as `seen.LARGEST`
 Vector = npt.NDArray[np.float64]
 
 

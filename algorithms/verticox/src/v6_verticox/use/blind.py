@@ -31,9 +31,10 @@ from ..solvers.newton import WIDEST_FAR
 from .crossval import specification
 
 Vector = npt.NDArray[np.float64]
-TAIL, WIDEST, SLACK = 3.0, 1.5, 0.02
-EXACT = 1e-7
-REFINEMENTS = 4
+TAIL, WIDEST = 3.0, 1.5  # as `newton.SHORT_TAIL` and `newton.WIDEST`
+SLACK = 0.02  # mean relative error of the reciprocals that a point on the way may have: nothing is read there
+EXACT = 1e-7  # the same at the model's coefficients
+REFINEMENTS = 4  # as `newton.REFINEMENTS`
 REASON = "computed from the records without noise"
 REVEALS = {
     "central": "gradient and information matrix at zero and at the model's coefficients (and at a point or two between), baseline hazard "

@@ -36,10 +36,10 @@ from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
 
 Vector = npt.NDArray[np.float64]
-TOLERANCE = 1e-5
-MOST_STEPS = 40
+TOLERANCE = 1e-5  # deviations: coefficients of a fold differ from those of another by far more
+MOST_STEPS = 40  # as `central.MOST_STEPS`
 FOLDING = ("partial_draw", "partial_split", "partial_folds", "partial_held_out", "partial_judge")
-MOST_NUMBERS = 1_500_000
+MOST_NUMBERS = 1_500_000  # rows times columns of all fits that share rounds: 24 MB for an opening of that shape
 REVEALS = {
     "central": "for every fold what a fit reveals: gradient, information matrix and a scalar check at every step, baseline hazard at times "
     "with several events between them; measures; not which record is in which fold",
