@@ -11,7 +11,7 @@ from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, not_aligned
 from .rows import LABEL, compare_scores
-from .scalar_product import _states
+from .states import drawn_states
 from .tables import categories, joined, population, vertical
 from .vertibayes import codes_of, posterior
 
@@ -36,7 +36,7 @@ def _placed(draw: Any, stations: tuple[int, int] = (2, 4)) -> tuple[dict[str, An
 def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], features: list[str]) -> dict[str, Any]:
     """Draw the arguments of a vertical fit."""
     arguments: dict[str, Any] = {"label": LABEL, "id_column": place["id_column"], "helper": place["helper"]}
-    arguments |= draw(_states(people, [*features, LABEL]))
+    arguments |= draw(drawn_states(people, [*features, LABEL]))
     if draw(st.booleans()):
         arguments["features"] = features
     if draw(st.booleans()):

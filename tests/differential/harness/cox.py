@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+TIED = 2.0**-30
+"""Linear predictors that differ by no more are documented to be ties (the sum over the stations is rounded)."""
+
 
 @dataclass
 class Fit:
@@ -76,3 +79,49 @@ def fit(time: Any, event: Any, strata: Any, x: Any, ties: str = "breslow", penal
         condition = np.linalg.cond(information + np.diag(ridge)) if np.isfinite(information).all() else np.inf
     converged = converged and np.abs(beta).max() < 12 and condition < 1e8
     return Fit(beta / scale, information * np.outer(scale, scale), value, null, bool(converged))
+
+
+def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
+    """Return Harrell's concordance over all comparable pairs of one stratum; predictors within `TIED` are ties. None without any."""
+    agree = pairs = 0.0
+    for i in range(len(time)):
+        for j in range(len(time)):
+            if (
+                event[i]
+                and strata[i] == strata[j]
+                and (time[i] < time[j] or (time[i] == time[j] and not event[j] and i != j))
+            ):
+                pairs += 1
+                agree += 1.0 if risk[i] > risk[j] + TIED else 0.5 if abs(risk[i] - risk[j]) <= TIED else 0.0
+    return agree / pairs if pairs else None
+
+
+def brier_score(time: Any, event: Any, risk: Any, curve: tuple[list[float], list[float]], moment: float) -> float:
+    """Return the Brier score at a time with Kaplan-Meier weights of the censoring, after Graf et al. (1999); `curve`: baseline hazard."""
+    moments = np.unique(time)
+    survival_of_censoring, value = [], 1.0
+    for place in moments:
+        value *= 1 - ((time == place) & (event == 0)).sum() / (time >= place).sum()
+        survival_of_censoring.append(value)
+
+    def weight(at: float, before: bool) -> float:
+        place = int(np.searchsorted(moments, at, side="left" if before else "right"))
+        return 1.0 if place == 0 else survival_of_censoring[place - 1]
+
+    hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)
+    predicted = np.exp(-hazard * np.exp(risk))
+    total = 0.0
+    for row in range(len(time)):
+        if time[row] <= moment and event[row]:
+            total += predicted[row] ** 2 / max(weight(time[row], True), 1e-12)
+        elif time[row] > moment:
+            total += (1 - predicted[row]) ** 2 / max(weight(moment, False), 1e-12)
+    return float(total / len(time))
+
+
+def cumulative_hazard(time: Any, event: Any, risk: Any, moment: float) -> float:
+    """Return Breslow's cumulative baseline hazard of one stratum at a time; `risk`: relative risks."""
+    total = 0.0
+    for place in np.unique(time[(event == 1) & (time <= moment)]):
+        total += ((time == place) & (event == 1)).sum() / risk[time >= place].sum()
+    return float(total)

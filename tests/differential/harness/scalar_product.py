@@ -22,6 +22,7 @@ from .records import (
     roles,
     unknown_columns,
 )
+from .states import drawn_states, entry_of, few, is_private, known, state_refusals
 from .tables import joined, population, vertical
 
 ALGORITHM = "scalar_product"
@@ -98,16 +99,6 @@ def count_cases(draw: Any) -> Case:
     return _case("count", place, arguments)
 
 
-def _private(case: Case) -> bool:
-    """Return whether the answer is noisy: then nothing may be refused because of data."""
-    return case.arguments.get("epsilon") is not None
-
-
-def _few(sides: Any, case: Case) -> bool:
-    """Return whether a group of records is small and not empty."""
-    return any(0 < side < case.limit("minimum_count", 5) for side in sides)
-
-
 def _singled_out(case: Case, tests: list[dict[str, Any]]) -> Refusals:
     """Return a refusal where the conditions on one station's columns hold, or fail, for a few of its records."""
     found: Refusals = []
@@ -115,7 +106,7 @@ def _singled_out(case: Case, tests: list[dict[str, Any]]) -> Refusals:
         own = [test for test in tests if owner_of(case, test["column"]) == name]
         rows = len(station[case.id_column])
         inside = sum(all(_satisfies(station[test["column"]][row], test) for test in own) for row in range(rows))
-        if own and _few((inside, rows - inside), case):
+        if own and few((inside, rows - inside), case):
             found.append(("ThresholdError", "conditions single out a few records of a station"))
     return found
 
@@ -165,11 +156,11 @@ def check_count(case: Case, outcome: Outcome) -> None:
         return judge(case, outcome, refuse, lambda _: None, may)
     texts = [test["column"] for test in tests if test["op"] in ("<", "<=", ">", ">=", "between")]
     for column in texts:
-        if not _private(case) and not is_numeric(case.stations()[owner_of(case, column) or ""][column]):
+        if not is_private(case) and not is_numeric(case.stations()[owner_of(case, column) or ""][column]):
             refuse.append(("DataProblem", "numbers asked of text"))
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)
-    if _private(case):
+    if is_private(case):
         may = []
     else:
         refuse += _singled_out(case, tests)
@@ -191,103 +182,12 @@ def check_count(case: Case, outcome: Outcome) -> None:
 
 
 @st.composite
-def _states(draw: Any, people: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Draw `domain` and `bins`; what bites as a missing text is always public."""
-    domain: dict[str, Any] = {}
-    bins: Any = draw(st.sampled_from([None, None, "quantile", "published", 3, "dict"]))
-    chosen: dict[str, Any] = {}
-    for name in names:
-        if people["kinds"][name] == "category":
-            states = people["states"][name] or sorted({cell for cell in people["columns"][name] if cell})
-            bites = {"None", "NA", "NULL", "n/a", "nan", "inf"} & set(states)
-            if bites or draw(st.booleans()):
-                domain[name] = {"categories": draw(st.permutations(states))}
-            continue
-        values = [float(cell) for cell in people["columns"][name] if cell is not None] or [0.0]
-        if draw(st.booleans()):
-            low, high = min(values), max(values)
-            domain[name] = {"bounds": [low - 1, high + 1]}
-        elif bins == "dict":
-            cuts = sorted({float(np.quantile(values, share)) for share in (0.3, 0.7)})
-            chosen[name] = draw(st.sampled_from([cuts, 2, "quantile", "published"]))
-    arguments: dict[str, Any] = {"domain": domain} if domain else {}
-    if bins == "dict":
-        return arguments | ({"bins": chosen} if chosen else {})
-    return arguments | ({} if bins is None else {"bins": bins})
-
-
-def _state_refusals(case: Case, columns: list[str]) -> Refusals:
-    """Return why the owner of a column must refuse to make states of it."""
-    refuse: Refusals = []
-    if _private(case):
-        without = [column for column in columns if not _is_public(case, column)]
-        return [("ArgumentError", f"{without[0]!r} has no public states")] if without else []
-    for column in columns:
-        cells = case.stations()[owner_of(case, column) or ""][column]
-        if not refuse and _cut_around(case, column, cells):
-            refuse.append(("ThresholdError", f"the cut points of {column!r} leave few records on a side"))
-        if all(cell is None for cell in cells):
-            refuse.append(("DataProblem", f"{column!r} has no value"))
-        elif None in cells and not case.arguments.get("missing_state", True):
-            refuse.append(("DataProblem", f"{column!r} has gaps"))
-        entry = (case.arguments.get("domain") or {}).get(column, {})
-        rule = case.arguments.get("bins", "quantile")
-        named = isinstance(rule, dict) and column in rule
-        if not is_numeric(cells) and ("bounds" in entry or (named and "categories" not in entry)):
-            refuse.append(("DataProblem", f"{column!r} is text"))
-        if "categories" in entry and any(
-            cell is not None and place_of(cell, entry["categories"], None) is None for cell in cells
-        ):
-            refuse.append(("DataProblem", f"{column!r} holds a value outside its categories"))
-    return refuse
-
-
-def _entry(case: Case, column: str) -> tuple[dict[str, Any], Any]:
-    """Return a column's public domain and its rule for bins; with noise a rule by name means five bins of equal width."""
-    entry = (case.arguments.get("domain") or {}).get(column, {})
-    rule = case.arguments.get("bins", "quantile")
-    rule = rule.get(column) if isinstance(rule, dict) else rule
-    return entry, "width" if _private(case) and not isinstance(rule, list | int) else rule
-
-
-def _is_public(case: Case, column: str) -> bool:
-    entry, rule = _entry(case, column)
-    return bool(entry) or (isinstance(rule, list) and bool(rule))
-
-
-def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:
-    """Return whether given cut points, or equal widths of given bounds, leave a bin or a side with a few of its owner's records."""
-    entry, rule = _entry(case, column)
-    values = [number(cell) for cell in cells if cell is not None]
-    if "categories" in entry or None in values or not values:
-        return False
-    if not isinstance(rule, list) and not ("bounds" in entry and (rule == "width" or isinstance(rule, int))):
-        return False
-    cuts = expected_cuts(rule, values, entry.get("bounds"), len(cells)) or []
-    bins = [sum(cut <= value for cut in cuts) for value in values if value is not None]
-    sizes = np.bincount(bins, minlength=len(cuts) + 1)
-    below = np.cumsum(sizes)[:-1]
-    return _few([*sizes, *below, *(len(bins) - below)], case)
-
-
-def _known(case: Case, records: dict[str, dict[str, Any]], axes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the records in which, with noise, what is in no state is missing."""
-    if not _private(case):
-        return records
-    known = {}
-    for name, record in records.items():
-        known[name] = dict(record)
-        for axis in axes:
-            if place_of(record[axis["column"]], axis["labels"], axis["cuts"]) is None:
-                known[name][axis["column"]] = None
-    return known
-
-
-@st.composite
 def contingency_cases(draw: Any) -> Case:
     people, place = draw(_federation())
     names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=1, max_size=3, unique=True))
-    arguments = {"columns": names, "id_column": place["id_column"]} | draw(_who(place)) | draw(_states(people, names))
+    arguments = (
+        {"columns": names, "id_column": place["id_column"]} | draw(_who(place)) | draw(drawn_states(people, names))
+    )
     arguments |= draw(_noise())
     if draw(st.booleans()):
         arguments["missing_state"] = draw(st.booleans())
@@ -299,14 +199,14 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
     columns = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, columns)
     if not refuse:
-        refuse += _state_refusals(case, columns)
+        refuse += state_refusals(case, columns)
     records = joined(case.stations(), case.id_column) if not refuse else {}
 
     def compare(result: Any) -> None:
         same("columns of the axes", [axis["column"] for axis in result["axes"]], columns)
         for axis in result["axes"]:
-            check_states(case, axis["column"], axis["labels"], axis["cuts"], _entry(case, axis["column"])[1])
-        table = pooled_table(_known(case, records, result["axes"]), result["axes"])
+            check_states(case, axis["column"], axis["labels"], axis["cuts"], entry_of(case, axis["column"])[1])
+        table = pooled_table(known(case, records, result["axes"]), result["axes"])
         same("records", result["records"], len(records))
         if int(table.sum()) != len(records):
             raise Difference("the pooled table loses records: a value has no state")
@@ -338,7 +238,7 @@ def information_gain_cases(draw: Any) -> Case:
     people, place = draw(_federation(fewest=2))
     names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=2, max_size=4, unique=True))
     arguments = {"label": names[0], "columns": names[1:], "id_column": place["id_column"]}
-    arguments |= draw(_who(place)) | draw(_states(people, names)) | draw(_noise())
+    arguments |= draw(_who(place)) | draw(drawn_states(people, names)) | draw(_noise())
     if draw(st.booleans()):
         arguments["missing_state"] = draw(st.booleans())
     return _case("information_gain", place, arguments)
@@ -348,10 +248,10 @@ def _pooled_states(case: Case, column: str) -> list[Any]:
     """Return the state of every cell of a column, by identifier: text, bin number, or None."""
     arguments = case.arguments
     cells = case.stations()[owner_of(case, column) or ""][column]
-    entry, rule = _entry(case, column)
+    entry, rule = entry_of(case, column)
     named = isinstance(arguments.get("bins"), dict) and column in arguments["bins"]
     values = [number(cell) for cell in cells]
-    if "categories" in entry and _private(case):
+    if "categories" in entry and is_private(case):
         known = entry["categories"]
         return [None if place_of(cell, known, None) is None else place_of(cell, known, None) for cell in cells]
     few = len({value for value in values if value is not None}) <= 10
@@ -378,7 +278,7 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
     names = [arguments["label"], *arguments["columns"]]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
     if not refuse:
-        refuse += _state_refusals(case, names)
+        refuse += state_refusals(case, names)
 
     def compare(result: Any) -> None:
         stations = {name: dict(columns) for name, columns in case.stations().items()}
@@ -398,13 +298,13 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
                 raise Difference(f"the information gain of {column!r} tells a small cell")
             close(f"information gain of {column!r}", found, _gain(*map(list, zip(*pairs, strict=True))), 1e-9)
 
-    may: Refusals = [] if _private(case) else [("ThresholdError", "every table may have a small cell")]
+    may: Refusals = [] if is_private(case) else [("ThresholdError", "every table may have a small cell")]
     judge(case, outcome, refuse, compare, may)
 
 
 def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:
     """Return whether a cell of states that occur, other than missing, is small."""
-    if _private(case) or case.limit("minimum_count", 5) <= 1:
+    if is_private(case) or case.limit("minimum_count", 5) <= 1:
         return False
     rows, columns = ({repr(pair[side]) for pair in pairs} for side in (0, 1))
     counts = Counter((repr(first), repr(second)) for first, second in pairs)
@@ -413,10 +313,10 @@ def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:
 
 def _may_hide(case: Case, target: str, column: str, pairs: list[tuple[Any, Any]]) -> bool:
     """Return whether a cell is small, or a state that was given may have no record."""
-    if _private(case) or _must_hide(case, pairs):
-        return not _private(case)
+    if is_private(case) or _must_hide(case, pairs):
+        return not is_private(case)
     for side, name in enumerate((target, column)):
-        entry, rule = _entry(case, name)
+        entry, rule = entry_of(case, name)
         seen = {repr(pair[side]) for pair in pairs}
         anywhere = {repr(state) for state in _pooled_states(case, name)}
         if "bounds" in entry or isinstance(rule, list) or len(entry.get("categories", seen)) > len(seen - {"None"}):

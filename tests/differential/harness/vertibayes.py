@@ -11,7 +11,8 @@ from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import compare_scores, limits
-from .scalar_product import _state_refusals, _states, _who
+from .scalar_product import _who
+from .states import drawn_states, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
@@ -61,7 +62,7 @@ def fit_cases(draw: Any) -> Case:
         arguments |= {"split": "horizontal"} | draw(_public(people))
     else:
         place = draw(vertical(people, (2, 4), {"minimum_organizations": 1}))
-        arguments |= {"id_column": place["id_column"]} | draw(_who(place)) | draw(_states(people, names))
+        arguments |= {"id_column": place["id_column"]} | draw(_who(place)) | draw(drawn_states(people, names))
     arguments["missing"] = draw(st.sampled_from(["drop", "category", "em_on_counts", "em"]))
     if draw(st.booleans()):
         arguments["pseudocount"] = draw(st.sampled_from([0.0, 1.0, 5.0]))
@@ -133,7 +134,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     names = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
     if not refuse:
-        refuse += _state_refusals(case, names)
+        refuse += state_refusals(case, names)
 
     def compare(result: Any) -> None:
         model = result["model"]
@@ -318,7 +319,7 @@ def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     names = list(people["columns"])
     pairs = [[a, b] for at, a in enumerate(names) for b in names[at + 1 :]]
     arguments = {"columns": names, "id_column": place["id_column"], "label": draw(st.sampled_from(names))}
-    arguments |= {"missing": "drop", "helper": helpers[0]} | draw(_states(people, names))
+    arguments |= {"missing": "drop", "helper": helpers[0]} | draw(drawn_states(people, names))
     arguments["structure"] = draw(st.sampled_from(["naive", "k2", pairs[:3]]))
     return place, arguments
 

@@ -16,8 +16,6 @@ from .tables import joined, population, vertical
 ALGORITHM = "verticox"
 ADMM = ("tolerance", "gamma_update", "rho")
 TIME, EVENT, STRATA = "time of event", "event", "stratum"
-TIED = 2.0**-30
-"""Linear predictors that differ by no more are documented to be ties (the sum over the stations is rounded)."""
 
 
 @st.composite
@@ -418,21 +416,6 @@ def _curve(model: Any, stratum: str) -> tuple[list[float], list[float]]:
     return chosen["time"], chosen["cumulative_hazard"]
 
 
-def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
-    """Return Harrell's concordance over all comparable pairs of one stratum; predictors within `TIED` are ties. None without any."""
-    agree = pairs = 0.0
-    for i in range(len(time)):
-        for j in range(len(time)):
-            if (
-                event[i]
-                and strata[i] == strata[j]
-                and (time[i] < time[j] or (time[i] == time[j] and not event[j] and i != j))
-            ):
-                pairs += 1
-                agree += 1.0 if risk[i] > risk[j] + TIED else 0.5 if abs(risk[i] - risk[j]) <= TIED else 0.0
-    return agree / pairs if pairs else None
-
-
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     fit = case.steps[0][1]
     may = [*GUARDS, ("PolicyError", "the model would tell a record"), ("ConvergenceError", "a fold hardly settles")]
@@ -446,41 +429,17 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
         found = result["metrics"]
         same("records", found["records"], len(records))
         same("events", found["events"], int(event.sum()))
-        value = concordance(time, event, risk, strata)
+        value = cox.concordance(time, event, risk, strata)
         if value is not None:
             close("concordance", found["concordance"], value, 0.0, 2e-3)
         same("concordance at the top", result["concordance"], found["concordance"])
-        _brier(found, outcome.results[0]["model"], fit, records, time, event, risk)
+        if not fit.get("strata"):
+            curve = _curve(outcome.results[0]["model"], "all")
+            for moment, shown in zip(found["times"], found["brier_scores"], strict=True):
+                wished = cox.brier_score(time, event, risk, curve, moment)
+                close(f"Brier score at {moment}", shown, wished, 1e-3, 1e-3)
 
     judge(case, outcome, [], compare, may)
-
-
-def _brier(found: Any, model: Any, fit: Any, records: Any, time: Any, event: Any, risk: Any) -> None:
-    """Compare Brier scores with Kaplan-Meier weights of the censoring, after Graf et al. (1999)."""
-    if fit.get("strata"):
-        return
-    curve = _curve(model, "all")
-    moments = np.unique(time)
-    survival_of_censoring, value = [], 1.0
-    for moment in moments:
-        at_risk = (time >= moment).sum()
-        value *= 1 - ((time == moment) & (event == 0)).sum() / at_risk
-        survival_of_censoring.append(value)
-
-    def weight(moment: float, before: bool) -> float:
-        place = int(np.searchsorted(moments, moment, side="left" if before else "right"))
-        return 1.0 if place == 0 else survival_of_censoring[place - 1]
-
-    for moment, shown in zip(found["times"], found["brier_scores"], strict=True):
-        hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)
-        predicted = np.exp(-hazard * np.exp(risk))
-        total = 0.0
-        for row in range(len(time)):
-            if time[row] <= moment and event[row]:
-                total += predicted[row] ** 2 / max(weight(time[row], True), 1e-12)
-            elif time[row] > moment:
-                total += (1 - predicted[row]) ** 2 / max(weight(moment, False), 1e-12)
-        close(f"Brier score at {moment}", shown, total / len(time), 1e-3, 1e-3)
 
 
 def check_baseline(case: Case, outcome: Outcome) -> None:
@@ -493,11 +452,8 @@ def check_baseline(case: Case, outcome: Outcome) -> None:
         shown = result["baseline"]
         for stratum, moment, hazard in zip(shown["strata"], shown["time"], shown["cumulative_hazard"], strict=True):
             rows = strata == stratum
-            total = 0.0
-            for event_time in np.unique(time[rows & (event == 1) & (time <= moment)]):
-                dead = rows & (time == event_time) & (event == 1)
-                total += dead.sum() / risk[rows & (time >= event_time)].sum()
-            close(f"baseline hazard at {moment}", hazard, float(total), 1e-4, 1e-6)
+            total = cox.cumulative_hazard(time[rows], event[rows], risk[rows], moment)
+            close(f"baseline hazard at {moment}", hazard, total, 1e-4, 1e-6)
 
     judge(case, outcome, [], compare, [*GUARDS, ("PolicyError", "the model would tell a record")])
 

@@ -32,7 +32,8 @@ must not run central. What each role learns is in the docstrings' **Reveals**, a
 from .accounting import NEIGHBORS
 from .central import SecureTables
 from .identifiers import check_alignment, check_equal_rows
-from .partials import partial_extend, partial_match, partial_submit, partial_tables
+from .matching import partial_match
+from .partials import partial_extend, partial_submit, partial_tables
 from .roles import choose_helper, open_parties
 from .states import ColumnStates
 from .suppression import suppress

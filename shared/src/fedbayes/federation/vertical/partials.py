@@ -1,38 +1,32 @@
-"""The remote functions of vertically split data: submit, match, extend, tables."""
+"""The remote functions of stations with vertically split data: submit, extend, tables; the helper's is in `matching`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...mpc import alignment
 from ..decorators import partial
-from ..errors import ArgumentError, MessageError
+from ..errors import MessageError
 from ..gate import Exact, Released, Sealed
 from ..station import Station
 from .accounting import sensitivity_of
 from .agreement import bound, with_check
-from .announced import announced, check_announced, told
+from .announced import announced, check_announced
 from .messages import (
-    Delivery,
     ExtendReply,
     ExtendRequest,
-    MatchReply,
-    MatchRequest,
-    Opened,
     Product,
-    Setup,
     SubmitReply,
     SubmitRequest,
     TablesReply,
     TablesRequest,
 )
 from .opening import Encoder, OwnPart, open_part
-from .replication import Replica, check_matched
-from .workspace import DTYPES, Matrix, Workspace, dealt_corrections, factor
+from .replication import Replica, workspace_of
+from .workspace import Matrix, Workspace, factor
 
 PAIR = "alignment"
 
@@ -48,7 +42,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     """
     if not request.setup.private and (request.wanted and request.setup.guarded):
         station.require_private(False)
-    workspace = _workspace(station, request.setup)
+    workspace = workspace_of(station, request.setup)
     workspace.claim("stage 0")
     encoder = Encoder(station, request.setup, request.wanted)
     rows = workspace.own_rows(encoder.rows)
@@ -80,10 +74,6 @@ def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     return station.exact(found, "states", queries=0) if found else None
 
 
-def _workspace(station: Station, setup: Setup) -> Workspace:
-    return Workspace(station, setup) if setup.helper else Replica(station, setup)
-
-
 def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> Sealed:
     """Return the identifiers under the keys of the pairs, sealed for the helper; of a union with what the station announces."""
     digests = alignment.digests(texts)
@@ -104,98 +94,12 @@ def _peers(workspace: Workspace, union: bool) -> list[int]:
 
 
 @partial
-def partial_match(station: Station, request: MatchRequest) -> MatchReply:
-    """Match the stations' hashes, tell everyone the common order, and deal the corrections asked for. The helper only.
-
-    **Reveals** to the helper the numbers of rows and of common rows, and of united records which columns asked for a station holds; to
-    central the number of common rows; to each station the places of the common rows in everybody's secret order (intersection) or of its
-    own rows in the union; of these, with an epsilon, those are left out that an earlier station with the same column has too, so that a
-    record is counted once.
-    """
-    workspace = _workspace(station, request.setup)
-    if isinstance(workspace, Replica):
-        return workspace.match(request)
-    if not workspace.is_helper:
-        raise MessageError("only the helper matches hashes")
-    stations = request.setup.stations
-    lists, sharing = _unsealed_lists(station, request)
-    if request.setup.union:
-        private = request.setup.private
-        places, rows = alignment.unite(stations, lists, workspace.derived("union"), sharing if private else [])
-        # Under an epsilon nothing is refused because of identifiers: central could name any pair, and learn whether it shares a record.
-        _check_distinct(sharing if private else request.distinct, places)
-    else:
-        places = alignment.intersect(stations, lists)
-        rows = len(places[stations[0]])
-    sizes = {owner: len(hashes) for (owner, _), hashes in lists.items()}
-    check_matched(request.setup, rows, sizes.values())
-    station.keep("sizes", **{str(owner): np.array(size) for owner, size in sizes.items()})
-    for party in stations:
-        station.keep(f"order-{party}", places=places[party])
-    return MatchReply(
-        rows=station.public(rows),
-        orders={party: _order(workspace, party, places[party]) for party in stations},
-        corrections=_deal(workspace, request, rows),
-    )
-
-
-def _check_distinct(pairs: Sequence[Sequence[int]], places: Mapping[int, alignment.Positions]) -> None:
-    """Raise `ArgumentError` where two stations that hold the same column have a record in common: it would count twice."""
-    for first, second in pairs:
-        if len(np.setdiff1d(np.intersect1d(places[first], places[second]), [alignment.LEFT_OUT])):
-            raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
-
-
-def _unsealed_lists(
-    station: Station, request: MatchRequest
-) -> tuple[dict[tuple[int, int], alignment.Hashes], list[tuple[int, int]]]:
-    """Return the lists of every ordered pair, and the pairs of stations that say they hold the same column."""
-    stations = request.setup.stations
-    if sorted(request.hashes) != sorted(stations):
-        raise MessageError("the hashes of a station are missing; start the job again")
-    lists: dict[tuple[int, int], alignment.Hashes] = {}
-    columns: dict[int, set[str]] = {}
-    for party in stations:
-        plain = station.unseal(party, request.hashes[party], "hashes")
-        if request.setup.union:
-            columns[party], plain = told(request.setup, plain)
-        joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
-        others = [peer for peer in stations if peer != party]
-        peers = others if request.setup.union or party == stations[0] else [stations[0]]
-        for peer, hashes in zip(peers, np.split(joined, len(peers)), strict=True):
-            lists[party, peer] = hashes
-    return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]
-
-
-def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Opened:
-    """Return a station's order for all stations; its places in a union for itself alone."""
-    receivers = [party] if workspace.setup.union else workspace.setup.stations
-    return workspace.parcel("order", party, ["order"], places.astype("<i4").tobytes(), receivers)
-
-
-def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:
-    if not request.deal:
-        return {}
-    delivery = Delivery(request.setup, rows, request.factors, [], b"", request.deal, [])
-    bits = request.factors[0].bits
-    side = workspace.helper_side(delivery, [name for table in request.deal for name in table], bits)
-    dealt = dealt_corrections(request.deal, request.setup.stations).values()
-    sealed = {}
-    for party in request.setup.stations:
-        pieces = [side.correction(entry).reshape(-1) for entry in dealt if entry.receiver == party]
-        if pieces:
-            flat = np.concatenate(pieces).astype(np.dtype(DTYPES[bits]).newbyteorder("<")).tobytes()
-            sealed[party] = workspace.station.seal(party, flat, "corrections")
-    return sealed
-
-
-@partial
 def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     """Open further factors in the common order: row-wise products of known ones, and columns of this station.
 
     **Reveals** uniform openings to the stations, nothing to central or the helper.
     """
-    workspace = _workspace(station, request.delivery.setup)
+    workspace = workspace_of(station, request.delivery.setup)
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
     targets = [product.factor.name for product in made]
@@ -270,7 +174,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     **Reveals** to central the sum of all shares, which is the tables, with noise where an epsilon is given; no part of them on its own.
     **Assumes** that central is not the helper, and that the helper colludes with no one.
     """
-    workspace = _workspace(station, request.delivery.setup)
+    workspace = workspace_of(station, request.delivery.setup)
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
     setup = request.delivery.setup

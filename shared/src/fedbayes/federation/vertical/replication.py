@@ -12,6 +12,7 @@ from ...mpc import alignment, blind_matching, factors, replicated
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
+from ..station import Station
 from .identifiers import check_equal_rows
 from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
@@ -234,3 +235,8 @@ class Replica(Workspace):
             return np.zeros(cells, dtype=DTYPES[bits])
         side = self.computing_side(delivery, [name for table in tables for name in table], bits)
         return side.answers(tables, self.station.round_name)
+
+
+def workspace_of(station: Station, setup: Setup) -> Workspace:
+    """Return the side of an organization in a protocol with a helper, or in the one without."""
+    return Workspace(station, setup) if setup.helper else Replica(station, setup)
