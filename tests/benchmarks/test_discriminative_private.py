@@ -10,7 +10,7 @@ import pytest
 from test_dp_naive_bayes import BOUNDS, adult_domain
 
 from fedbayes.bayes import metrics
-from fedbayes.dp.accounting import epsilon_to_rho, rho_to_epsilon
+from fedbayes.dp.gaussian import epsilon_of, mu_of
 from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import log_posterior
@@ -77,7 +77,7 @@ def scores(table, epsilon, seed):
     held = table.codes[test], table.labels[test]
     plain = np.ones(layout.parameters)
     tables, weights = trained(shape, rows, epsilon, seed)
-    double, _ = trained(shape, rows, rho_to_epsilon(2 * epsilon_to_rho(epsilon, DELTA), DELTA), seed)
+    double, _ = trained(shape, rows, epsilon_of(2**0.5 * mu_of(epsilon, DELTA), DELTA), seed)
     return {
         "weights learned": study.share(layout, tables, weights, *held),
         "plain, all of the budget": study.share(layout, double, plain, *held),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from weighted_tables import DOMAIN, table
 
-from fedbayes.dp.accounting import epsilon_to_rho
+from fedbayes.dp.gaussian import mu_of
 from fedbayes.dp.ledger import Ledger
 from fedbayes.dp.shares import discrete_gaussian
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -73,11 +73,10 @@ def step(clip, steps):
 def test_the_noise_of_all_steps_fits_the_budget():
     request = step(1.0, 10)
     change = sensitivity(request)
-    steps = 10 * change**2 / (2 * honest_deviation(request, 5) ** 2)
+    steps = 10 * (change / honest_deviation(request, 5)) ** 2
     tables = CountsRequest(request.shape, request.noise)
-    rows = families(request.shape.layout) / (2 * table_deviation(tables, 5) ** 2)
-    whole = epsilon_to_rho(1.0, 1e-6)
-    assert 0.9 * whole < steps + rows <= whole * (1 + 1e-9)
+    rows = families(request.shape.layout) / (table_deviation(tables, 5) ** 2 - 1 / 12)
+    assert 0.998 * mu_of(1.0, 1e-6) ** 2 < steps + rows <= mu_of(1.0, 1e-6) ** 2
     assert change >= 2**16
 
 

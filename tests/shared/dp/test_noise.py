@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 
 from fedbayes import randomness
-from fedbayes.dp import accounting, heavy_tails, mechanisms, shares
+from fedbayes.dp import gaussian, heavy_tails, mechanisms, shares
 
 DRAWS = 40_000
 LIMIT = 3.2  # sqrt(n) times the Kolmogorov distance: exceeded by the right law with probability 3e-9; the wrong ones lie above 5
@@ -124,45 +124,13 @@ def test_diluted_noise_suffices_without_ones_own(parties):
     assert (1 - shares.dilution(parties, 1.0, delta)) ** (parties - 1) <= delta * (1 + 1e-12)
 
 
-def renyi(law, order):
-    """Return the Renyi divergence of a law from itself moved by one."""
-    known = (law[1:] > 1e-290) & (law[:-1] > 1e-290)
-    one, other = np.log(law[1:][known]), np.log(law[:-1][known])
-    return float(special.logsumexp(order * one + (1 - order) * other) / (order - 1))
-
-
-def gaussian_law(sigma, honest):
-    width = int(12 * sigma) + 12
-    one = np.exp(-(np.arange(-width, width + 1) ** 2) / (2 * sigma**2))
-    one /= one.sum()
-    law = one
-    for _ in range(honest - 1):
-        law = np.convolve(law, one)
-    return law
-
-
-@pytest.mark.parametrize("honest", [1, 2, 3, 5])
-@pytest.mark.parametrize(("epsilon", "delta"), [(20.0, 1e-6), (10.0, 1e-6), (3.0, 1e-3), (1.0, 1e-5)])
-def test_distributed_gaussian_noise_is_within_its_rho(epsilon, delta, honest):
-    """Exact law of the sum of the honest shares; far out both probabilities underflow, which only lessens the divergence."""
-    rho = accounting.epsilon_to_rho(epsilon, delta)
-    sigma = accounting.distributed_gaussian_sigma(1.0, rho, honest, 2)
-    own = sigma / math.sqrt(honest)
-    assert honest == 1 or own >= accounting.SMALLEST_SHARE * (1 - 1e-9)
-    law = gaussian_law(own, honest)
-    for order in (1.01, 1.5, 2.0, 4.0, 8.0):
-        assert renyi(law, order) <= order * rho * (1 + 1e-6)
-
-
 def test_gaussian_shares_below_the_range_of_their_bound_are_never_used(monkeypatch):
-    rho = accounting.epsilon_to_rho(20.0, 1e-6)
-    narrow = accounting.gaussian_scale(1.0, rho)
-    assert narrow / math.sqrt(5) < accounting.SMALLEST_SHARE
-    assert accounting.distributed_gaussian_rho(narrow, 5, 1.0, 2) == math.inf
+    narrow = gaussian.unit_sigma(gaussian.mu_of(20.0, 1e-6))
+    assert narrow / math.sqrt(5) < gaussian.SMALLEST_SHARE < gaussian.share_sigma(5, 1e-4)
     used = []
     monkeypatch.setattr(mechanisms, "discrete_gaussian", lambda values, scale: used.append(scale) or values)
     shares.discrete_gaussian(3, narrow, 10, 0.5)
-    assert used == [accounting.SMALLEST_SHARE]
+    assert used == [gaussian.SMALLEST_SHARE]
 
 
 @pytest.mark.parametrize(("parties", "fraction"), [(1, 1.0), (2, 1.0), (5, 1.0), (6, 0.5)])
@@ -201,8 +169,7 @@ def test_diluted_geometric_share():
 def test_discrete_gaussian_shares_add_up():
     total = sum(shares.discrete_gaussian(DRAWS, 9.0, 4, 0.5) for _ in range(2))
     assert_scale(total, discrete_gaussian_cdf, 9.0)
-    plain = 1.0 / (2.0 * 81.0)
-    assert plain <= accounting.distributed_gaussian_rho(9.0, 2, 1.0, 100) < plain * 1.001
+    assert gaussian.sum_excess(9.0 / math.sqrt(2.0), 2) < 1e-100
 
 
 @pytest.mark.parametrize(

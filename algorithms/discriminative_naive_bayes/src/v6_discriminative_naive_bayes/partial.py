@@ -25,7 +25,7 @@ FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
 LARGEST_NUMBER = 2.0**31
 PARTS = 2
-"""The tables and all steps together have half of rho each."""
+"""The tables and all steps together have half of the budget each (of the square of mu)."""
 
 
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
@@ -64,7 +64,7 @@ def table_change(request: CountsRequest) -> Change:
     """Return what one unit changes in the tables."""
     layout = request.shape.layout
     crossed = families(layout)
-    return request.noise.change(crossed, math.sqrt(crossed), layout.counts)
+    return request.noise.change(crossed, math.sqrt(crossed), layout.counts, nonnegative=True)
 
 
 def table_deviation(request: CountsRequest, parties: int) -> float:

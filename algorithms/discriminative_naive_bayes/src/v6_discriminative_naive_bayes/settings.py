@@ -77,7 +77,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
         epsilon=noise.epsilon,
         delta=noise.delta,
         mechanism="discrete Gaussian in shares inside the secure sum",
-        composition=f"zero-concentrated (zCDP): rho of epsilon and delta over {settings.rounds} steps"
+        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over {settings.rounds} steps"
         + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
         sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.clip:g} (L2)"
         + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")

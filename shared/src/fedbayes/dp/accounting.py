@@ -1,7 +1,8 @@
-"""Accounting: pure epsilon and zero-concentrated differential privacy (zCDP), conversions both ways, and splits of a budget.
+"""Accounting: pure epsilon and Gaussian noise, how they compose, and splits of a budget.
 
-Sequential composition adds: the epsilons of pure mechanisms, the rhos of zCDP ones. Releases over disjoint rows (classes, parties) cost the largest
-only (`parallel`), under add_remove; under replace_one a row can leave one part for another, so there they cost twice the largest.
+Sequential composition adds the epsilons of pure mechanisms and the squares of the mu of Gaussian ones (:mod:`fedbayes.dp.gaussian`).
+Releases over disjoint rows (classes, parties) cost the largest only (`parallel`), under add_remove; under replace_one a row can leave one part for
+another, so there they cost twice the largest.
 
 References
 ----------
@@ -16,44 +17,36 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from .checks import positive, probability
+from .gaussian import epsilon_of
 from .sensitivity import check_neighbors
 
 __all__ = [
-    "SMALLEST_SHARE",
     "PrivacyLoss",
     "compose",
-    "distributed_gaussian_rho",
-    "distributed_gaussian_sigma",
-    "epsilon_to_rho",
-    "gaussian_scale",
     "parallel",
     "pure_to_rho",
     "rho_to_epsilon",
     "split",
 ]
 
-SMALLEST_SHARE = 0.5
-"""Least standard deviation of one party's share of discrete Gaussian noise: the bound of Kairouz et al. is for shares of at least that."""
-
 _STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyLoss:
-    """One release's loss: pure (epsilon), or zCDP (rho); exactly one of them is not None."""
+    """One release's loss: pure (epsilon), or Gaussian (mu); exactly one of them is not None.
+
+    `excess` is how far, as a logarithm, the law of Gaussian noise that is drawn in shares may be from the one that mu is for (`gaussian.sum_excess`).
+    """
 
     epsilon: float | None = None
-    rho: float | None = None
+    mu: float | None = None
+    excess: float = 0.0
 
     def __post_init__(self) -> None:
-        if (self.epsilon is None) == (self.rho is None):
-            raise ValueError("epsilon, rho: give exactly one of them")
-        positive("epsilon" if self.rho is None else "rho", self.epsilon if self.rho is None else self.rho)  # type: ignore[arg-type]
-
-    @property
-    def concentrated(self) -> float:
-        """The loss as a zCDP parameter rho."""
-        return self.rho if self.rho is not None else pure_to_rho(self.epsilon or 0.0)
+        if (self.epsilon is None) == (self.mu is None):
+            raise ValueError("epsilon, mu: give exactly one of them")
+        positive("epsilon" if self.mu is None else "mu", self.epsilon if self.mu is None else self.mu)  # type: ignore[arg-type]
 
 
 def compose(losses: Iterable[PrivacyLoss], delta: float = 0.0) -> tuple[float, float]:
@@ -69,7 +62,8 @@ def compose(losses: Iterable[PrivacyLoss], delta: float = 0.0) -> tuple[float, f
     Returns
     -------
     (float, float)
-        With only pure losses the better of their sum (then delta is 0) and the conversion through zCDP.
+        Gaussian losses compose exactly, and the sum of the pure ones is added; or, of pure ones alone, what the conversion through
+        zero-concentrated differential privacy (zCDP) gives if that is better. With only pure losses and no delta, delta is 0.
 
     Raises
     ------
@@ -78,14 +72,17 @@ def compose(losses: Iterable[PrivacyLoss], delta: float = 0.0) -> tuple[float, f
     """
     events = list(losses)
     probability("delta", delta, zero=True)
-    pure = all(event.epsilon is not None for event in events)
     total = math.fsum(event.epsilon or 0.0 for event in events)
-    if pure and delta == 0.0:
+    square = math.fsum((event.mu or 0.0) ** 2 for event in events)
+    if square:
+        if delta == 0.0:
+            raise ValueError("delta: a Gaussian release needs a delta above 0")
+        excess = math.fsum(event.excess for event in events)
+        return total + 2.0 * excess + epsilon_of(math.sqrt(square), delta * math.exp(-excess)), delta
+    if not events or delta == 0.0:
         return total, 0.0
-    if delta == 0.0:
-        raise ValueError("delta: a Gaussian release needs a delta above 0")
-    converted = rho_to_epsilon(math.fsum(event.concentrated for event in events), delta) if events else 0.0
-    return (total, 0.0) if pure and total <= converted else (converted, delta)
+    converted = rho_to_epsilon(math.fsum(pure_to_rho(event.epsilon or 0.0) for event in events), delta)
+    return (total, 0.0) if total <= converted else (converted, delta)
 
 
 def parallel(epsilons: Sequence[float], neighbors: str) -> float:
@@ -121,83 +118,6 @@ def rho_to_epsilon(rho: float, delta: float) -> float:
         low, high = (low, right) if bound(left) < bound(right) else (left, high)
     classic = rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))
     return max(0.0, min(bound((low + high) / 2.0), classic))
-
-
-def epsilon_to_rho(epsilon: float, delta: float) -> float:
-    """Return the largest rho that `rho_to_epsilon` converts to at most epsilon at this delta (bisection, rounded down)."""
-    epsilon, delta = positive("epsilon", epsilon), probability("delta", delta)
-    low, high = 0.0, epsilon + 1.0
-    while rho_to_epsilon(high, delta) < epsilon:
-        high *= 2.0
-    for _ in range(_STEPS):
-        middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        low, high = (middle, high) if rho_to_epsilon(middle, delta) <= epsilon else (low, middle)
-    return low
-
-
-def gaussian_scale(sensitivity: float, rho: float) -> float:
-    """Return the standard deviation that makes a release of that L2 sensitivity rho-zCDP: sensitivity / sqrt(2 rho)."""
-    return positive("sensitivity", sensitivity) / math.sqrt(2.0 * positive("rho", rho))
-
-
-def distributed_gaussian_rho(sigma: float, honest: int, sensitivity: float, cells: int) -> float:
-    """Return the rho of a sum that carries `honest` discrete Gaussian shares of total standard deviation `sigma`.
-
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the honest parties' noise together; each adds sigma / sqrt(honest).
-    honest : int
-        Number of honest parties, at least 1.
-    sensitivity : float
-        L2 sensitivity of the integer vector.
-    cells : int
-        Length of the vector.
-
-    Returns
-    -------
-    float
-        Infinite where several parties share the noise and the share of one is below `SMALLEST_SHARE`: there the bound does not hold.
-
-    References
-    ----------
-    Kairouz, Liu, Steinke, The Distributed Discrete Gaussian Mechanism, 2021, theorem 1: epsilon^2 / 2 with epsilon the smaller of
-    sqrt(sensitivity^2/sigma^2 + cells tau / 2) and sensitivity/sigma + sqrt(cells) tau, tau = 10 sum_k exp(-2 pi^2 sigma_i^2 k/(k+1)).
-    """
-    own_variance = positive("sigma", sigma) ** 2 / honest
-    if honest > 1 and own_variance < SMALLEST_SHARE**2 * (1.0 - 1e-12):
-        return math.inf
-    excess = 10.0 * math.fsum(math.exp(-2.0 * math.pi**2 * own_variance * k / (k + 1)) for k in range(1, honest))
-    ratio = positive("sensitivity", sensitivity) / sigma
-    epsilon = min(math.sqrt(ratio**2 + excess * cells / 2.0), ratio + math.sqrt(cells) * excess)
-    return epsilon**2 / 2.0
-
-
-def distributed_gaussian_sigma(sensitivity: float, rho: float, honest: int, cells: int) -> float:
-    """Return the smallest standard deviation (to 1 %) with which the honest parties' shares together are a rho-zCDP release.
-
-    Parameters
-    ----------
-    sensitivity : float
-        L2 sensitivity of the integer vector.
-    rho : float
-        What the release may cost.
-    honest, cells : int
-        As for `distributed_gaussian_rho`.
-
-    Returns
-    -------
-    float
-        At least `SMALLEST_SHARE` times the root of `honest`, where that is more than one.
-    """
-    sigma = gaussian_scale(sensitivity, rho)
-    if honest > 1:
-        sigma = max(sigma, SMALLEST_SHARE * math.sqrt(honest))
-    while distributed_gaussian_rho(sigma, honest, sensitivity, cells) > rho:
-        sigma *= 1.01
-    return sigma
 
 
 def split(total: float, weights: Sequence[float]) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ A law is made for the budget of a whole release; nothing outside this module ask
     law.name, law.currency                              # for statements: "discrete Laplace", and what is divided evenly
 
 `parts` need not be whole: queries that weigh differently have different ones, and their budgets add up if the sum of 1/parts is at most 1
-(in epsilon, or in rho: see `currency`). A new law is a subclass of `Law` in this file.
+(in epsilon, or in the square of mu: see `currency`). A new law is a subclass of `Law` in this file.
 """
 
 from __future__ import annotations
@@ -25,10 +25,14 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .accounting import PrivacyLoss, distributed_gaussian_sigma, epsilon_to_rho
+from .accounting import PrivacyLoss
 from .checks import positive, probability
+from .gaussian import mu_of, share_sigma, unit_sigma
 
 __all__ = ["Change", "DilutedLaplace", "DiscreteGaussian", "DiscreteLaplace", "Law", "law_of", "usual_deviation"]
+
+SLACK = 1e-4
+"""Part of epsilon (of 1, if it is larger) that Gaussian noise in shares may differ by from the law that it is accounted as."""
 
 Shape = int | tuple[int, ...]
 
@@ -157,7 +161,9 @@ class DilutedLaplace(DiscreteLaplace):
 
 @dataclass(frozen=True)
 class DiscreteGaussian(Law):
-    """P(k) proportional to exp(-k^2 / (2 sigma^2)) in shares; zCDP, converted at delta.
+    """P(k) proportional to exp(-k^2 / (2 sigma^2)) in shares; exact accounting of Gaussian noise (:mod:`fedbayes.dp.gaussian`).
+
+    A part `SLACK` of epsilon is set aside for the difference between a sum of shares and the discrete Gaussian law, which it bounds.
 
     Parameters
     ----------
@@ -166,7 +172,7 @@ class DiscreteGaussian(Law):
     """
 
     name = "discrete Gaussian"
-    currency = "zCDP, rho"
+    currency = "Gaussian, the square of mu"
     by_cells = True
 
     delta: float
@@ -176,11 +182,13 @@ class DiscreteGaussian(Law):
         probability("delta", self.delta)
 
     def loss(self, parts: float) -> PrivacyLoss:
-        """Return rho / parts, where rho-zCDP implies the budget."""
-        return PrivacyLoss(rho=_rho(self.epsilon, self.delta) / parts)
+        """Return mu / sqrt(parts), where mu is the largest that the budget allows, and its part of what is set aside."""
+        return PrivacyLoss(
+            mu=_mu(self.epsilon, self.delta) / math.sqrt(parts), excess=SLACK * min(self.epsilon, 1.0) / parts
+        )
 
     def width(self, change: Change, parts: float, honest: int) -> float:
-        """Return the smallest sigma (to 1 %) with which the honest parties' shares keep rho / parts."""
+        """Return the smallest sigma (to 0.1 %) with which the honest parties' shares keep mu / sqrt(parts)."""
         return _sigma(self.epsilon, self.delta, change, parts, honest)
 
     def deviation(self, width: float) -> float:
@@ -195,13 +203,16 @@ class DiscreteGaussian(Law):
 
 
 @lru_cache(maxsize=1024)
-def _rho(epsilon: float, delta: float) -> float:
-    return epsilon_to_rho(epsilon, delta)
+def _mu(epsilon: float, delta: float) -> float:
+    aside = SLACK * min(epsilon, 1.0)
+    return mu_of(epsilon - 2.0 * aside, delta * math.exp(-aside))
 
 
 @lru_cache(maxsize=1024)
 def _sigma(epsilon: float, delta: float, change: Change, parts: float, honest: int) -> float:
-    return distributed_gaussian_sigma(change.l2, _rho(epsilon, delta) / parts, honest, change.cells)
+    sigma = unit_sigma(_mu(epsilon, delta) / (math.sqrt(parts) * change.l2))
+    own = share_sigma(honest, SLACK * min(epsilon, 1.0) / (parts * change.cells))
+    return max(sigma, own * math.sqrt(honest))
 
 
 def law_of(epsilon: float, delta: float = 0.0) -> Law:

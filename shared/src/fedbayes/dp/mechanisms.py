@@ -70,7 +70,7 @@ def discrete_gaussian(values: ArrayLike, scale: float) -> NDArray[np.int64]:
     values : array of int
         Of any shape.
     scale : float
-        Standard deviation sigma; the release is rho-zCDP with rho = (L2 sensitivity)^2 / (2 sigma^2).
+        Standard deviation sigma; what the release costs is in :mod:`fedbayes.dp.gaussian`.
 
     Raises
     ------

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ..randomness import bernoulli_dyadic, bernoulli_exp, fill, uniform_bits, uniform_integers
 from . import mechanisms
-from .accounting import SMALLEST_SHARE
 from .checks import positive, probability
+from .gaussian import SMALLEST_SHARE
 
 __all__ = ["HONEST_FRACTION", "diluted_geometric", "dilution", "discrete_gaussian", "honest_parties", "polya"]
 
@@ -127,9 +127,9 @@ def discrete_gaussian(
 ) -> NDArray[np.int64]:
     """Return one party's discrete Gaussian shares, of standard deviation sigma / sqrt(honest parties).
 
-    The sum over the honest parties is not exactly a discrete Gaussian: account for it by `accounting.distributed_gaussian_rho`, and take sigma from
-    `accounting.distributed_gaussian_sigma`, below which that bound does not hold: where several parties share the noise, a party's own deviation
-    is at least `accounting.SMALLEST_SHARE` here too. A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
+    The sum over the honest parties is not exactly a discrete Gaussian: `gaussian.sum_excess` says how far from it, and `laws.DiscreteGaussian.width`
+    gives a sigma for which that fits the budget. Where several parties share the noise, a party's own deviation is at least
+    `gaussian.SMALLEST_SHARE`. A sigma above 2^52 is refused, because the sampler's integers end at 2^63.
 
     Raises
     ------

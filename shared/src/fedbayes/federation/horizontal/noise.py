@@ -1,7 +1,7 @@
 """Counts with noise: where it is added, how much, and what is charged for it.
 
 A release is a list of **queries** on the same rows; the budget is split evenly over them (sequential composition:
-epsilon adds up, and under zCDP rho does). Cells inside one query are disjoint in the sense of its sensitivities.
+epsilon adds up, and of Gaussian noise the square of mu). Cells inside one query are disjoint in the sense of its sensitivities.
 
 Placement:
 
