@@ -117,6 +117,19 @@ def test_a_few_gaps_are_not_counted():
     assert rows["dose"] == pytest.approx(pooled(frame)[0].coefficients[1], abs=1e-6)
 
 
+def test_few_complete_records_are_found_from_far_away():
+    frame, rng = records(8, share=0.0, rows=2400), np.random.default_rng(9)
+    for name in ("age", "dose"):  # an eighth of the records at two stations: at most one in 64 is complete
+        frame.loc[rng.random(len(frame)) < 0.89, name] = None
+    used = frame.dropna(subset=["age", "dose"])
+    risk = likelihood.RiskSets.of(used["time"].to_numpy(), used["event"].to_numpy(dtype=int))
+    expected = likelihood.fit(risk, used[["age", "dose"]].to_numpy(), ["age", "dose"])
+    result = run(frame, {**TASK, "features": ["age", "dose"]})
+    found = [row["coefficient"] for row in result["model"]["coefficients"]]
+    np.testing.assert_allclose(found, expected.coefficients, atol=1e-6)
+    assert result["federation"]["rounds"] <= 80
+
+
 def test_what_only_complete_records_show_is_refused():
     frame = records(4)
     with pytest.raises(DataProblem, match="'rare' has a category with fewer complete records"):

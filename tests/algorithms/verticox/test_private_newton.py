@@ -213,6 +213,16 @@ def test_reciprocal_plans_reach_their_target(spread):
     assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
 
 
+@pytest.mark.parametrize("spread", [3.0, 4.0, 4.2, 5.0, 7.0, 8.0])
+def test_reciprocal_plans_for_wide_intervals_reach_their_target(spread):
+    start = np.exp(np.linspace(-1.5, spread, 1001))
+    inverse = np.ones_like(start)
+    for first, second in reciprocal_plan(spread, 1e-7):
+        assert all(0 <= value < 2**20 for value in (first, second))
+        inverse = first / 4096 * inverse - second / 4096 * start * inverse**2
+    assert np.max(np.abs(1.0 - start * inverse)) < 1e-6
+
+
 def test_skewed_features_take_shorter_steps(rehearse):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"skewed": np.exp(1.3 * rng.normal(size=400)), "plain": rng.normal(size=400)})

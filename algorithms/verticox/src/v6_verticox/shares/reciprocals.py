@@ -14,6 +14,8 @@ NEWTON = (2 * UNIT, UNIT)
 CONVERGING = 0.3  # relative error from which squaring, 0.09, is as good as the minimax choice
 NARROW_UP_TO = 1.05  # logarithm of the interval's upper end up to which coefficients in multiples of 2^-5 contract
 DOWN_AT_MOST = 1.5  # below e^-1.5 a plan converges more slowly and does not fail; risks are rather multiplied by a lot
+WIDEST_BENT = 64.0  # an interval's upper end up to which 1 / high^2, the least b, is no less than 2^-12
+SHRUNK = 16.0  # where wider intervals are brought to first, by a number: the guess was far too large
 LONGEST = 16  # pairs: no endless loop for what cannot be reached
 
 Pair = tuple[int, int]
@@ -52,10 +54,15 @@ def reciprocal_plan(spread: float, target: float, down: float = DOWN_AT_MOST) ->
     while (max(high - 1.0, 1.0 - low) > target or not plan or is_wide(plan[-1])) and len(plan) < LONGEST:
         near = max(high - 1.0, 1.0 - low) <= CONVERGING
         unit = NARROW_UNIT if high <= math.exp(NARROW_UP_TO) else 1
-        pair = NEWTON if near else _chebyshev(low, high, unit)
+        pair = NEWTON if near else _shrinking(high) if high > WIDEST_BENT else _chebyshev(low, high, unit)
         plan.append(pair)
         low, high = _image(low, high, pair)
     return plan
+
+
+def _shrinking(high: float) -> Pair:
+    """Return coefficients that multiply reciprocals by a number, so that an interval ends at `SHRUNK` or below, or as near as 2^-12 gets."""
+    return max(math.floor(UNIT * SHRUNK / high), 1), 0
 
 
 def _chebyshev(low: float, high: float, unit: int) -> Pair:
@@ -78,6 +85,6 @@ def _rounded(value: float, unit: int) -> int:
 def _image(low: float, high: float, pair: Pair) -> tuple[float, float]:
     """Return the range of y (a - b y) for y between `low` and `high`."""
     first, second = pair[0] / UNIT, pair[1] / UNIT
-    points = [low, high, min(max(first / (2.0 * second), low), high)]
+    points = [low, high, *([min(max(first / (2.0 * second), low), high)] if second else [])]
     values = [point * (first - second * point) for point in points]
     return min(values), max(values)
