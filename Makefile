@@ -4,7 +4,7 @@ PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test differential lint types store images network-up network-test network-down network-logs benchmark audit lock clean
+.PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark audit lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -31,6 +31,9 @@ differential: setup ## Random federations and questions against pooled answers (
 
 store: setup ## Write every store file and the tables of arguments on the methods' pages from the declarations
 	@$(PYTHON_BIN) scripts/store $(ARGS)
+
+docs: setup ## Build the site into out/site: pages, executed notebooks, the library's reference; a warning is an error (Python 3.11 or later)
+	@scripts/docs $(ARGS)
 
 images: ## Build the base image and the image of every algorithm (needs Docker)
 	@scripts/images

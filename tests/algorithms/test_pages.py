@@ -85,6 +85,14 @@ def test_the_quick_start_of_the_readme_runs(check_runs, tmp_path):
     assert len(pd.read_csv(tmp_path / "out" / "scored.csv")) > 50
 
 
+def test_the_start_in_ten_minutes_runs(check_runs, tmp_path):
+    hospitals = tmp_path / "out" / "hospitals"
+    hospitals.mkdir(parents=True)
+    demo.split(demo.load(), hospitals, 0)
+    check_runs(blocks(ROOT / "docs" / "start.md", "From files to a model"))
+    assert len(pd.read_csv(tmp_path / "out" / "new.csv")) > 20
+
+
 HORIZONTAL = {
     "dp_naive_bayes": (("a", "b", "c"), ["age", "smoker", "outcome"]),
     "smooth_naive_bayes": (("a", "b", "c"), ["age", "smoker", "outcome"]),

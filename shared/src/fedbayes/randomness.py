@@ -148,7 +148,7 @@ def floating_uniforms(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
 def standard_cauchy(shape: int | tuple[int, ...]) -> NDArray[np.float64]:
     """Return standard Cauchy variables (density 1 / (pi (1 + z^2))) by inversion, from the operating system's entropy.
 
-    |z| is below 1 as often as above, and 1 / z has the law of z: so z is tan(pi/4 v) or its inverse, and has 53 significant bits near 0 and far out.
+    ``|z|`` is below 1 as often as above, and 1 / z has the law of z: so z is tan(pi/4 v) or its inverse, and has 53 significant bits near 0 and far out.
     """
     inner = np.tan(np.pi / 4.0 * floating_uniforms(shape))
     coins = uniform_bits(shape)

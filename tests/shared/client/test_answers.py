@@ -88,10 +88,11 @@ def test_a_result_stays_the_dict_it_was():
     assert found["privacy"]["epsilon"] == 1.0
 
 
-def test_parts_are_read_by_name_and_the_promise_is_a_sentence():
+def test_parts_are_read_by_name_and_the_promise_and_the_cost_are_sentences():
     found = answer(NETWORK, accuracy=0.5, auc=0.6)
     assert (found.privacy.epsilon, found.privacy["epsilon"], found.privacy.mechanism) == (1.0, 1.0, None)
     assert "epsilon = 1" in str(found.privacy)
+    assert str(found.cost).startswith("2 rounds, ")
     assert (found.cost.rounds, found.scores.auc, found.scores.log_loss, found.kind) == (
         2,
         0.6,
@@ -130,6 +131,7 @@ def test_summary_plot_and_notebook(bayes_model):
     found = answer(bayes_model)
     assert "Differentially private with epsilon = 1" in found.summary()
     assert found.plot().axes
+    assert found.plot()._repr_png_().startswith(b"\x89PNG")
     page = found._repr_html_()
     assert page.startswith("<style>")
     assert all(

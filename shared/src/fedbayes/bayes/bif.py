@@ -19,7 +19,7 @@ _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}()\[\],;|]|[^\s{}(
 
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:
-    """Return a unique identifier ([A-Za-z_][A-Za-z0-9_]*) for each name; identifiers stay as they are."""
+    """Return a unique identifier (``[A-Za-z_][A-Za-z0-9_]*``) for each name; identifiers stay as they are."""
     given: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

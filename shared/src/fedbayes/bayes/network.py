@@ -38,7 +38,7 @@ class BayesianNetwork:
     parents : dict[str, tuple[str, ...]]
         Parents of every node.
     tables : dict[str, ndarray]
-        float64 tables of shape (*parent cardinalities, child cardinality) that sum to one over the last axis.
+        float64 tables of shape ``(*parent cardinalities, child cardinality)`` that sum to one over the last axis.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class BayesianNetwork:
         return sum(table.size - table.size // table.shape[-1] for table in self.tables.values())
 
     def shape(self, node: str) -> tuple[int, ...]:
-        """Return (*parent cardinalities, child cardinality) of a node."""
+        """Return ``(*parent cardinalities, child cardinality)`` of a node."""
         return tuple(len(self.states[name]) for name in (*self.parents[node], node))
 
     def family(self, node: str) -> tuple[int, ...]:

@@ -82,7 +82,7 @@ class Structure:
     parents : dict[str, tuple[str, ...]]
         Parents of every node, in declared order.
     counts : dict[str, ndarray]
-        Family counts of shape (*parent cardinalities, child cardinality).
+        Family counts of shape ``(*parent cardinalities, child cardinality)``.
     score : float
         Sum of the family scores, natural logarithm.
     batches, tables : int

@@ -71,3 +71,9 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
         str(privacy.get("neighbors")), "changing"
     )
     return f"Differentially private with {parameters}, for {relation} one {privacy.get('unit') or 'row'}."
+
+
+def cost(federation: Mapping[str, Any]) -> str:
+    """Return rounds, bytes, seconds and organizations of a result in one line."""
+    spent = f"{federation.get('rounds')} rounds, {size(federation.get('bytes'))}, {number(federation.get('seconds'))} s"
+    return f"{spent}; organizations: {', '.join(str(name) for name in federation.get('organizations', []))}"

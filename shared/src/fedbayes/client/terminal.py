@@ -10,7 +10,7 @@ from typing import Any
 from . import description
 from .count_text import axes_of, cells_of
 from .cox_text import coefficient_rows, facts_of, score_lines
-from .formats import is_plain, number, plain_items, promise, size, title
+from .formats import cost, is_plain, number, plain_items, promise, title
 from .kinds import (
     COUNTS,
     COX,
@@ -40,11 +40,7 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     console.print(promise(result.get("privacy")), highlight=False, markup=False, style="bold")
     federation = result.get("federation") or {}
     if federation:
-        organizations = ", ".join(str(name) for name in federation.get("organizations", []))
-        cost = (
-            f"{federation.get('rounds')} rounds, {size(federation.get('bytes'))}, {number(federation.get('seconds'))} s"
-        )
-        console.print(f"{cost}; organizations: {organizations}", highlight=False, markup=False)
+        console.print(cost(federation), highlight=False, markup=False)
     for warning in result.get("warnings") or []:
         console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
     scores = score_lines(result.get("metrics"))

@@ -17,7 +17,7 @@ __all__ = ["discrete_gaussian", "discrete_laplace", "laplace"]
 
 
 def discrete_laplace(values: ArrayLike, scale: float) -> NDArray[np.int64]:
-    """Return integers plus two-sided geometric noise: P(noise = k) proportional to exp(-|k| / scale).
+    """Return integers plus two-sided geometric noise: P(noise = k) proportional to ``exp(-|k| / scale)``.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def clipped_sum(bounds: tuple[float, float], neighbors: str, *, classes_change: 
     Returns
     -------
     float
-        add_remove: max(|low|, |high|). replace_one: high - low within one class, and 2 max(|low|, |high|) if it moves between classes,
+        add_remove: ``max(|low|, |high|)``. replace_one: high - low within one class, and ``2 max(|low|, |high|)`` if it moves between classes,
         whichever is larger.
     """
     low, high = _bounds(bounds)

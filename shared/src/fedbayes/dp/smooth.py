@@ -3,11 +3,15 @@
 The value is S* of Nissim et al.: the maximum over distances k of exp(-beta k) times the largest local sensitivity within distance k. One sort, prefix sums,
 and closed forms for all k at once up to the k where exp(-beta k) times the global sensitivity falls below the best value found: O(n log n).
 
-| statistic | replace_one (rows public) | add_remove |
-|---|---|---|
-| mean | exact | exact |
-| variance | exact | exact |
-| standard deviation | exact up to 200 rows, then a bound | exact; with beta * rows below about ten O(n) for each k that a bound does not rule out |
+================== ===================================== ==========================================
+statistic          replace_one (rows public)             add_remove
+================== ===================================== ==========================================
+mean               exact                                 exact
+variance           exact                                 exact
+standard deviation exact up to 200 rows, then a bound    exact; with beta * rows below about ten
+                                                         O(n) for each k that a bound does not rule
+                                                         out
+================== ===================================== ==========================================
 
 `exact` of the result is found for each table, not asserted: it says that a table was found that attains the value, so no smaller bound is smooth.
 Under add_remove removals alone make the worst tables (`smooth_removals`). Where a kept middle row leaves after k removals, the bound counts a row at the
@@ -129,7 +133,7 @@ def variance(values: ArrayLike, bounds: tuple[float, float], beta: float, neighb
 
     Notes
     -----
-    With R the n - 1 rows that stay and m their mean, replacing a by b changes the variance by (n-1)/n^2 |(b-m)^2 - (a-m)^2|. k replacements push m to one
+    With R the n - 1 rows that stay and m their mean, replacing a by b changes the variance by (n-1)/n^2 ``|(b-m)^2 - (a-m)^2|``. k replacements push m to one
     end; a is either one of the replaced rows, put at m, or the row of x nearest to the vertex of a parabola, found by bisection.
     add_remove: see `smooth_removals`.
     """

@@ -123,7 +123,7 @@ def mean_edges(side: Side, removed: Distances) -> Floats:
 
 
 def variance_replace(side: Side, replaced: Distances) -> Floats:
-    """Largest |(b-m)^2 - (a-m)^2| when `replaced` rows may move: m is the mean of the n - 1 rows that stay, a becomes b."""
+    """Largest ``|(b-m)^2 - (a-m)^2|`` when `replaced` rows may move: m is the mean of the n - 1 rows that stay, a becomes b."""
     n, width = side.n, side.width
     both_free = np.where(replaced >= 1, (width - side.lowest(n - replaced) / (n - 1)) ** 2, 0.0)
     k = np.minimum(replaced, n - 1)

@@ -57,6 +57,10 @@ class Cost(Section):
     debits: dict[str, Any]
     per_round: list[dict[str, Any]]
 
+    def __str__(self) -> str:
+        """Return rounds, bytes, seconds and organizations in one line."""
+        return str(import_module("fedbayes.client.formats").cost(self))
+
 
 class Provenance(Section):
     """When and what was computed, with which arguments and versions, and among whom."""

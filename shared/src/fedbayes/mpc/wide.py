@@ -105,7 +105,7 @@ class Wide:
         return Wide(high + self.high * other.low + self.low * other.high, self.low * other.low)
 
     def times(self, factor: int) -> Wide:
-        """Multiply by a public integer, |factor| < 2^127."""
+        """Multiply by a public integer, ``|factor| < 2^127``."""
         size = abs(factor)
         words = np.array([[size >> WORD], [size & (2**WORD - 1)]], dtype=np.uint64)
         product = self * Wide(words[0], words[1])
