@@ -110,6 +110,21 @@ def test_evaluate_and_predict(federation, quasi, patients):
     np.testing.assert_allclose(values["linear_predictor"], expected.loc[values["identifiers"]], atol=1e-9)
 
 
+def test_survival_of_those_who_lived_so_long(federation, quasi):
+    times = quasi["model"]["baseline"]["time"]
+    task = {"model": quasi["model"], "id_column": "id"}
+    whole = np.array(federation.run("verticox", "predict", task)["predictions"]["survival"])
+    given = federation.run("verticox", "predict", {**task, "alive_at": times[2]})["predictions"]
+    known = np.sort(
+        np.array(given["survival"]), axis=0
+    )  # without identifiers the records come in another order each time
+    assert given["times"] == times
+    assert np.all(known[:, :3] == 1.0)
+    np.testing.assert_allclose(known[:, 3:], np.sort(whole[:, 3:] / whole[:, [2]], axis=0), atol=1e-12)
+    with pytest.raises(ArgumentError, match="alive_at"):
+        federation.run("verticox", "predict", {**task, "alive_at": -1.0})
+
+
 BAD = [
     ({"solver": "magic"}, ArgumentError, "solver"),
     ({"ties": "exact"}, ArgumentError, "ties"),

@@ -346,6 +346,8 @@ def predict_cases(draw: Any) -> Case:
         arguments["stratum"] = draw(st.sampled_from(["north", "south"]))
     elif draw(st.booleans()):
         arguments["stratum"] = "all"
+    if draw(st.booleans()):
+        arguments["alive_at"] = draw(st.sampled_from([0.0, 1, 2.5, 1e9]))
     return _two_steps("predict", place, fit, arguments)
 
 
@@ -401,13 +403,18 @@ def check_predict(case: Case, outcome: Outcome) -> None:
             close("linear predictors", sorted(shown["linear_predictor"]), sorted(wanted.values()), 1e-6, 1e-5 * scale)
         close("partial hazards", shown["partial_hazard"], [float(np.exp(v)) for v in shown["linear_predictor"]], 1e-9)
         curve = _curve(model, case.arguments.get("stratum", "all"))
-        hazards = [
-            max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0) for moment in shown["times"]
-        ]
+        hazards, start = [_hazard(curve, moment) for moment in shown["times"]], case.arguments.get("alive_at")
+        passed = 0.0 if start is None else _hazard(curve, start)
         for row, hazard in enumerate(shown["partial_hazard"]):
-            close("survival", shown["survival"][row], [float(np.exp(-h * hazard)) for h in hazards], 1e-6)
+            wished = [float(np.exp(-max(total - passed, 0.0) * hazard)) for total in hazards]
+            close("survival", shown["survival"][row], wished, 1e-6)
 
     judge(case, outcome, [], compare, GUARDS)
+
+
+def _hazard(curve: tuple[list[float], list[float]], moment: float) -> float:
+    """Return the cumulative baseline hazard at a time."""
+    return max([hazard for time, hazard in zip(*curve, strict=True) if time <= moment], default=0.0)
 
 
 def _curve(model: Any, stratum: str) -> tuple[list[float], list[float]]:

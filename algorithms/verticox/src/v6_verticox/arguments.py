@@ -193,6 +193,11 @@ class Predict(Matched):
     times: list[float] | None = argument(
         times(1), "Where survival is wanted; the baseline's times when left out.", None
     )
+    alive_at: float | None = argument(
+        number(low=0.0),
+        "Time that the records are known to have reached without the event: survival is given that, and 1 up to it.",
+        None,
+    )
     stratum: str = argument(NAME, "Whose baseline to use, for a stratified model.", "all")
     identifiers: bool = argument(
         FLAG, "Whether the records' identifiers are returned too; they leave the station.", False

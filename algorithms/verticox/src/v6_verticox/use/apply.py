@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
     curve = curves[asked.stratum]
     wanted = np.array(curve.times if asked.times is None else asked.times)
     steps = Steps(np.array(curve.times), np.array(curve.hazard), 0.0)
+    if asked.alive_at is not None:
+        steps = replace(steps, values=np.maximum(steps.values - steps.at(np.array([asked.alive_at])), 0.0))
     return federation.result(
         predictions={
             "identifiers": [n for reply in replies.values() if reply.identifiers for n in reply.identifiers.value]
