@@ -10,6 +10,9 @@ import pytest
 
 from fedbayes.client import demo
 from fedbayes.client.cli import invoke
+from fedbayes.dp.ledger import Ledger
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.peers import KnownPeers
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"```(console|python|)\n(.*?)```", re.S)
@@ -139,3 +142,69 @@ def test_the_use_of_a_vertical_method_runs(check_runs, method, people, tmp_path)
     for name, columns in VERTICAL[method].items():
         people[columns].sample(frac=1.0, random_state=1).to_csv(tmp_path / f"{name}.csv", index=False)
     check_runs(first_section(method))
+
+
+def test_the_vertical_use_of_secure_naive_bayes_runs(check_runs, people, tmp_path):
+    people["glucose"] = np.random.default_rng(3).uniform(3.0, 12.0, len(people)).round(1)
+    for name, feature in (("laboratory", "glucose"), ("clinic", "smoker"), ("registry", "age")):
+        people[["class", feature]].to_csv(tmp_path / f"{name}.csv", index=False)
+    known = {
+        "EmbeddedFederation": EmbeddedFederation,
+        "domain": DOMAIN | {"glucose": {"bounds": [2, 15]}, "smoker": {"categories": ["yes", "no"]}},
+    }
+    check_runs(blocks(ROOT / "algorithms" / "secure_naive_bayes" / "README.md", "Vertically split records"), known)
+
+
+def test_the_page_of_data_dictionaries_runs(check_runs, people, tmp_path):
+    page = ROOT / "docs" / "data-dictionary.md"
+    (tmp_path / "study.yaml").write_text(re.search(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)[1])
+    rng = np.random.default_rng(5)
+    people["sex"], people["height"] = rng.choice(["F", "M"], len(people)), rng.integers(150, 190, len(people))
+    people["stage"] = rng.choice([1, 2], len(people))
+    for position, name in enumerate(("north", "south", "west")):
+        part = people[["patient", "sex", "age", "stage", "weight", "height", "ill"]].iloc[position::3]
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+    check_runs(blocks(page, "Write one") + blocks(page, "Use it"))
+
+
+def test_the_commands_for_administrators_run(check_runs, tmp_path):
+    Ledger(tmp_path / "fedbayes-ledger.sqlite3").charge(("job", "1:partial_sum", "digest"), 0.25, 0.0, "counts")
+    peers = KnownPeers(tmp_path)
+    peers.accept("NAME", "ab" * 32)
+    check_runs(
+        [
+            (language, text.replace("/data/fedbayes", str(tmp_path)).replace("FINGERPRINT", "cd" * 32))
+            for language, text in blocks(ROOT / "docs" / "node-administrators.md", "The ledger")
+        ]
+    )
+
+
+ELSEWHERE = {
+    ("README.md", ""): "make demo and make test: .ci/run",
+    ("README.md", "Quick start: real vantage6 nodes"): "a server: tests/network",
+    ("docs/differential.md", ""): "make differential: .ci/run",
+    ("docs/sources.md", "OMOP"): "tests/shared/federation/test_databases.py",
+}
+RUN_HERE = {
+    ("README.md", "Quick start: the command line"),
+    ("docs/data-dictionary.md", "Use it"),
+    ("docs/data-dictionary.md", "Write one"),
+    ("docs/node-administrators.md", "The ledger"),
+    ("docs/start.md", "From files to a model"),
+    ("algorithms/secure_naive_bayes/README.md", "Vertically split records"),
+}
+
+
+def test_no_block_is_forgotten():
+    """Whatever a page says to type is run by a test."""
+    found = set()
+    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("algorithms/*/README.md")):
+        text, name = page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix()
+        for block in re.finditer(r"^```(?:console|python)$", text, re.M):
+            found.add((name, ([""] + re.findall(r"^## (.*)$", text[: block.start()], re.M))[-1]))
+    uses = {
+        (f"algorithms/{method}/README.md", heading)
+        for method in (*HORIZONTAL, *VERTICAL)
+        for heading in ("Use", "Usage", "")
+    }
+    assert found - uses == RUN_HERE | set(ELSEWHERE)
