@@ -79,6 +79,19 @@ def test_store_files_and_tables_of_arguments_are_those_of_the_declarations() -> 
             assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: run make store"
 
 
+def test_store_files_of_version_5_have_step_types_and_are_else_the_same(tmp_path: Path) -> None:
+    steps = {"central": "central_compute", "federated": "federated_compute"}
+    runpy.run_path(str(ROOT / "scripts/store"))["main"](["--v5", str(tmp_path)])
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ALGORITHMS
+    for name in ALGORITHMS:
+        known, found = store(name), json.loads((tmp_path / f"{name}.json").read_text(encoding="utf-8"))
+        for before, after in zip(known.pop("functions"), found.pop("functions"), strict=True):
+            assert "type" not in after
+            assert after.pop("step_type") == steps[before.pop("type")]
+            assert after == before
+        assert found == known
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_conditions_rest_on_arguments_that_there_are(name: str) -> None:
     module = importlib.import_module(f"v6_{name}")

@@ -23,6 +23,8 @@ from .declare import Argument, Arguments, When
 
 TABLE = [{"name": "Table", "description": "The stations' tables."}]
 WITHOUT_TABLE = ("partial_open_channel", "partial_close", "partial_schema", "disclosure_settings")
+STEPS = {"central": "central_compute", "federated": "federated_compute"}
+"""Type of a function in the store of vantage6 4 -> its step type in that of vantage6 5."""
 CONDITIONAL = ("string", "column", "integer", "float", "boolean")
 """Types of arguments that the store lets a condition rest on."""
 
@@ -180,6 +182,18 @@ def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
         "documentation_url": place,
         "functions": [*functions, *(_partial(name, function) for name, function in partials)],
     }
+
+
+def in_version_5(store: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a store file's content in the form that the store of vantage6 5 reads: every function has `step_type` in the place of `type`."""
+    functions = [
+        {
+            ("step_type" if key == "type" else key): (STEPS[value] if key == "type" else value)
+            for key, value in one.items()
+        }
+        for one in store["functions"]
+    ]
+    return {**store, "functions": functions}
 
 
 def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str, Any]:
