@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+from itertools import islice
 from typing import Any
 
 PRELOAD = (
@@ -47,7 +48,7 @@ def _child(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     from vantage6.algorithm.tools.wrap import wrap_algorithm
 
-    code, known = 0, set(sys.modules)
+    code, known = 0, len(sys.modules)
     try:
         wrap_algorithm(log_traceback=False)
     except SystemExit as stop:
@@ -60,9 +61,13 @@ def _child(order: dict[str, Any]) -> None:
     os._exit(code)
 
 
-def _tell_modules(folder: str, known: set[str]) -> None:
-    """Note which heavy packages the run imported late, so that the host has them for the next one."""
-    late = [name for name in sys.modules if name not in known and name.partition(".")[0] in HEAVY]
+def _tell_modules(folder: str, known: int) -> None:
+    """Note which heavy packages the run imported late, so that the host has them for the next one.
+
+    What there was before is counted, not looked at: whoever touches a name copies its page.
+    """
+    new = islice(reversed(sys.modules), max(len(sys.modules) - known, 0))
+    late = [name for name in reversed(list(new)) if name.partition(".")[0] in HEAVY]
     with open(os.path.join(folder, MODULES_FILE), "w", encoding="utf-8") as file:
         json.dump(late, file)
 
