@@ -3,6 +3,8 @@
 import json
 import subprocess
 import sys
+from dataclasses import fields
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ import pytest
 
 import fedbayes
 from fedbayes.bayes.bif import from_bif
+from fedbayes.client import view
 from fedbayes.federation.answers import ConversionError, Result
 from fedbayes.federation.embedded import EmbeddedFederation
 
@@ -280,3 +283,36 @@ def test_answers_of_every_kind_have_one_shape() -> None:
     assert not Result(predictions=outlook).predictions
     assert not Result(model=None).counts
     assert not Result().survival
+
+
+@pytest.mark.parametrize("view", view.VIEWS, ids=lambda one: one.kind)
+def test_every_part_of_a_view_is_there(view):
+    parts = [one.name for one in fields(view) if isinstance(getattr(view, one.name), str) and one.name != "kind"]
+    assert {"html", "text", "frame"} <= set(parts)
+    for name in parts:
+        assert not getattr(view, name) or callable(view.part(name))
+
+
+def test_a_method_brings_the_view_of_its_own_kind(monkeypatch):
+    brought = {
+        "kind": "tree",
+        "fits": lambda model: "branches" in model,
+        "text": lambda model: [("branches", str(model["branches"]))],
+        "predict": lambda model, frame, label, times: frame.assign(prediction="leaf"),
+        "conversions": ("predict",),
+    }
+    point = SimpleNamespace(load=lambda: brought)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] if group == view.GROUP else [])
+    view.views.cache_clear()
+    try:
+        result = Result({"model": {"branches": 7}})
+        assert result.kind == "tree"
+        assert "Model: tree" in result.summary()
+        assert "7" in result.to_frame().to_string()
+        assert list(result.predict(pd.DataFrame({"a": [1]}))["prediction"]) == ["leaf"]
+        with pytest.raises(ConversionError, match="holds: tree"):
+            result.to_lifelines()
+    finally:
+        monkeypatch.undo()
+        view.views.cache_clear()
+    assert Result({"model": {"branches": 7}}).kind == "other"

@@ -125,6 +125,17 @@ def scores(result: Mapping[str, Any]) -> pd.DataFrame:
     return named(plain, "score", "value")
 
 
+def gains(result: Mapping[str, Any]) -> dict[str, float]:
+    """Return the information of every column about the target."""
+    found: Any = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
+    return {str(name): float(value or 0.0) for name, value in dict(found).items()}
+
+
+def gain(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return column and information."""
+    return named(gains(result), "column", "information_gain")
+
+
 def named(values: Mapping[str, Any], index: str, column: str) -> pd.DataFrame:
     """Return one column of values by name."""
     table = _frame({column: list(values.values())}, index=list(values))

@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..federation.answers import ConversionError
-from .kinds import (
-    COUNTS,
-    COX,
-    DESCRIPTION,
-    ENSEMBLE,
-    GAIN,
-    NAIVE_BAYES,
-    NETWORK,
-    PREDICTIONS,
-    SAMPLE,
-    SCORES,
-    WEIGHTED,
-    kind_of,
-    whole_kind,
-)
+from .view import view_of, view_of_result, views
 
-CLASSIFIERS = (NAIVE_BAYES, WEIGHTED, NETWORK, ENSEMBLE)
-CONVERSIONS: dict[str, tuple[str, ...]] = {
-    "to_sklearn": CLASSIFIERS,
-    "to_pgmpy": (NETWORK,),
-    "to_bif": (NETWORK,),
-    "to_lifelines": (COX,),
-    "compare": (COX,),
-    "predict": (*CLASSIFIERS, COX),
-}
-"""Method -> kinds of models that have it; `to_frame`, `summary`, `save` and `report` are for all."""
+CONVERSIONS = ("to_sklearn", "to_pgmpy", "to_bif", "to_lifelines", "compare", "predict")
+"""Methods that only some kinds have, as their views tell; `to_frame`, `summary`, `save` and `report` are for all."""
 
 
 def _check(result: Mapping[str, Any], method: str) -> Any:
     """Return the result's model; ConversionError with what the result has if it is of another kind."""
-    kind = whole_kind(result)
-    if kind in CONVERSIONS[method]:
+    view = view_of_result(result)
+    if method in view.conversions:
         return result["model"]
-    has = ["summary()", "to_frame()", "save()", *(f"{name}()" for name, kinds in CONVERSIONS.items() if kind in kinds)]
-    told = "holds no model of a known kind" if kind == "other" else f"holds: {kind}"
-    raise ConversionError(
-        f"{method}() is for {', '.join(CONVERSIONS[method])}; this result {told}. It has {', '.join(has)}"
-    )
+    kinds = [other.kind for other in views() if method in other.conversions]
+    has = ["summary()", "to_frame()", "save()", *(f"{name}()" for name in CONVERSIONS if name in view.conversions)]
+    told = "holds no model of a known kind" if view.kind == "other" else f"holds: {view.kind}"
+    raise ConversionError(f"{method}() is for {', '.join(kinds)}; this result {told}. It has {', '.join(has)}")
 
 
 def summary(result: Mapping[str, Any], width: int = 100) -> str:
@@ -66,18 +43,9 @@ def plot(result: Mapping[str, Any], **options: Any) -> Any:
     from .cox_text import is_survival_score
     from .scores import confusion_of, scores_of
 
-    model: Any = result.get("model")
-    drawers: dict[str, Callable[..., Any]] = {
-        NAIVE_BAYES: lambda **kw: figures.class_distributions(model, **kw),
-        NETWORK: lambda **kw: figures.bayesian_network(model, **kw),
-        COX: lambda **kw: figures.forest(model, **kw),
-        COUNTS: lambda **_: _counts_figure(model),
-        DESCRIPTION: lambda **_: figures.column_bars(model["columns"]),
-        GAIN: lambda **_: figures.named_bars(_gain(result), "information gain (bits)"),
-    }
-    kind = whole_kind(result)
-    if kind in drawers:
-        return drawers[kind](**options)
+    view = view_of_result(result)
+    if view.figure:
+        return view.part("figure")(result, **options)
     if is_survival_score(result.get("metrics")):
         return figures.survival_calibration(result["metrics"])
     confusion = confusion_of(result)
@@ -85,51 +53,14 @@ def plot(result: Mapping[str, Any], **options: Any) -> Any:
         return figures.confusion_matrix(*confusion)
     if isinstance((scores_of(result) or {}).get("calibration"), Mapping):
         return figures.calibration((scores_of(result) or {})["calibration"], **options)
-    raise ConversionError(f"there is no figure of this result ({kind}); it has summary(), to_frame(), save(), report()")
-
-
-def _counts_figure(model: Any) -> Any:
-    import numpy as np
-
-    from .count_text import axes_of
-    from .figures import counts_heatmap
-
-    axes = axes_of(model)
-    if len(axes) == 1:
-        axes = [("", [""]), *axes]
-    table = np.array(model["counts"], dtype=np.float64).reshape(-1, len(axes[-1][1]))
-    rows = (" / ".join(name for name, _ in axes[:-1]), _joined([values for _, values in axes[:-1]]))
-    return counts_heatmap(table, rows, axes[-1])
-
-
-def _joined(values: Sequence[Sequence[Any]]) -> list[str]:
-    from itertools import product
-
-    return [" / ".join(str(value) for value in combination) for combination in product(*values)]
-
-
-def _gain(result: Mapping[str, Any]) -> dict[str, float]:
-    gain: Any = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
-    return {str(name): float(value or 0.0) for name, value in dict(gain).items()}
+    raise ConversionError(
+        f"there is no figure of this result ({view.kind}); it has summary(), to_frame(), save(), report()"
+    )
 
 
 def to_frame(result: Mapping[str, Any]) -> Any:
     """Return the answer as one table; what each kind of result gives is told in ``docs/results.md``."""
-    from . import answer_tables as tables
-
-    makers: dict[str, Any] = {
-        COX: tables.cox,
-        NAIVE_BAYES: tables.naive_bayes,
-        NETWORK: tables.network,
-        ENSEMBLE: tables.ensemble,
-        COUNTS: tables.counts,
-        PREDICTIONS: tables.predictions,
-        SAMPLE: tables.sample,
-        SCORES: tables.scores,
-        DESCRIPTION: tables.description,
-        GAIN: lambda found: tables.named(_gain(found), "column", "information_gain"),
-    }
-    return makers.get(whole_kind(result), tables.plain)(result)
+    return view_of_result(result).part("frame")(result)
 
 
 def predict(result: Mapping[str, Any], frame: Any, label: str | None = None, times: Any = None) -> Any:
@@ -142,13 +73,7 @@ def predict(result: Mapping[str, Any], frame: Any, label: str | None = None, tim
 def to_sklearn(result: Mapping[str, Any], label: str | None = None) -> Any:
     """Return a fitted scikit-learn classifier."""
     model = _check(result, "to_sklearn")
-    if kind_of(model) == NAIVE_BAYES:
-        from ..bayes.sklearn import NaiveBayesClassifier
-
-        return NaiveBayesClassifier.from_model(dict(model))
-    from .estimator import ModelClassifier
-
-    return ModelClassifier(model, label).fit()
+    return view_of(model).part("classifier")(model, label)
 
 
 def _network(result: Mapping[str, Any], method: str) -> Any:

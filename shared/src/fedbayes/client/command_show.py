@@ -8,7 +8,8 @@ from typing import Any
 
 from .exits import UsageProblem
 from .files import check_output, write_text
-from .kinds import NETWORK, kind_of, read_result
+from .kinds import read_result
+from .view import view_of
 
 
 def list_algorithms(as_json: bool, name: str | None = None) -> None:
@@ -75,7 +76,7 @@ def _exported(result: dict[str, Any], path: Path) -> str:
         frame = to_frame(result)
         return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
     model: Any = result.get("model")
-    if kind_of(model) != NETWORK:
+    if "to_bif" not in view_of(model).conversions:
         raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")
     from ..bayes.bif import to_bif
     from ..bayes.network import BayesianNetwork

@@ -12,7 +12,7 @@ from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.missing import MISSING
 from ..bayes.schema import LARGEST_BOUND, Column
 from .exits import UsageProblem
-from .kinds import COX, ENSEMBLE, NETWORK, kind_of, networks_of
+from .view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,10 +68,10 @@ def domain_of(model: Any) -> dict[str, Any]:
     """Return the domain that a model was fitted with, as far as it tells: categories or bounds by column."""
     if not isinstance(model, Mapping):
         return {}
-    kind = kind_of(model)
     if isinstance(model.get("domain"), Mapping):
         return {str(name): entry for name, entry in model["domain"].items() if isinstance(entry, Mapping)}
-    networks = [model] if kind == NETWORK else list(networks_of(model).values()) if kind == ENSEMBLE else []
+    view = view_of(model)
+    networks = view.part("networks")(model) if view.networks else []
     domain: dict[str, Any] = {}
     for network in networks:
         for name, node in network["nodes"].items():
@@ -97,8 +97,9 @@ def gaps(model: Any, frame: pd.DataFrame, label: str | None = None) -> list[Gap]
     label : str, optional
         What is predicted: its own column is not looked at.
     """
-    if kind_of(model) == COX:
-        return [gap for gap in _cox(model, frame) if gap.cells]
+    view = view_of(model)
+    if view.gaps:
+        return [gap for gap in view.part("gaps")(model, frame) if gap.cells]
     domain = domain_of(model)
     skipped = {label} if label is not None else {model.get("label")} if domain else set()
     found = [_gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped]
@@ -124,7 +125,7 @@ def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:
     return Gap(name, outside, present, True, "they are moved to the nearer bound")
 
 
-def _cox(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
+def cox_gaps(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
     """Return gaps of text features, and of the strata.
 
     A model tells the categories that have a coefficient. The reference, which has none, is the first category in the order of the alphabet: what comes

@@ -56,3 +56,15 @@ class ModelClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of each row, shape (n,)."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+
+def fitted(model: Mapping[str, Any], label: str | None) -> Any:
+    """Return a fitted classifier of any model that predicts classes."""
+    return ModelClassifier(model, label).fit()
+
+
+def naive_bayes(model: Mapping[str, Any], label: str | None) -> Any:
+    """Return a fitted naive Bayes classifier, which predicts its own label."""
+    from ..bayes.sklearn import NaiveBayesClassifier
+
+    return NaiveBayesClassifier.from_model(dict(model))

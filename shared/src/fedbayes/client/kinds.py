@@ -1,8 +1,8 @@
-"""What kind of result a JSON file is: decided by its content, so that results of any version of an algorithm can be read."""
+"""What kind of result a JSON file is: decided by its content (`view`), so that results of any version of an algorithm can be read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,39 +33,18 @@ SECTIONS: dict[str, type] = {
 STANDARD = ("model", *SECTIONS)
 
 
-MARKS: dict[str, Callable[[Mapping[str, Any]], bool]] = {
-    NAIVE_BAYES: lambda model: str(model.get("format", "")).startswith("fedbayes.naive_bayes/"),
-    WEIGHTED: lambda model: str(model.get("format", "")).startswith("fedbayes-weighted-naive-bayes-"),
-    NETWORK: lambda model: {"nodes", "edges", "tables"} <= set(model) and isinstance(model["nodes"], Mapping),
-    ENSEMBLE: lambda model: isinstance(model.get("members"), list | Mapping),
-    COX: lambda model: isinstance(model.get("coefficients"), list),
-    COUNTS: lambda model: "counts" in model and "axes" in model,
-    PREDICTIONS: lambda model: {"predicted", "probabilities", "states"} <= set(model),
-    SAMPLE: lambda model: isinstance(model.get("records"), Mapping),
-    GAIN: lambda model: isinstance(model.get("information_gain"), Mapping),
-    DESCRIPTION: lambda model: str(model.get("format", "")).startswith("fedbayes.description/"),
-    SCORES: lambda model: {"accuracy", "auc"} <= set(model),
-}
-"""Kind -> by what its model is known; the first that fits."""
-
-
 def kind_of(model: Any) -> str:
     """Return the kind of a result's `model`."""
-    if not isinstance(model, Mapping):
-        return OTHER
-    return next((kind for kind, fits in MARKS.items() if fits(model)), OTHER)
+    from .view import view_of
+
+    return view_of(model).kind
 
 
 def whole_kind(result: Mapping[str, Any]) -> str:
     """Return the kind of a result: that of its model, or of what it tells beside one."""
-    kind = kind_of(result.get("model"))
-    if kind != OTHER:
-        return kind
-    if isinstance(result.get("predictions"), Mapping):
-        return PREDICTIONS
-    if isinstance(result.get("metrics"), Mapping) or {"accuracy", "auc"} <= set(result):
-        return SCORES
-    return GAIN if isinstance(result.get("information_gain"), Mapping) else OTHER
+    from .view import view_of_result
+
+    return view_of_result(result).kind
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -106,3 +85,13 @@ def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         if network is not None:
             found[name] = network
     return found
+
+
+def alone(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a network as the networks that it is made of."""
+    return [model]
+
+
+def told_members(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the networks of an ensemble that are told."""
+    return list(networks_of(model).values())

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..bayes.encoding import canonical_text
 from .exits import UsageProblem
-from .kinds import COX, ENSEMBLE, NAIVE_BAYES, NETWORK, kind_of, networks_of
+from .kinds import ENSEMBLE, networks_of
+from .view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,27 +44,22 @@ def predict_table(
     UsageProblem
         If the model cannot predict, or columns are missing.
     """
-    predictors: dict[str, Callable[[], pd.DataFrame]] = {
-        NAIVE_BAYES: lambda: _naive_bayes(model, frame),
-        NETWORK: lambda: _network(model, frame, label),
-        ENSEMBLE: lambda: _ensemble(model, frame, label),
-        COX: lambda: _cox(model, frame, times),
-    }
-    kind = kind_of(model)
-    if label is not None and kind not in (NETWORK, ENSEMBLE):
+    view = view_of(model)
+    if label is not None and "label" not in view.takes:
         raise UsageProblem(
             "--label is for Bayesian networks and ensembles; this model predicts its own label: leave it out"
         )
-    if times is not None and kind != COX:
+    if times is not None and "times" not in view.takes:
         raise UsageProblem("--times is for Cox models; leave it out")
-    load = _declared(model.get("format")) if isinstance(model, Mapping) and kind != ENSEMBLE else None
+    load = _declared(model.get("format")) if isinstance(model, Mapping) and view.kind != ENSEMBLE else None
     if load is not None:
         return _packaged(load, model, frame)
-    if kind not in predictors:
+    if not view.predict:
         raise UsageProblem(
             "this result holds no model that predicts; it needs one of naive Bayes, network, ensemble, Cox"
         )
-    return predictors[kind]()
+    table: pd.DataFrame = view.part("predict")(model, frame, label, times)
+    return table
 
 
 def _declared(name: Any) -> Any:
@@ -103,7 +99,8 @@ def _need(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         )
 
 
-def _naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
+def by_naive_bayes(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None, times: Any) -> pd.DataFrame:
+    """Return classes and probabilities."""
     from ..bayes.naive_bayes import NaiveBayes
 
     classifier = NaiveBayes.from_dict(model)
@@ -149,14 +146,15 @@ def _states(node: Mapping[str, Any], column: pd.Series[Any]) -> list[Any]:
     return [MISSING_STATE if MISSING_STATE in states and pd.isna(value) else value for value in values]
 
 
-def _network(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None) -> pd.DataFrame:
+def by_network(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None, times: Any) -> pd.DataFrame:
+    """Return states and probabilities of the label."""
     wanted = label or model.get("label")
     if not isinstance(wanted, str):
         raise UsageProblem("--label is needed: name the node to predict")
     return _classes(*_posterior(model, frame, wanted))
 
 
-def _ensemble(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None) -> pd.DataFrame:
+def by_ensemble(model: Mapping[str, Any], frame: pd.DataFrame, label: str | None, times: Any) -> pd.DataFrame:
     """Vote as the package of the algorithm does; without it only plain means of the members' posteriors are possible."""
     members = networks_of(model)
     if len(members) < len(model["members"]) or not members:
@@ -208,7 +206,10 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     return design
 
 
-def _cox(model: Mapping[str, Any], frame: pd.DataFrame, times: Sequence[float] | None) -> pd.DataFrame:
+def by_cox(
+    model: Mapping[str, Any], frame: pd.DataFrame, label: str | None, times: Sequence[float] | None
+) -> pd.DataFrame:
+    """Return linear predictors, partial hazards, and survival at times."""
     import pandas as pd
 
     from .survival import linear_predictor

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from . import description
-from .count_text import axes_of, cells_of
-from .cox_text import coefficient_rows, facts_of, score_lines
+from .cox_text import score_lines
 from .formats import cost, is_plain, number, plain_items, promise, title
-from .kinds import (
-    COUNTS,
-    COX,
-    DESCRIPTION,
-    ENSEMBLE,
-    NAIVE_BAYES,
-    NETWORK,
-    OTHER,
-    PREDICTIONS,
-    SAMPLE,
-    SCORES,
-    WEIGHTED,
-    extras_of,
-    kind_of,
-    networks_of,
-)
+from .kinds import OTHER, extras_of
+from .model_text import PREVIEW, table
 from .scores import confusion_of, per_class
 from .survival import baselines_of
+from .view import view_of
 
 MOST_LINES = 40
-PREVIEW = 6
 NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
 
 
@@ -47,15 +31,15 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     plain = {name: value for name, value in extras_of(result).items() if is_plain(value)}
     lines = scores or [(title(name), number(value)) for name, value in plain.items()]
     model = result.get("model")
-    for name, text in [*lines, *(facts_of(model) if isinstance(model, Mapping) and kind_of(model) == COX else [])]:
+    view = view_of(model)
+    for name, text in [*lines, *(view.part("facts")(model) if view.facts else [])]:
         console.print(f"{name}: {text}", highlight=False, markup=False)
-    kind = kind_of(model)
-    named = "Model" if kind == OTHER else f"Model: {kind}"
+    named = "Model" if view.kind == OTHER else f"Model: {view.kind}"
     sections = [
         (named, model_lines(model)),
         ("Baseline", _baseline(model)),
         ("Classes", _classes(result)),
-        *([("Predictions", _table(result))] if isinstance(result.get("predictions"), Mapping) else _nested(result)),
+        *([("Predictions", table(result))] if isinstance(result.get("predictions"), Mapping) else _nested(result)),
         ("Diagnostics", _diagnostics(result)),
     ]
     for heading, rows in sections:
@@ -97,68 +81,12 @@ def _is_number(text: str) -> bool:
 
 
 def model_lines(model: Any) -> list[tuple[str, ...]]:
-    """Return rows of text that summarise a model, by its kind; its plain fields where it is malformed or of no known kind."""
-    writers: dict[str, Callable[[Any], list[tuple[str, ...]]]] = {
-        NAIVE_BAYES: _naive_bayes,
-        WEIGHTED: _weighted,
-        NETWORK: _network,
-        ENSEMBLE: _ensemble,
-        COX: _cox,
-        COUNTS: _counts,
-        PREDICTIONS: lambda model: _table({"model": model}),
-        SAMPLE: lambda model: _table({"model": model}),
-        DESCRIPTION: lambda model: [description.HEADING, *description.rows(model)],
-        SCORES: lambda model: list(plain_items(model).items()),
-    }
+    """Return rows of text that summarise a model, as its view does; its plain fields where it is malformed or of no known kind."""
     try:
-        if kind_of(model) in writers:
-            return writers[kind_of(model)](model)
+        rows: list[tuple[str, ...]] = view_of(model).part("text")(model)
+        return rows
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         return [("malformed", type(problem).__name__), *plain_items(model).items()]
-    return list(plain_items(model).items()) if isinstance(model, Mapping) else []
-
-
-def _naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    classes = model["domain"][model["label"]].get("categories", [])
-    counts = [f"{name}: {number(float(count))}" for name, count in zip(classes, model["class_counts"], strict=False)]
-    features = [(name, str(feature.get("kind"))) for name, feature in model["features"].items()]
-    return [("label", str(model["label"])), ("rows by class", "; ".join(counts)), *features]
-
-
-def _weighted(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    domain, label, weights = model["domain"], str(model["label"]), model["weights"]
-    return [
-        ("label", label),
-        ("classes", ", ".join(str(name) for name in domain[label].get("categories", []))),
-        ("features", ", ".join(name for name in domain if name != label)),
-        ("structure", str(model["structure"])),
-        ("tables", str(model["tables_at"])),
-        ("weights", f"{len(weights)}, {number(float(min(weights)))} to {number(float(max(weights)))}"),
-    ]
-
-
-def _network(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("nodes, edges", f"{len(model['nodes'])}, {len(model['edges'])}")]
-    for node, table in model["tables"].items():
-        parents = ", ".join(table.get("parents", [])) or "–"
-        rows.append((str(node), f"parents: {parents}"))
-    return rows
-
-
-def _ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    networks = networks_of(model)
-    rows: list[tuple[str, ...]] = [("members", str(len(model["members"])))]
-    return rows + [
-        (name, f"{len(network['nodes'])} nodes, {len(network['edges'])} edges") for name, network in networks.items()
-    ]
-
-
-def _cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the table that a survival analyst expects."""
-    return [
-        ("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p"),
-        *coefficient_rows(model["coefficients"]),
-    ]
 
 
 def _baseline(model: Any) -> list[tuple[str, ...]]:
@@ -174,16 +102,6 @@ def _baseline(model: Any) -> list[tuple[str, ...]]:
     return [heading if len(rows[0]) == 2 else ("stratum", *heading), *rows] if rows else []
 
 
-def _table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the first rows of predictions or synthetic records, as the frame has them."""
-    from .answers import to_frame
-
-    frame = to_frame(result)
-    rows = [tuple(number(v, 3) for v in row) for row in frame.head(PREVIEW).values.tolist()]
-    more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
-    return [tuple(str(name) for name in frame.columns), *rows, *more]
-
-
 def _cell(value: Any) -> str:
     return f"{value:.3f}" if isinstance(value, float) and abs(value) < 1e4 else number(value)
 
@@ -195,7 +113,3 @@ def _classes(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
         return []
     rows = [tuple(_cell(v) for v in row) for row in per_class(*confusion)]
     return [("class", "records", "sens.", "spec.", "PPV", "NPV", "F1"), *rows]
-
-
-def _counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    return [(*(name for name, _ in axes_of(model)), "count"), *cells_of(model)]

@@ -39,6 +39,11 @@ def prediction_pieces(result: Mapping[str, Any]) -> list[str]:
 EXPORT = "All of them as a table: fedbayes show RESULT.json --export FILE.csv"
 
 
+def predicted_pieces(model: Mapping[str, Any]) -> list[str]:
+    """Return predictions that stand in a model's place."""
+    return prediction_pieces({"model": model})
+
+
 def sample_pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the first synthetic records."""
     return [_preview(sample({"model": model}), "Synthetic records"), html.paragraph(EXPORT)]

@@ -91,3 +91,15 @@ def _cell(value: Any) -> str:
     if isinstance(value, list) and all(is_plain(item) for item in value):
         return ", ".join(number(item) for item in value[:MOST_ITEMS])
     return f"{len(value)} entries"
+
+
+def generic(model: Any) -> list[str]:
+    """Return a model of no known kind as tables."""
+    if not isinstance(model, Mapping):
+        return [html.paragraph(number(model))] if is_plain(model) else entry("model", model)
+    return mapping(model)
+
+
+def nothing(model: Any) -> list[str]:
+    """Return no pieces: of what is shown elsewhere."""
+    return []
