@@ -92,7 +92,7 @@ def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:
     values = [number(cell) for cell in cells if cell is not None]
     if "categories" in entry or None in values or not values:
         return False
-    if not isinstance(rule, list) and not ("bounds" in entry and (rule == "width" or isinstance(rule, int))):
+    if not isinstance(rule, list) and not ("bounds" in entry and (rule in (None, "width") or isinstance(rule, int))):
         return False
     cuts = expected_cuts(rule, values, entry.get("bounds"), len(cells)) or []
     bins = [sum(cut <= value for cut in cuts) for value in values if value is not None]
