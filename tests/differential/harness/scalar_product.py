@@ -198,7 +198,7 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     columns = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, columns)
-    if not refuse:
+    if not refuse or is_private(case):
         refuse += state_refusals(case, columns)
     records = joined(case.stations(), case.id_column) if not refuse else {}
 
@@ -277,7 +277,7 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     names = [arguments["label"], *arguments["columns"]]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
-    if not refuse:
+    if not refuse or is_private(case):
         refuse += state_refusals(case, names)
 
     def compare(result: Any) -> None:

@@ -12,7 +12,7 @@ from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import compare_scores, limits
 from .scalar_product import _who
-from .states import drawn_states, state_refusals
+from .states import drawn_states, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
@@ -133,7 +133,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         return check_horizontal(case, outcome)
     names = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
-    if not refuse:
+    if not refuse or is_private(case):
         refuse += state_refusals(case, names)
 
     def compare(result: Any) -> None:
