@@ -201,7 +201,7 @@ def test_no_block_is_forgotten():
     for page in (ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("algorithms/*/README.md")):
         text, name = page.read_text(encoding="utf-8"), page.relative_to(ROOT).as_posix()
         for block in re.finditer(r"^```(?:console|python)$", text, re.M):
-            found.add((name, ([""] + re.findall(r"^## (.*)$", text[: block.start()], re.M))[-1]))
+            found.add((name, (["", *re.findall(r"^## (.*)$", text[: block.start()], re.M)])[-1]))
     uses = {
         (f"algorithms/{method}/README.md", heading)
         for method in (*HORIZONTAL, *VERTICAL)
