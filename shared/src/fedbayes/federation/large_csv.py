@@ -51,7 +51,7 @@ def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: i
     mixed = [name for name in columns if not _fit(parts[name])]
     if mixed:
         parts |= _parts(path, mixed, set(mixed), rows)
-    whole = {name: _settled(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
+    whole = {name: settled_column(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
     return pandas.DataFrame({name: whole[name] for name in columns}, copy=False)
 
 
@@ -128,13 +128,13 @@ def _joined(parts: list[Any]) -> Any:
     return np.concatenate(parts) if isinstance(parts[0], np.ndarray) else union_categoricals(parts)
 
 
-def _settled(values: Any, rule: Rule) -> Any:
-    """Return a column in which every missing cell is one, as `settle` decides by its distinct values."""
+def settled_column(values: Any, rule: Rule, convert: bool = True) -> Any:
+    """Return a column, shape (n,), of an array or a Categorical, in which every missing cell is one, as `settle` decides by its distinct values."""
     import pandas
 
     if isinstance(values, np.ndarray):
-        return settle(pandas.Series(values, copy=False), rule, convert=True)
-    distinct = settle(pandas.Series(np.asarray(values.categories, dtype=object)), rule, convert=True)
+        return settle(pandas.Series(values, copy=False), rule, convert)
+    distinct = settle(pandas.Series(np.asarray(values.categories, dtype=object)), rule, convert)
     codes = np.asarray(values.codes)
     if distinct.dtype.kind in "iuf":
         numbers = np.append(distinct.to_numpy(dtype=np.float64), np.nan)[codes]

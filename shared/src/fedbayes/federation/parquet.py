@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..bayes.missing import Reading, settle
 from .errors import DataProblem
+from .large_csv import ROWS, settled_column
 
 
 def _schema(path: Path) -> Any:
@@ -22,17 +24,22 @@ def column_names(path: Path) -> list[str]:
     return [name for name in schema.names if name not in index]
 
 
-def read(path: Path, columns: Sequence[str] | None = None) -> Any:
-    """Return a file, or some of its columns, as a pandas frame.
+def read(path: Path, reading: Reading, columns: Sequence[str] | None = None, rows: int = ROWS) -> Any:
+    """Return a file, or some of its columns, as a pandas frame in which every missing cell is one.
 
-    Times become text as a CSV file has them (``2020-01-31``, ``2020-01-31 12:30:00``).
+    Times become text as a CSV file has them (``2020-01-31``, ``2020-01-31 12:30:00``). Of a file with more than so many rows columns are read one by one, and
+    texts as one code a cell, a pandas Categorical, as from a large CSV file.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
+    reading : Reading
+        What is missing.
     columns : sequence of str, optional
         Only these, each there once; all but those that hold lists or structures if not given.
+    rows : int
+        From how many on a file is large.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Any:
         Naming a column that holds lists or structures.
     """
     import pandas
-    from pyarrow import types
+    from pyarrow import parquet, types
 
     schema = _schema(path)
     nested = {field.name for field in schema if types.is_nested(field.type)}
@@ -50,11 +57,25 @@ def read(path: Path, columns: Sequence[str] | None = None) -> Any:
             raise DataProblem(
                 f"column '{name[:60]}' of this station's file holds lists or structures, which no task can use; leave it out"
             )
-    frame = pandas.read_parquet(path, columns=wanted)[wanted]
-    times = [name for name in wanted if types.is_temporal(schema.field(name).type)]
-    return frame.assign(**{name: _texts(frame[name]) for name in times}) if times else frame
+    count = parquet.read_metadata(path).num_rows
+    found = {name: _column(path, schema.field(name), reading, count > rows) for name in wanted}
+    return pandas.DataFrame(found, index=pandas.RangeIndex(count), copy=False)
 
 
-def _texts(values: Any) -> Any:
-    """Return times as text, None where there is none."""
-    return values.astype(str).astype(object).where(values.notna(), None)
+def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
+    """Return one column as a series."""
+    import pandas
+    from pyarrow import parquet, types
+
+    rule, text = reading.rule(field.name), types.is_string(field.type) or types.is_large_string(field.type)
+    if large and text:
+        table = parquet.read_table(path, columns=[field.name], read_dictionary=[field.name])
+        values = table.column(0).unify_dictionaries().to_pandas()
+        return settled_column(values.array, rule, convert=False)
+    values = pandas.read_parquet(path, columns=[field.name])[field.name].reset_index(drop=True)
+    if not types.is_temporal(field.type):
+        return settle(values, rule, convert=False)
+    texts = values.astype(str).where(values.notna(), None)
+    if large:
+        return settled_column(pandas.Categorical(texts), rule, convert=False)
+    return settle(texts.astype(object), rule, convert=False)

@@ -63,8 +63,8 @@ def read_file(
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
     else:
-        frame = parquet.read(path, columns)
-    return settled(frame, reading, convert=kind != "parquet")
+        return parquet.read(path, reading, columns)
+    return settled(frame, reading, convert=True)
 
 
 def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
