@@ -97,6 +97,24 @@ def mock_clients_are_copied_lightly() -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make audit` what `few(count)` does not keep of a test's cases."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few") is not None and item.get_closest_marker("audit") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for same in cases.values():
+        marker = same[0].get_closest_marker("few")
+        for place in _spread(len(same))[marker.args[0] if marker else 0 :]:
+            same[place].add_marker(pytest.mark.audit)
+
+
+def _spread(cases: int) -> list[int]:
+    """Return the places of cases in the order in which they are kept: the first one, then by the golden ratio, so that no parameter's period falls in step."""
+    return sorted(range(cases), key=lambda place: place * (5**0.5 - 1) / 2 % 1)
+
+
 def pytest_collection_finish() -> None:
     """Keep the tests themselves, which live until the end, out of every search for garbage."""
     gc.collect()

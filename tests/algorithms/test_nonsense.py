@@ -92,6 +92,7 @@ def cases():
             yield pytest.param(algorithm, function, base, argument, id=f"{algorithm}-{function}-{argument}")
 
 
+@pytest.mark.few(70)
 @pytest.mark.parametrize(("algorithm", "function", "base", "argument"), list(cases()))
 def test_nonsense_is_refused_by_the_name_of_its_argument(algorithm, function, base, argument):
     for value in NONSENSE.values():

@@ -129,6 +129,7 @@ def first_section(method: str) -> list[tuple[str, str]]:
     return [(language or "console", content) for language, content in BLOCK.findall(text.partition("\n## ")[0])]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", HORIZONTAL)
 def test_the_use_of_a_horizontal_method_runs(check_runs, method, people, tmp_path):
     names, columns = HORIZONTAL[method]
@@ -137,6 +138,7 @@ def test_the_use_of_a_horizontal_method_runs(check_runs, method, people, tmp_pat
     check_runs(first_section(method), {"domain": DOMAIN})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", VERTICAL)
 def test_the_use_of_a_vertical_method_runs(check_runs, method, people, tmp_path):
     for name, columns in VERTICAL[method].items():

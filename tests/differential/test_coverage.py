@@ -2,6 +2,7 @@
 
 import importlib
 
+import pytest
 from harness.registry import EXEMPT_ARGUMENTS, EXEMPT_FUNCTIONS, FUNCTIONS, METHODS, drawn_arguments
 
 from fedbayes.federation.signatures import central_functions
@@ -22,6 +23,7 @@ def test_every_central_function_has_a_strategy() -> None:
     assert not set(EXEMPT_FUNCTIONS) & set(FUNCTIONS), "exempt though there is a strategy"
 
 
+@pytest.mark.audit
 def test_every_argument_is_drawn() -> None:
     for (method, function), names in declared().items():
         if (method, function) in FUNCTIONS:

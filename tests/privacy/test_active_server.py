@@ -75,6 +75,7 @@ def federation(parties, method, **options):
     return EmbeddedFederation(parties[kind], helpers=helpers, policies=policies, aggregator=central, **options)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", TASKS)
 def test_a_server_that_looks_reads_no_message_once_keys_are_known(parties, method):
     _, function, arguments = TASKS[method]
@@ -105,6 +106,7 @@ def forged(message, manner):
     return encode(Request(**fields).sign(pair))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("manner", ["bit", "own keys"])
 @pytest.mark.parametrize("method", TASKS)
 def test_a_server_that_changes_the_last_request_of_a_station_stops_the_job(parties, method, manner):
@@ -120,6 +122,7 @@ def test_a_server_that_changes_the_last_request_of_a_station_stops_the_job(parti
         running.run(method, function, arguments)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", TASKS)
 def test_a_server_that_changes_the_last_reply_of_a_station_stops_the_job(parties, method):
     _, function, arguments = TASKS[method]

@@ -122,6 +122,7 @@ def likelihoods(counts, step, parties, samples, scale=1.0):
     return score, gap
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("parties", [2, pytest.param(4, marks=pytest.mark.audit)])
 def test_tables_and_steps_together_keep_their_promise(neighbors, parties):
@@ -134,6 +135,7 @@ def test_tables_and_steps_together_keep_their_promise(neighbors, parties):
     assert 0.0 < again(bound, 1.0) <= 1.0
 
 
+@pytest.mark.audit
 def test_the_audit_notices_noise_of_a_third():
     counts, step = requests()
     score, gap = likelihoods(counts, step, 3, 60_000, scale=1 / 3)

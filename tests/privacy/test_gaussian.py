@@ -49,6 +49,7 @@ def width(epsilon, delta, move, honest=1, parts=1.0):
     return DiscreteGaussian(epsilon, delta).width(change, parts, honest)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 @pytest.mark.parametrize("move", MOVES)
 def test_the_claim_holds_at_one_party(epsilon, delta, move):
@@ -56,6 +57,7 @@ def test_the_claim_holds_at_one_party(epsilon, delta, move):
     assert exact_delta(law_of_shares(sigma, 1), move, epsilon) <= delta
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("honest", [2, 3, 8])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-9), (1.0, 1e-6), (3.0, 1e-6), (20.0, 1e-6)])
 @pytest.mark.parametrize("move", [(1,), (2, -1)])
@@ -65,6 +67,7 @@ def test_the_claim_holds_for_a_sum_of_shares(epsilon, delta, move, honest):
     assert exact_delta(law_of_shares(own, honest), move, epsilon) <= delta
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("parts", [(3, 3, 3), (2, 4, 4), (1.25, 5)])
 def test_the_claim_holds_for_queries_together(parts):
     """Each with its own width; the losses of all, in whichever order they are asked, are those of one vector."""

@@ -157,6 +157,7 @@ def test_noise_for_other_people_than_are_read_is_no_request():
             CountsRequest(columns, {"h": 2}, noise, keying, 3)
 
 
+@pytest.mark.audit
 def test_the_audit_finds_a_person_with_more_rows_than_the_noise_is_for():
     """Three rows in one cell: noise for three keeps the promise, noise for one does not."""
     for most, keeps in ((3, True), (1, False)):
@@ -190,6 +191,7 @@ def shares(noise, parties, uses, cells, counted):
     return sum(model.draw(noise, uses, 1, cells) for _ in range(counted))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("kind", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-3)])
 @pytest.mark.parametrize("fraction", [0.5, 1.0])
 @pytest.mark.parametrize("parties", [2, 3])

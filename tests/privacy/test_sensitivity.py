@@ -159,6 +159,7 @@ PEOPLE = st.lists(
 )
 
 
+@pytest.mark.audit
 @settings(deadline=None, max_examples=200)
 @given(rows=PEOPLE, most=st.integers(1, 3), order=st.randoms())
 def test_an_identifier_changes_no_query_by_more_than_its_bounded_rows(rows, most, order):

@@ -119,6 +119,7 @@ def spent_delta(arguments):
     return arguments.get("delta", 0.0) if arguments.get("mechanism") == "gaussian" else 0.0
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("method", "function", "arguments"), list(cases()))
 def test_what_is_stated_is_what_was_debited(running, method, function, arguments):
     federation, ledgers, model = running

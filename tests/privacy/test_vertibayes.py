@@ -27,6 +27,7 @@ def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
     return float(np.log(low / high))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_tables_keep_their_epsilon_and_half_the_noise_does_not(epsilon) -> None:
     assert again(lambda: lower_bound(epsilon, 2, 40_000), epsilon) <= epsilon

@@ -71,6 +71,7 @@ def test_a_model_that_is_none_is_refused(federation, function, model, names) -> 
         federation.run(NAME, function, {"model": model, "id_column": "id"})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("records", [{}, {"age": []}, {"age": [1], "smoke": []}, {"age": "old"}, [1]])
 def test_malformed_records_are_refused(federation, records) -> None:
     fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
@@ -118,6 +119,7 @@ def test_a_vote_over_zero_members_is_refused(federation) -> None:
         federation.run(NAME, "fit", {**GIVEN, "features": ["age"], "members": [["station1"], ["station2"]]})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "change", [{"bound": -0.1}, {"bound": "much"}, {"bound": None}, {"classes": ["yes"]}, {"vote": "x"}]
 )

@@ -33,6 +33,7 @@ def voted(federation, model, table) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(content["probabilities"]), np.exp(expected)
 
 
+@pytest.mark.audit
 def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit, tmp_path) -> None:
     table = joined(table)
     edges = [["ill", "smoke"], ["ill", "cough"], ["smoke", "cough"], ["ill", "fever"]]
@@ -58,6 +59,7 @@ def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit, tm
     assert not any("often" in text for text in texts)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("vote", ["mean", "log_pool"])
 def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
     parties = kit.vertical(holed, tmp_path)
@@ -70,6 +72,7 @@ def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
     assert np.mean(np.abs(ours - expected).max(axis=1) < 2e-4) >= 1.0 - (empty + 1) / len(holed)
 
 
+@pytest.mark.audit
 def test_a_group_without_a_helper(table, kit, tmp_path) -> None:
     with EmbeddedFederation(parties=kit.vertical(table, tmp_path), policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**GIVEN, "helper": "none"})
@@ -80,6 +83,7 @@ def test_a_group_without_a_helper(table, kit, tmp_path) -> None:
     assert np.asarray(content["probabilities"]) == pytest.approx(np.exp(expected), abs=2e-4)
 
 
+@pytest.mark.audit
 def test_a_group_of_hybrid_parties_votes_on_the_records_that_it_has(table, kit, tmp_path) -> None:
     parts = [
         table.iloc[:300][["id", "smoke", "fever"]],

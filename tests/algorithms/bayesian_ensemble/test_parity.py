@@ -65,6 +65,7 @@ def test_members_of_two_columns_take_four_rounds(federation, fitted) -> None:
     assert_same_members(found, fitted)
 
 
+@pytest.mark.audit
 def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(table, tmp_path) -> None:
     parties = {}
     for name, columns in {"a": ["smoke", "age", "ill"], "b": ["cough", "xray", "fever"]}.items():
@@ -79,6 +80,7 @@ def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(
     assert many["federation"]["rounds"] == 6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("vote", "weights"), [("mean", "uniform"), ("majority", "uniform"), ("log_pool", "dynamic")])
 def test_votes_over_stations_equal_votes_in_one_place(federation, fitted, table, vote, weights) -> None:
     model = {**fitted["model"], "vote": vote, "weights": weights}
@@ -154,6 +156,7 @@ def hybrid_files(table, kit, folder):
     return kit.written(parts, folder)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hybrid", ["local", "shared"])
 def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hybrid) -> None:
     domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}

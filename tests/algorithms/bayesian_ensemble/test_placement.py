@@ -9,6 +9,7 @@ NAME = "bayesian_ensemble"
 GIVEN = {"label": "ill", "id_column": "id", "structure": "naive"}
 
 
+@pytest.mark.audit
 def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None:
     arguments = {**GIVEN, "weights": "score", "folds": 2}
     plain = federation.run(NAME, "fit", GIVEN)
@@ -22,6 +23,7 @@ def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None
     assert scores["auc"] > 0.9
 
 
+@pytest.mark.audit
 def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, tmp_path) -> None:
     parts = [table.iloc[:300][["id", "smoke", "age", "ill"]], table.iloc[300:][["id", "cough", "xray", "ill"]]]
     parties = kit.written(parts, tmp_path / "files")

@@ -46,6 +46,7 @@ def sizes(transcript: list[dict]) -> Counter:
     )
 
 
+@pytest.mark.audit
 def test_other_data_give_messages_of_the_same_number_and_size(runs) -> None:
     (first, one), (second, other) = runs
     assert sizes(first) == sizes(second)

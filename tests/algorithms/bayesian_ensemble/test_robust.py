@@ -63,6 +63,7 @@ def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> Non
     assert found["predicted"] == ["very"]
 
 
+@pytest.mark.audit
 def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_path) -> None:
     table = kit.population(6, 600)
     draw = np.random.default_rng(1)

@@ -23,6 +23,7 @@ def check_equal(model, members, weights) -> None:
         assert ours.weight == pytest.approx(weight)
 
 
+@pytest.mark.audit
 def test_vertical(federation, table) -> None:
     fitted = federation.run(NAME, "fit", GIVEN)
     scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
@@ -43,6 +44,7 @@ def test_horizontal_weighed_by_score(rows_federation, table) -> None:
     check_equal(fitted, members, [member.weight for member in simulation.tested(model, frames).members])
 
 
+@pytest.mark.audit
 def test_hybrid(table, kit, tmp_path) -> None:
     parts = [
         table.iloc[:300][["id", "smoke", "age", "ill"]],

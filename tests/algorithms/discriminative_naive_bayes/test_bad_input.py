@@ -16,6 +16,7 @@ def federation(parties):
         yield running
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -67,6 +68,7 @@ def test_a_wrong_model_is_refused(federation, model):
         federation.run(ALGORITHM, "evaluate", {"model": model})
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("change", "named"),
     [

@@ -40,6 +40,7 @@ def pooled(tables, rounds, **kind):
     return minimise(objective, np.ones(layout.parameters), rounds, 1e-6, diagonal)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [{}, {"structure": "a1de"}, {"weights": "attribute"}])
 def test_the_federated_fit_equals_the_pooled_fit(federation, tables, kind):
     result = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 4, **kind})
@@ -60,6 +61,7 @@ def test_evaluation_equals_the_pooled_scores(federation, tables):
     assert result["federation"]["rounds"] == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("aggregation", ["mean", "by_rows"])
 def test_averaging_with_local_tables_learns_and_keeps_tables_at_home(federation, aggregation):
     arguments = {"label": "class", "domain": DOMAIN, "rounds": 2, "tables": "local", "optimizer": "fedavg"}

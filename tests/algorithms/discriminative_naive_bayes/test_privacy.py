@@ -33,6 +33,7 @@ def with_ledgers(parties, tmp_path):
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("extra", "unit", "charges"),
     [

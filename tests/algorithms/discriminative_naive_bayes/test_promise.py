@@ -92,6 +92,7 @@ def test_no_neighbour_moves_an_answer_further_than_its_noise_allows_for(monkeypa
     assert 0 < furthest <= both * sensitivity(asked) * (1 + 1e-12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_sum_of_all_answers_has_the_promised_deviation(kind):
     asked = request(**kind)

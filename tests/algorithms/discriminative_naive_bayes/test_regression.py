@@ -57,6 +57,7 @@ def test_the_default_reaches_the_optimum_of_logistic_regression(seed, clients):
     assert fit.objective[0] > optimum + 1e-3
 
 
+@pytest.mark.audit
 def test_the_federation_reaches_it_too(tmp_path):
     stations = [frame(rows, seed) for seed, rows in ((3, 150), (4, 350), (5, 200))]
     for name, own in zip("abc", stations, strict=True):

@@ -15,6 +15,7 @@ DEFAULTS = {"regularization": 0.0, "prior": "log", "tables": "secure_sum", "opti
 PUBLISHED = {"prior": "published", "tables": "local", "optimizer": "fedavg", "aggregation": "mean"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", [DEFAULTS, {**DEFAULTS, "regularization": 0.01}, PUBLISHED])
 def test_the_simulation_equals_the_embedded_federation(parties, tables, chosen):
     with EmbeddedFederation(parties) as federation:

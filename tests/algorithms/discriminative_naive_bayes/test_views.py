@@ -28,6 +28,7 @@ def test_only_declared_rounds_and_sealed_replies(tmp_path):
     assert all(set(entry["result"]) == {"organization", "public_key", "sealed", "filed"} for entry in seen)
 
 
+@pytest.mark.audit
 def test_messages_of_other_data_have_the_same_sizes(tmp_path):
     sizes = []
     for seeds in ((1, 2, 3), (4, 5, 6)):
@@ -59,6 +60,7 @@ def test_a_masked_vector_is_uniform(parties):
     assert abs(unit.var() - 1 / 12) < 0.01
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["weights", "counts"])
 def test_stations_get_arrays_of_the_stated_size(tmp_path, field):
     seen = transcript(tmp_path, (7, 8, 9))

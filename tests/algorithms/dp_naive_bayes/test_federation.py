@@ -49,6 +49,7 @@ def test_a_delta_that_would_make_more_noise_is_not_spent(federation, domain):
     assert few["diagnostics"][name] < gaussian["diagnostics"][name]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "choice",
     [

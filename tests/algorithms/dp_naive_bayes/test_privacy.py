@@ -73,6 +73,7 @@ def test_the_sampled_loss_of_a_count_stays_below_the_claim(placement):
     assert 0.5 * epsilon < max(bounds) <= epsilon
 
 
+@pytest.mark.audit
 def test_the_published_mode_breaks_its_promise():
     """One row with a large value more: the noise grows with it, and a narrow event becomes rare."""
     columns = Columns("class", ["x"], {"x": {"bounds": [0, 1000]}, "class": {"categories": [0, 1]}})

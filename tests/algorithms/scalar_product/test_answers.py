@@ -38,6 +38,7 @@ def test_count_over_three_stations(federation, table, protocol):
     assert result["federation"]["rounds"] <= 5
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("condition", "expected"),
     [
@@ -111,6 +112,7 @@ def test_noisy_counts_say_their_epsilon_and_are_near(federation, table):
     assert result["privacy"]["epsilon"] == 2.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("stations", "protocol"), [(8, "masked_tables"), (4, "thesis")])
 def test_a_count_over_many_stations(tmp_path, stations, protocol):
     people = pooled_table(stations, 120)

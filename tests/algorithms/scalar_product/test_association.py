@@ -54,6 +54,7 @@ def test_a_column_without_relation_exceeds_the_level_once_in_twenty_times():
     assert 6 <= above <= 40
 
 
+@pytest.mark.audit
 def test_with_noise_a_constant_column_stays_at_its_level_and_a_real_one_above_it():
     draw = np.random.default_rng(8)
     target, scale = draw.integers(0, 2, 3_000), 40.0

@@ -94,6 +94,7 @@ def test_sizes_and_rounds_do_not_depend_on_the_data(parties, tmp_path):
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("function", ["partial_submit", "partial_match", "partial_tables"])
 def test_a_change_on_the_way_stops_the_job(parties, function):
     def flip(organization, asked, payload):

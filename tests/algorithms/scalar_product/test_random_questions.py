@@ -106,6 +106,7 @@ def rightly_refused(frames, tests, answer, records):
     return any(few(all_hold(frame, own)) for frame, own in zip(frames, owned, strict=True) if own)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("helper", [True, False], ids=["helper", "none"])
 def test_counts_equal_the_pooled_ones(helper):
     answered = 0
@@ -128,6 +129,7 @@ def test_counts_equal_the_pooled_ones(helper):
     assert answered > QUESTIONS // 10 - 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("helper", [True, False], ids=["helper", "none"])
 def test_scalar_products_equal_the_pooled_ones(helper):
     for seed in range(QUESTIONS):
@@ -141,6 +143,7 @@ def test_scalar_products_equal_the_pooled_ones(helper):
         assert abs(result["scalar_product"] - expected) <= result["diagnostics"]["largest_error"] + 1e-9 * abs(expected)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("helper", [True, False], ids=["helper", "none"])
 def test_tables_equal_the_pooled_ones(helper):
     for seed in range(QUESTIONS):

@@ -97,6 +97,7 @@ def changed_file(parties, tmp_path, name, change):
     return {**parties, name: {"default": path}}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("change", "kind", "words"),
     [

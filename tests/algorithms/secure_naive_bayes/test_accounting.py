@@ -26,6 +26,7 @@ def spent(ledger):
         return np.array(database.execute("SELECT TOTAL(epsilon), TOTAL(delta) FROM debits").fetchone())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("changes", "epsilon", "delta"),
     [

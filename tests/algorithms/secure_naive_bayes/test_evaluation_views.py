@@ -68,6 +68,7 @@ def allowed(monkeypatch):
     monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("helper", [True, False])
 def test_every_score_is_that_of_the_pooled_table(classes, helper):
@@ -108,6 +109,7 @@ def test_records_are_matched_by_their_identifiers_whatever_their_order():
         run(keyed, model, True, other, id_column="key")
 
 
+@pytest.mark.audit
 def test_without_patterns_scores_are_near_on_a_stated_grid():
     frame = people(2)
     plain = fitted(frame, 2, bins=6)
@@ -190,6 +192,7 @@ def test_no_organization_ever_holds_a_number_that_follows_from_a_record(monkeypa
     assert tells(np.rint(whole * 2**24).astype(np.int64).astype(np.uint64), groups), "the test can fail"
 
 
+@pytest.mark.audit
 def test_what_the_counters_are_shown_is_uniform(monkeypatch):
     frame = people(2)
     model = fitted(frame, 2)

@@ -44,6 +44,7 @@ def test_the_cost_is_told_beside_that_of_pairwise_masks(exact):
     assert told["modulus"] == "RSA-2048 challenge"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("noise", "delta"), [("polya", 0.0), ("diluted_geometric", 1e-6), ("published", 1e-6)])
 def test_noisy_counts_are_near_the_pooled_ones(horizontal, table, noise, delta):
     result = horizontal.run("secure_naive_bayes", "fit", {**TASK, "noise": noise, "epsilon": 1.0, "delta": delta})

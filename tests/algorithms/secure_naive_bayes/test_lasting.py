@@ -67,6 +67,7 @@ def test_a_second_job_answers_from_the_same_tables_and_pays_nothing(hospitals, t
     assert all(len(day) == 10 for day in made)
 
 
+@pytest.mark.audit
 def test_new_tables_are_paid_for(hospitals):
     federation, folder = hospitals
     first = federation.run("secure_naive_bayes", "classify", TASK)

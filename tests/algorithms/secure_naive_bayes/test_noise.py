@@ -21,6 +21,7 @@ def summed(noise: Noise, uses: list[int]) -> np.ndarray:
     return sum(model.draw(noise, used, FEATURES, CELLS) for used in uses)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["polya", "diluted_geometric"])
 @pytest.mark.parametrize("uses", [[8] * 8, [5, 5, 6, 6, 7, 7, 8, 8]])
 def test_the_sum_has_the_stated_deviation(kind, uses):
@@ -40,6 +41,7 @@ def test_polya_shares_add_up_to_one_discrete_laplace_variable():
         assert np.mean(drawn == value) == pytest.approx(expected, abs=6 * math.sqrt(expected / CELLS))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("factor", [0.8, 1.25])
 def test_the_test_would_notice_a_wrong_scale(factor):
     drawn = summed(noise_of("polya", epsilon=2.0 / factor), [STATIONS] * STATIONS)

@@ -20,6 +20,7 @@ def rows(number):
     return np.column_stack([(labels + generator.integers(0, 2, number)) % width for width in WIDTHS]), labels
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("budget", [{"noise": "none"}, {"epsilon": 0.5}, {"epsilon": 0.02}])
 def test_the_same_counts_give_the_posteriors_of_the_embedded_federation(horizontal, table, budget):
     task = {"label": "kind", "domain": DOMAIN, "bins": 5, "modulus_bits": 2048, "organizations": list("pqrs")}

@@ -272,6 +272,7 @@ def fitted(odd):
     return odd.run("fit", {**FIT, "epsilon": 20.0, "organizations": THREE})["model"]
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("changes", "kind", "named"),
     [

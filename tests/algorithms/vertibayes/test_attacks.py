@@ -51,6 +51,7 @@ def crafted(x: int) -> dict:
     return {"nodes": nodes, "edges": [["income", "hiv"]], "tables": tables, "label": "hiv"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("missing", ["category", "drop"])
 def test_cut_points_around_one_person_are_refused_at_the_owner(guarded, people, missing) -> None:
     x = int(people["income"][7])
@@ -119,6 +120,7 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp
     assert "an earlier station" in result["privacy"]["reveals"]["stations"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("split", ["vertical", "horizontal"])
 def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, tmp_path, split) -> None:
     found = []

@@ -86,6 +86,7 @@ def parties_of(table: pd.DataFrame, split: str, names: list[str], folder: Path) 
     return found
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("split", ["vertical", "horizontal", "hybrid"])
 def test_splits_count_what_pandas_counts(split, tmp_path) -> None:
     for seed in range(100, 104):

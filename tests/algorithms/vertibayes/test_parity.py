@@ -31,6 +31,7 @@ def assert_same_network(result: dict, expected: BayesianNetwork) -> None:
         np.testing.assert_allclose(found.tables[node], expected.tables[node], atol=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -47,6 +48,7 @@ def test_fit_equals_pooled(federation, kit, table, given, arguments) -> None:
     assert result["diagnostics"]["records"] == len(table)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("missing", ["category", "em_on_counts"])
 def test_missing_values_are_treated_as_pooled(holed_federation, kit, holed, given, missing) -> None:
     arguments = {"structure": "k2", "missing": missing, "max_parents": 2}

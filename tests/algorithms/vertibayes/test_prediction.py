@@ -46,6 +46,7 @@ def test_classify_equals_pooled_posteriors(federation, model, table) -> None:
     assert result["federation"]["rounds"] <= 6
 
 
+@pytest.mark.audit
 def test_three_stations_need_no_helper(federation, model, table, given) -> None:
     arguments = {"model": model, "id_column": "id", "helper": "none"}
     content = federation.run("vertibayes", "classify", arguments)["model"]

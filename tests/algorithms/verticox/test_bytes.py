@@ -49,6 +49,7 @@ def expected_beside(travels):
     return [ROWS * each * 4 / 3 for each in rounds]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("central", ["s0", "s2", "neutral"])
 def test_bytes_of_a_fit(records, tmp_path, central):
     result = fitted(records, tmp_path, central)

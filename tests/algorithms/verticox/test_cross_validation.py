@@ -83,6 +83,7 @@ def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     assert 0.0 < found["integrated_brier_score"] < 0.25
 
 
+@pytest.mark.audit
 def test_the_folds_share_their_rounds(federation, records):
     found = federation.run("verticox", "evaluate", {"model": SPEC, "folds": 3, "rows_aligned": True})
     assert found["federation"]["rounds"] <= 60

@@ -78,6 +78,7 @@ def assert_dealer_and_requests_carry_no_plain_record(federation, patients):
     assert all(f"'{value}'" not in text for value in patients["id"].head(20))
 
 
+@pytest.mark.audit
 def test_private_newton_with_efron_ties_and_strata(federation, patients):
     result = federation.run("verticox", "fit", {**TASK, "ties": "efron", "strata": "site"})
     assert_parity(result, pooled(patients, "efron", "site"))
@@ -150,6 +151,7 @@ BAD = [
 ]
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(("change", "kind", "text"), BAD, ids=[str(next(iter(entry[0].items()))) for entry in BAD])
 def test_bad_input_is_named(federation, change, kind, text):
     with pytest.raises(kind, match=text):
@@ -191,6 +193,7 @@ def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients
                 strict.run("verticox", function, {"model": quasi["model"], "id_column": "id"})
 
 
+@pytest.mark.audit
 def test_admm_as_published(federation, patients):
     task = {**TASK, "solver": "admm", "features": ["age", "dose"], "tolerance": 5e-2, "rho": 1.0}
     task["gamma_update"] = "published"

@@ -51,6 +51,7 @@ def federation(records, tmp_path_factory):
         yield running
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("effect", [1.1, 0.4, -1.1])
 def test_coefficients_around_an_outlier(federation, effect):
     """The record with x = 9 is all that a risk set at these coefficients consists of."""
@@ -60,6 +61,7 @@ def test_coefficients_around_an_outlier(federation, effect):
         )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("place", [0, 1, 60, ROWS - 1])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_thresholds_around_one_rank(federation, records, place, sign):
@@ -70,6 +72,7 @@ def test_thresholds_around_one_rank(federation, records, place, sign):
         federation.run("verticox", "evaluate", {"model": model, "id_column": "id"})
 
 
+@pytest.mark.audit
 def test_times_around_one_record(federation, records):
     last = float(records["time"].max())
     crowded = np.quantile(records["time"], [0.3, 0.301, 0.6]).tolist()
@@ -80,6 +83,7 @@ def test_times_around_one_record(federation, records):
             )
 
 
+@pytest.mark.audit
 def test_queries_are_charged(records, tmp_path):
     for name, columns in {"a": ["id", "time", "event"], "b": ["id", "rank"], "c": ["id", "z"]}.items():
         records[columns].to_csv(tmp_path / f"{name}.csv", index=False)

@@ -117,6 +117,7 @@ def test_a_few_gaps_are_not_counted():
     assert rows["dose"] == pytest.approx(pooled(frame)[0].coefficients[1], abs=1e-6)
 
 
+@pytest.mark.audit
 def test_few_complete_records_are_found_from_far_away():
     frame, rng = records(8, share=0.0, rows=2400), np.random.default_rng(9)
     for name in ("age", "dose"):  # an eighth of the records at two stations: at most one in 64 is complete

@@ -101,6 +101,7 @@ def test_payloads_are_checked():
         unpack(payload[:-8])
 
 
+@pytest.mark.audit
 def test_a_neutral_aggregator_and_a_separate_helper(records, tmp_path):
     """Central at an organization with neither outcome nor data; another one deals."""
     records[["age"]].to_csv(tmp_path / "a.csv", index=False)

@@ -71,6 +71,7 @@ def test_the_private_solver_finds_the_pooled_statistic(paper_data, rehearse, tra
     np.testing.assert_allclose(statistics(own), statistics(expected), atol=2e-6, rtol=2e-6)
 
 
+@pytest.mark.audit
 def test_over_the_federation_with_strata(tmp_path):
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.normal(size=150), "dose": rng.normal(size=150), "site": np.arange(150) % 2})

@@ -45,6 +45,7 @@ def has_two_sides(frame):
     return first.nunique() > 2 or bool(frame["event"][first == 1.0].any())
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("kind", "effect"), CASES)
 def test_one_skewed_feature(rehearse, kind, effect):
     frame = next(table for table in (single(kind, effect, seed) for seed in range(9)) if has_two_sides(table))
@@ -67,6 +68,7 @@ def test_strata(rehearse):
     assert check_fit(rehearse, frame.drop(columns="sex"), 3, stratum=frame["sex"].to_numpy(dtype=int)) <= 70
 
 
+@pytest.mark.audit
 def test_a_hospital_over_the_federation(tmp_path):
     frame = hospital(1, rows=250)
     features = [name for name in frame if name not in ("time", "event")]

@@ -89,6 +89,7 @@ def alike(parents, sizes, joint, hidden, where: str) -> bool:
     return int((table[hidden[node]].sum(axis=0) > 0).sum()) < 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("block", range(4))
 def test_no_small_configuration_follows_from_what_is_published(block) -> None:
     plain, kept = 0, []

@@ -37,6 +37,7 @@ def test_check_tells_that_everyone_takes_part_and_writes_nothing(command, folder
         assert json.loads(command("ledger", "alpha", "--json")[1])["debits"] == []
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("limit", "told"),
     [

@@ -158,6 +158,7 @@ def test_what_was_there_stays(tmp_path, algorithm_folder, parties):
     assert [path.read_text() for path in started.left_files()] == ["old"]
 
 
+@pytest.mark.audit
 def test_exit_codes_and_output_pass_through(tmp_path, algorithm_folder, parties):
     started = Started(tmp_path, algorithm_folder, run_arguments(parties, "fit"))
     out, _ = started.process.communicate(timeout=120)

@@ -29,6 +29,7 @@ def near(sample: np.ndarray, deviation: float) -> bool:
     return bool(0.95 < np.std(sample) / deviation < 1.05)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)
 @pytest.mark.parametrize(("parties", "fraction"), [(1, 1.0), (5, 0.8), (3, 1.0)])
 def test_one_partys_part_has_the_stated_variance(law: Law, parties: int, fraction: float) -> None:
@@ -36,6 +37,7 @@ def test_one_partys_part_has_the_stated_variance(law: Law, parties: int, fractio
     assert near(all_shares(law, width, parties, fraction, 1), math.sqrt(law.share_variance(width, parties, fraction)))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", LAWS[:2], ids=lambda law: law.name)
 def test_the_honest_parts_together_have_the_stated_deviation(law: Law) -> None:
     honest = honest_parties(5, 0.8)

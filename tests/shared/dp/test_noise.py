@@ -133,6 +133,7 @@ def test_gaussian_shares_below_the_range_of_their_bound_are_never_used(monkeypat
     assert used == [gaussian.SMALLEST_SHARE]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("parties", "fraction"), [(1, 1.0), (2, 1.0), (5, 1.0), (6, 0.5)])
 def test_honest_polya_shares_sum_to_discrete_laplace(parties, fraction):
     honest = shares.honest_parties(parties, fraction)

@@ -80,6 +80,7 @@ def check_smooth(name: str, graph: dict, beta: float, neighbors: str) -> None:
             assert bound[data] <= math.exp(beta) * bound[other] * (1 + MARGIN) + MARGIN
 
 
+@pytest.mark.few(27)
 @pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
 @pytest.mark.parametrize("grid", GRIDS[1:], ids=len)
 @pytest.mark.parametrize("rows", [1, 2, 5])
@@ -116,6 +117,7 @@ def test_mean_add_remove_is_exact(points, beta):
         assert result.value == pytest.approx(best[data], rel=1e-9)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("beta", [0.0005, 0.02, 0.15, 0.4, 1.5])
 @pytest.mark.parametrize(("points", "largest"), [(2, 12), (3, 11), (4, 9), (5, 8)])
 @pytest.mark.parametrize("name", ["variance", "standard_deviation"])
@@ -151,6 +153,7 @@ def test_no_walk_of_additions_and_removals_meets_a_worse_table(values, steps, be
             assert math.exp(-beta * distance) * local <= bound.value * (1 + MARGIN) + 1e-12
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
 @pytest.mark.parametrize("rows", [2, 3, 4])
 def test_variance_replace_one_is_exact(rows, beta):
@@ -165,6 +168,7 @@ def test_variance_replace_one_is_exact(rows, beta):
         assert result.value <= value + (rows - 1) / rows**2 * (0.5 / (points - 1)) ** 2 + MARGIN
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("beta", [0.02, 0.3, 1.5])
 @pytest.mark.parametrize(("rows", "points"), [(2, 49), (3, 25), (4, 13)])
 def test_deviation_replace_one_is_exact(rows, points, beta):

@@ -58,6 +58,7 @@ def test_both_end_points_are_below_one_from_seven_rows_on():
     assert at_zero.max() < 0.68
 
 
+@pytest.mark.few(9)
 @POWERS
 @pytest.mark.parametrize("rows", range(3, 21))
 def test_few_rows_cell_by_cell(rows, power):

@@ -181,6 +181,7 @@ def test_preflight_takes_a_dictionary(stations):
     assert stations_said["b"] is None
 
 
+@pytest.mark.audit
 def test_vertical_counts_with_recodes_and_cuts_equal_pandas(tmp_path, tables):
     whole = pd.concat(tables.values(), ignore_index=True).assign(patient=range(360))
     whole[["patient", "sex", "stage"]].to_csv(tmp_path / "l.csv", index=False)

@@ -181,6 +181,7 @@ def test_every_limit_is_told(files):
     assert told["variables"]["minimum_rows"] == "FEDBAYES_MINIMUM_ROWS"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("setting", "kind", "message"),
     [

@@ -79,6 +79,7 @@ def test_with_noise_nothing_is_hidden_and_the_promise_is_told() -> None:
     assert result["diagnostics"]["noise"]["sex"] > 2
 
 
+@pytest.mark.audit
 def test_noise_is_that_of_the_stated_deviation() -> None:
     """Two columns share epsilon, and three organizations share the noise, of which two must suffice."""
     expected = 0.0

@@ -275,6 +275,7 @@ def resigned(message, **changes):
     return encode(Request(**{**fields, "signer": pair.public_bytes, **changes}).sign(pair))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("policies", [{}, LEDGER])
 @pytest.mark.parametrize("manner", ["flip", "last", "participants", "reply_key", "resign", "body", "replay"])
 def test_a_changed_request_stops_the_job(files, policies, manner):

@@ -50,6 +50,7 @@ def assert_same(column: np.ndarray, reference: np.ndarray) -> None:
     assert column[~missing].tolist() == reference[~missing].tolist()
 
 
+@pytest.mark.audit
 @given(
     st.lists(st.sampled_from(CELLS), min_size=1, max_size=4).flatmap(
         lambda few: st.lists(st.sampled_from(few), min_size=1, max_size=6)

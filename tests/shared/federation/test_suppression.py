@@ -72,6 +72,7 @@ def test_a_linear_program_leaves_every_small_cell_open(shape):
     assert shown > 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
 def test_who_knows_margins_and_rule_cannot_tell_a_small_cell(shape):
     """All tables of random margins are tried: those that are published alike must differ in every small cell."""

@@ -61,6 +61,7 @@ def helped(stations):
         return federation.run("vertical_toy", "run_tables", {"columns": list(COLUMNS), "batches": BATCHES})
 
 
+@pytest.mark.audit
 def test_a_search_of_three_steps_is_exact_in_eight_rounds(helped, table):
     for answers, batch in zip(helped["model"], BATCHES, strict=True):
         assert_tables(answers, table, batch)
@@ -218,6 +219,7 @@ def test_stations_that_are_run_again_answer_the_same(stations, table):
         assert_tables(answers, table, batch)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("helper", [None, "none"])
 def test_columns_without_missing_values_are_narrowed_and_the_tables_stay_the_same(table, tmp_path, helper):
     gaps = table.assign(**{name: table[name].astype("Int64") for name in COLUMNS})
