@@ -73,7 +73,7 @@ class Case:
         """Return the tables of those that take part with data: organization -> column -> cells."""
         named = self.arguments.get("organizations")
         found = {
-            entry["name"]: entry["columns"]
+            entry["name"]: to_last_value(entry["columns"]) if entry.get("file") == "excel" else entry["columns"]
             for entry in self.organizations
             if entry["columns"] is not None and (named is None or entry["name"] in named)
         }
@@ -175,6 +175,12 @@ def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
         sheet.append([None if value is None else text(value) for value in row])
     book.save(stream)
     return stream.getvalue()
+
+
+def to_last_value(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:
+    """Return a table up to its last row that holds a value: an Excel sheet knows of no rows below it."""
+    rows = max((row + 1 for cells in columns.values() for row, cell in enumerate(cells) if cell is not None), default=0)
+    return {name: cells[:rows] for name, cells in columns.items()}
 
 
 class Interrupted(Exception):
