@@ -20,7 +20,11 @@ from typing import Any
 PRELOAD = (
     "numpy",
     "vantage6.algorithm.tools.wrap",
-    "vantage6.algorithm.tools.decorators",
+    "pandas",
+    "encodings.cp437",
+    "encodings.utf_8_sig",
+    "netrc",
+    "numpy.rec",
     "fedbayes.federation",
     "fedbayes.federation.channel",
     "fedbayes.dp.shares",
