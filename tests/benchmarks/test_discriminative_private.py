@@ -3,6 +3,8 @@
 A research simulation: the sums over the stations are made at one place, with noise from a seed, of the deviation that the stations' shares have together.
 """
 
+from dataclasses import replace
+
 import discriminative_study as study
 import numpy as np
 import pandas as pd
@@ -51,7 +53,7 @@ class NoisySums:
     def secure_sum(self, function, request, organizations, reply_type, *, field, last=False):
         codes, labels = self.rows
         if isinstance(request, StepRequest):
-            self.evidence = self.evidence or prepare(request, codes, labels)
+            self.evidence = replace(self.evidence or prepare(request, codes, labels), layout=request.shape.layout)
             exact = move(request, self.evidence, labels, request.clip)[0][1] * 2.0**16
             honest = honest_deviation(request, self.stations)
         else:

@@ -102,6 +102,12 @@ class Fit(Target, Budget, Units, Members):
         1.0,
         used_when=when("epsilon"),
     )
+    attribute_rounds: int | None = argument(
+        whole(0, MOST_ROUNDS),
+        "Of the rounds of a private fit the first so many learn one weight for each attribute; a third when left out, all with weights attribute.",
+        None,
+        used_when=(when("epsilon"), when("optimizer", "secure_gradient"), when("structure", "naive")),
+    )
     tolerance: float = argument(
         number(low=0, below=1),
         "Relative change of the objective at which the optimiser stops.",
@@ -136,10 +142,22 @@ class Fit(Target, Budget, Units, Members):
                 noisy and tables == "local" and self.unit != "row"
             ),
             "delta must be greater than 0 with epsilon: the noise is Gaussian": noisy and self.delta == 0,
+            "attribute_rounds must be at most rounds; give fewer, or leave it out": (
+                self.attribute_rounds is not None and self.attribute_rounds > self.rounds
+            ),
         }
         for text, holds in refusals.items():
             if holds:
                 raise ArgumentError(text)
+
+    @property
+    def _by_attribute(self) -> int:
+        """How many of the first steps learn one weight for each attribute: 0 where no step is noisy, or it improves the weights itself."""
+        if self.epsilon is None or self.optimizer != "secure_gradient" or self.structure != "naive":
+            return 0
+        if self.attribute_rounds is not None:
+            return self.attribute_rounds
+        return self.rounds if self.weights == "attribute" else self.rounds // 3
 
     @property
     def settings(self) -> Settings:
@@ -154,6 +172,7 @@ class Fit(Target, Budget, Units, Members):
             regularization=self.regularization,
             clip=self.clip,
             tolerance=self.tolerance,
+            attribute_rounds=self._by_attribute,
             table_noise=exact if self.tables == "local" else self.added,
             step_noise=self.added,
             unit=self.whom,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes import metrics
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, check_noise, signed
 
+from .attributes import information, learn
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
@@ -118,9 +120,9 @@ class Training:
             return None
         return expected_curvature(self.layout, tables, self.counts) + self.settings.regularization
 
-    def _request(self, points: Floats) -> StepRequest:
+    def _request(self, points: Floats, shape: Shape | None = None) -> StepRequest:
         return StepRequest(
-            shape=self.shape,
+            shape=shape or self.shape,
             weights=points,
             counts=self.counts,
             iterations=self.settings.local_iterations if self.settings.averaging else 0,
@@ -132,13 +134,13 @@ class Training:
             steps=self.settings.rounds,
         )
 
-    def _ask(self, points: Floats) -> NDArray[np.int64]:
+    def _ask(self, points: Floats, shape: Shape | None = None) -> NDArray[np.int64]:
         """Return the sums over the stations at some points (points, parameters): one round."""
         self._step += 1
-        request = self._request(points)
+        request = self._request(points, shape)
         noisy = self.settings.step_noise.private
         summed = self.federation.secure_sum("partial_step", request, self.stations, SumReply, field="vector")
-        parameters = self.layout.parameters
+        parameters = request.shape.layout.parameters
         return signed(summed, parameters if noisy else 1 + len(points) * (1 + parameters))
 
     def _objective(self, points: Floats) -> tuple[Floats, Floats]:
@@ -179,27 +181,45 @@ class Training:
     def _descend(self, weights: Floats) -> Fit:
         """Descend along noisy, clipped gradients with Adam's steps; the average of the second half is returned.
 
-        A step is shortened by `trust`, so that weights of which the data say little stay those of plain naive Bayes.
+        The first rounds learn one weight for each attribute (`attributes`), from which the others go on. A step is shortened by `trust`, so that
+        weights of which the data say little stay there.
 
         References
         ----------
         Kingma and Ba, Adam, ICLR 2015; the noise is of the gradients, so everything here is post-processing.
         """
-        first, second = np.zeros_like(weights), np.zeros_like(weights)
-        kept: list[Floats] = []
         rows = int(self.counts[: self.layout.classes].sum()) if self.counts is not None else 1
         variance, spread = self._noise_variance(weights, rows), 0.0
-        for step in range(1, self.settings.rounds + 1):
+        rate = LEARNING_RATE
+        if self.settings.attribute_rounds and self.counts is not None:
+            weights, rate = self._by_attribute(self.counts, variance), LEARNING_RATE / 2
+        first, second = np.zeros_like(weights), np.zeros_like(weights)
+        kept: list[Floats] = []
+        for step in range(1, self.settings.rounds - self._step + 1):
             gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
             spread = MOMENTUM**2 * spread + (1 - MOMENTUM) ** 2 * variance
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
-            weights = 1.0 + (weights - LEARNING_RATE * move * trust(first, spread) - 1.0) / (
-                1.0 + self.settings.regularization
-            )
+            weights = 1.0 + (weights - rate * move * trust(first, spread) - 1.0) / (1.0 + self.settings.regularization)
             kept.append(weights)
-        return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)), [], False)
+        return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)) if kept else weights, [], False)
+
+    def _by_attribute(self, counts: NDArray[np.int64], variance: float) -> Floats:
+        """Return weights of which those of an attribute are alike, after the first rounds."""
+        shape = replace(self.shape, weights="attribute")
+        told = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)
+        pull = self.settings.regularization * max(float(counts[: self.layout.classes].sum()), 1.0)
+
+        def ask(weights: Floats) -> Floats:
+            held = np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            gradient = self._ask(held[None], shape) / 2.0**NOISY_FRACTION_BITS
+            return np.asarray(gradient + pull * (held - 1.0))
+
+        weights = learn(ask, told + pull * np.eye(len(told)), variance, self.settings.attribute_rounds)
+        if self.shape.weights == "attribute":
+            return weights
+        return np.concatenate([part.ravel() for part in shape.layout.spread(weights)])
 
     def _noise_variance(self, weights: Floats, contributions: int) -> float:
         """Return the variance of the noise of one entry of a step's sum, the shares of all stations together.

@@ -1,0 +1,85 @@
+"""The first steps of a private fit: one weight for each class and attribute, which noise hides less than one for each value.
+
+Each noisy gradient is a measurement of how far the weights are from the best ones. What the tables alone say of the second derivatives tells by how
+much to move for it, as in Kalman's filter: the more a direction changes the loss, and the less noise there is, the further. Where noise drowns
+everything the weights stay 1, plain naive Bayes. All of this is work on what was released; it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model import Floats, Layout, Tables
+
+SPREAD = 0.5
+"""How far weights of attributes lie from 1, as a standard deviation: what several attributes say together counts several times in naive Bayes."""
+CERTAINTY = 0.3
+"""Part of the second derivatives of the prior that is left where most rows are told with some certainty."""
+DRIFT, CALMING = 0.09, 0.6
+
+
+def information(layout: Layout, tables: Tables, counts: NDArray[Any]) -> Floats:
+    """Return what the tables say of the second derivatives of the summed loss by the weights of classes and attributes.
+
+    Parameters
+    ----------
+    layout : Layout
+        With one weight for each attribute, of naive structure, without normally distributed attributes.
+    tables : Tables
+        Over all stations.
+    counts : ndarray (layout.counts,)
+        Over all stations.
+
+    Returns
+    -------
+    ndarray (parameters, parameters) of float64
+        As if attributes were independent in each class.
+    """
+    classes = layout.classes
+    sizes = np.maximum(counts[:classes], 0).astype(np.float64)
+    prior = sizes / max(float(sizes.sum()), 1.0)
+    cells = np.maximum(counts[classes : classes * (1 + layout.values)], 0).reshape(layout.values, classes)
+    given = cells / np.maximum(sizes, 1.0)  # P(value | class)
+    said = tables.single - (tables.single @ prior)[:, None]
+    base = np.diag(tables.base) - np.outer(tables.base * prior, np.ones(classes))
+    each = given.T[:, :, None] * said  # (true class, value, class)
+    means = np.concatenate([np.tile(base, (classes, 1, 1)), np.add.reduceat(each, layout.starts, axis=1)], axis=1)
+    found = np.einsum("k,c,kac,kbc->ab", prior, prior, means, means)
+    squares = np.add.reduceat(each * said, layout.starts, axis=1)
+    place = np.arange(classes, layout.parameters)
+    found[place, place] = np.einsum("k,c,kac->a", prior, prior, squares)
+    return np.asarray(CERTAINTY * sizes.sum() * found)
+
+
+def learn(ask: Callable[[Floats], Floats], told: Floats, variance: float, rounds: int) -> Floats:
+    """Return weights after so many noisy gradients, the mean of the second half.
+
+    Parameters
+    ----------
+    ask : callable
+        Gives the noisy gradient of the summed loss at some weights (parameters,); one round.
+    told : ndarray (parameters, parameters)
+        Expected second derivatives; see `information`.
+    variance : float
+        Of the noise in an entry of the gradient.
+    rounds : int
+        At least 1.
+
+    References
+    ----------
+    Kalman, A new approach to linear filtering and prediction problems, 1960.
+    """
+    weights = np.ones(len(told))
+    unsure = np.eye(len(told)) * SPREAD**2
+    kept: list[Floats] = []
+    for step in range(rounds):
+        gain = unsure @ told @ np.linalg.pinv(told @ unsure @ told + variance * np.eye(len(told)))
+        weights = weights - gain @ ask(weights)
+        unsure = (np.eye(len(told)) - gain @ told) @ unsure
+        unsure = (unsure + unsure.T) / 2.0 + np.eye(len(told)) * SPREAD**2 * DRIFT * CALMING**step
+        kept.append(weights)
+    return np.asarray(np.mean(kept[len(kept) // 2 :], axis=0))
