@@ -20,9 +20,9 @@ PARTIES = 4
 class NoisySums:
     """The sum of one station's rows with noise of the promised deviation; the noise has a seed, so nothing here is private."""
 
-    def __init__(self, silent=False):
-        self.generator = np.random.default_rng(5)
-        self.silent = silent
+    def __init__(self, silent=False, rows=ROWS, seed=5):
+        self.generator = np.random.default_rng(seed)
+        self.silent, self.rows = silent, rows
 
         self.warnings = []
 
@@ -31,8 +31,8 @@ class NoisySums:
 
     def secure_sum(self, function, request, organizations, reply_type, *, field, last=False):
         if not isinstance(request, StepRequest):
-            return count(SHAPE.layout, *ROWS).astype(np.uint64)
-        codes, labels = ROWS
+            return count(request.shape.layout, *self.rows).astype(np.uint64)
+        codes, labels = self.rows
         direction = move(request, prepare(request, codes, labels), labels, request.clip)[0][1]
         wide = honest_deviation(request, PARTIES) * np.sqrt(PARTIES / request.noise.honest(PARTIES))
         noise = self.generator.normal(0.0, wide, len(direction))
@@ -45,7 +45,7 @@ def settings(**given):
 
 
 def fitted(epsilon, silent=False, **change):
-    chosen = settings(epsilon=epsilon, rounds=40, **change)
+    chosen = settings(**{"epsilon": epsilon, "rounds": 40, **change})
     training = Training(NoisySums(silent), range(PARTIES), SHAPE, chosen)
     training.count_tables()
     return training.learn().weights, training.federation.warnings
