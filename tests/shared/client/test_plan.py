@@ -95,3 +95,22 @@ def test_wrong_plans_are_answered_in_one_line(command, words, part):
     assert code == 2
     assert len(err.strip().splitlines()) == 1
     assert part in err
+
+
+@pytest.mark.parametrize(("features", "spent"), [(2, 0.0), (20, 1e-6)])
+def test_the_delta_that_is_told_is_the_one_that_is_spent(features, spent):
+    """`mechanism="auto"` leaves the delta where few tables are better off with discrete Laplace noise."""
+    names = [f"x{place}" for place in range(features)]
+    domain = {"y": {"categories": ["p", "q"]}, **{name: {"categories": ["u", "v"]} for name in names}}
+    arguments = {"label": "y", "epsilon": 0.5, "delta": 1e-6, "domain": domain}
+    rng = np.random.default_rng(1)
+    frames = {
+        party: pd.DataFrame({"y": rng.choice(["p", "q"], 60), **{name: rng.choice(["u", "v"], 60) for name in names}})
+        for party in "abc"
+    }
+    told = plan(Job("dp_naive_bayes", "fit", arguments), Setting(limits={"budget_delta": 1e-7}))
+    with EmbeddedFederation(frames) as federation:
+        result = federation.run("dp_naive_bayes", "fit", arguments)
+    assert told["debit"]["delta"] == spent == result.privacy.delta
+    assert {debit["delta"] for debit in result.cost.debits.values()} == {spent}
+    assert bool(told["refusals"]) == (spent > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -33,13 +34,18 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
         ``model``, ``privacy``, ``federation``, ``diagnostics``, ``warnings``, ``versions``.
     """
     label, features, domain, whom = asked.label, asked.features, asked.domain, asked.whom
-    named = asked_columns(label, features, domain, whom)
-    before = before_fit(named, asked.added, whom, asked.sensitivity, asked.outside, asked.aggregation)
+
+    def planned(stations: Sequence[int]) -> Plan:
+        columns = resolve_columns(federation, stations, label, features, domain, asked.outside, whom)
+        bins = check_bins(columns, asked.bins)
+        plan = Plan(columns, bins, asked.statistics, asked.sensitivity, asked.added, asked.pseudocount)
+        return settled(plan, asked.mechanism)
+
+    known = None if domain is None else planned(())
+    named, added = asked_columns(label, features, domain, whom), asked.added if known is None else known.noise
+    before = before_fit(named, added, whom, asked.sensitivity, asked.outside, asked.aggregation)
     parties = federation.open_channel(asked.organizations, before)
-    columns = resolve_columns(federation, parties.stations, label, features, domain, asked.outside, whom)
-    bins = check_bins(columns, asked.bins)
-    plan = Plan(columns, bins, asked.statistics, asked.sensitivity, asked.added, asked.pseudocount)
-    plan = settled(plan, asked.mechanism)
+    plan = known or planned(parties.stations)
     for text in (*unused_arguments(plan, asked.bins), *unspent_delta(plan, asked.delta), *outside_promise(plan)):
         federation.warn(text)
     model = AGGREGATIONS[asked.aggregation](federation, parties.stations, plan, asked.aggregation)
