@@ -9,10 +9,9 @@ from test_noisy_descent import PARTIES, ROWS, SHAPE, NoisySums, settings
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes import attributes
-from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
-from v6_discriminative_naive_bayes.model import count, tables_from_counts
+from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts
 from v6_discriminative_naive_bayes.training import Training
 
 LAYOUT = replace(SHAPE.layout, weights="attribute")
@@ -56,7 +55,7 @@ def test_noise_that_drowns_everything_leaves_plain_naive_bayes():
     np.testing.assert_allclose(found, 1.0, atol=1e-2)
 
 
-COPIES = 8
+COPIES = attributes.MANY
 ALIKE = Shape(
     Columns(
         "class",
@@ -113,8 +112,8 @@ class Asked(NoisySums):
 @pytest.mark.parametrize(
     ("given", "kinds"),
     [
-        ({}, ["attribute"] * 3 + ["value"] * 6),
-        ({"attribute_rounds": 0}, ["value"] * 9),
+        ({"attribute_rounds": 3}, ["attribute"] * 3 + ["value"] * 6),
+        ({}, ["value"] * 9),
         ({"attribute_rounds": 9}, ["attribute"] * 9),
     ],
 )
@@ -128,14 +127,21 @@ def test_every_step_is_asked_once_and_no_more_than_the_budget_is_for(given, kind
     assert len(weights) == SHAPE.layout.parameters
 
 
-def test_the_default_follows_from_the_plan():
-    def rounds(**given):
-        return settings(**given).attribute_rounds
+@pytest.mark.parametrize(
+    ("asked", "features", "change", "rounds"),
+    [
+        (None, 12, {}, 4),
+        (None, 11, {}, 0),
+        (None, 12, {"weights": "attribute"}, 12),
+        (None, 12, {"structure": "a1de"}, 0),
+        (5, 2, {}, 5),
+        (0, 12, {}, 0),
+    ],
+)
+def test_the_default_follows_from_the_plan(asked, features, change, rounds):
+    assert attributes.first_rounds(asked, 12, Layout((2,) * features, 2, **change)) == rounds
 
-    assert rounds(epsilon=1.0, rounds=12) == 4
-    assert rounds(epsilon=1.0, rounds=12, weights="attribute") == 12
-    assert rounds(epsilon=1.0, rounds=12, structure="a1de") == 0
-    assert rounds(epsilon=1.0, optimizer="fedavg") == 0
-    assert Fit.read("fit", {"label": "class"}).settings.attribute_rounds == 0
+
+def test_more_rounds_by_attribute_than_rounds_are_refused():
     with pytest.raises(ArgumentError, match="attribute_rounds"):
         settings(epsilon=1.0, rounds=3, attribute_rounds=4)

@@ -104,7 +104,7 @@ class Fit(Target, Budget, Units, Members):
     )
     attribute_rounds: int | None = argument(
         whole(0, MOST_ROUNDS),
-        "Of the rounds of a private fit the first so many learn one weight for each attribute; a third when left out, all with weights attribute.",
+        "Of the rounds of a private fit the first so many learn one weight for each attribute; when left out a third from 12 features on, else none.",
         None,
         used_when=(when("epsilon"), when("optimizer", "secure_gradient"), when("structure", "naive")),
     )
@@ -151,15 +151,6 @@ class Fit(Target, Budget, Units, Members):
                 raise ArgumentError(text)
 
     @property
-    def _by_attribute(self) -> int:
-        """How many of the first steps learn one weight for each attribute: 0 where no step is noisy, or it improves the weights itself."""
-        if self.epsilon is None or self.optimizer != "secure_gradient" or self.structure != "naive":
-            return 0
-        if self.attribute_rounds is not None:
-            return self.attribute_rounds
-        return self.rounds if self.weights == "attribute" else self.rounds // 3
-
-    @property
     def settings(self) -> Settings:
         """How the weights are learned."""
         exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows)
@@ -172,7 +163,7 @@ class Fit(Target, Budget, Units, Members):
             regularization=self.regularization,
             clip=self.clip,
             tolerance=self.tolerance,
-            attribute_rounds=self._by_attribute,
+            attribute_rounds=self.attribute_rounds,
             table_noise=exact if self.tables == "local" else self.added,
             step_noise=self.added,
             unit=self.whom,

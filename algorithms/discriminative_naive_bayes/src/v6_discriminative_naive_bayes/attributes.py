@@ -20,6 +20,21 @@ SPREAD = 0.5
 CERTAINTY = 0.3
 """Part of the second derivatives of the prior that is left where most rows are told with some certainty."""
 DRIFT, CALMING = 0.09, 0.6
+MANY = 12
+
+
+def first_rounds(asked: int | None, rounds: int, layout: Layout) -> int:
+    """Return how many of the rounds learn one weight for each attribute: as many as were asked, or what the plan tells.
+
+    Many attributes say the same thing again, and then all of their weights are wrong in the same way; few seldom do, and need the rounds for their values.
+    """
+    if layout.structure != "naive":
+        return 0
+    if asked is not None:
+        return asked
+    if len(layout.cardinalities) < MANY:
+        return 0
+    return rounds if layout.weights == "attribute" else rounds // 3
 
 
 def information(layout: Layout, tables: Tables, counts: NDArray[Any]) -> Floats:

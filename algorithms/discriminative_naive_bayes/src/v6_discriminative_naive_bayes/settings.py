@@ -25,8 +25,8 @@ class Settings:
     rounds, local_iterations : int
     optimizer, aggregation, tables : str
     regularization, clip, tolerance : float
-    attribute_rounds : int
-        So many of the first private steps learn one weight for each attribute.
+    attribute_rounds : int or None
+        So many of the first private steps learn one weight for each attribute; None leaves it to `attributes.first_rounds`.
     table_noise, step_noise : CountNoise
         Budget of the tables, and of all steps; the same one where both are noisy, which is spent once.
     unit : Unit
@@ -41,7 +41,7 @@ class Settings:
     regularization: float
     clip: float
     tolerance: float
-    attribute_rounds: int
+    attribute_rounds: int | None
     table_noise: CountNoise
     step_noise: CountNoise
     unit: Unit

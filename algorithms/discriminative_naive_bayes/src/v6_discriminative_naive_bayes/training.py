@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes import metrics
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, check_noise, signed
 
-from .attributes import information, learn
+from .attributes import first_rounds, information, learn
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
@@ -191,8 +191,9 @@ class Training:
         rows = int(self.counts[: self.layout.classes].sum()) if self.counts is not None else 1
         variance, spread = self._noise_variance(weights, rows), 0.0
         rate = LEARNING_RATE
-        if self.settings.attribute_rounds and self.counts is not None:
-            weights, rate = self._by_attribute(self.counts, variance), LEARNING_RATE / 2
+        asked = first_rounds(self.settings.attribute_rounds, self.settings.rounds, self.layout)
+        if asked and self.counts is not None:
+            weights, rate = self._by_attribute(self.counts, variance, asked), LEARNING_RATE / 2
         first, second = np.zeros_like(weights), np.zeros_like(weights)
         kept: list[Floats] = []
         for step in range(1, self.settings.rounds - self._step + 1):
@@ -205,7 +206,7 @@ class Training:
             kept.append(weights)
         return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)) if kept else weights, [], False)
 
-    def _by_attribute(self, counts: NDArray[np.int64], variance: float) -> Floats:
+    def _by_attribute(self, counts: NDArray[np.int64], variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""
         shape = replace(self.shape, weights="attribute")
         told = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)
@@ -216,7 +217,7 @@ class Training:
             gradient = self._ask(held[None], shape) / 2.0**NOISY_FRACTION_BITS
             return np.asarray(gradient + pull * (held - 1.0))
 
-        weights = learn(ask, told + pull * np.eye(len(told)), variance, self.settings.attribute_rounds)
+        weights = learn(ask, told + pull * np.eye(len(told)), variance, rounds)
         if self.shape.weights == "attribute":
             return weights
         return np.concatenate([part.ravel() for part in shape.layout.spread(weights)])
