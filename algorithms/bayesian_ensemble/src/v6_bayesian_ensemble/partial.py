@@ -118,7 +118,7 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceRepl
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group.names, group.weights)
-        masked = station.mask(station.exact(wide, "evidence", queries=0), topic).value
+        masked = station.mask(station.exact(wide, "evidence", queries=0), topic, alike=False).value
         if group.leader == station.organization:
             station.keep(f"evidence-{group.number}", masked=masked)
         else:
@@ -151,7 +151,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
                 added, behind = added + more, behind + weight
         if request.identify == station.organization:
             identifiers = station.exact(_identifiers(station, workspace, request.delivery), "identifiers", queries=0)
-    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries))
+    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries), alike=False)
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
     content = masked.value.astype("<u8").tobytes()
@@ -220,7 +220,9 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
         vector = _tallied(station, request)
     content = station.exact(vector.view(np.uint64), "evaluation")
     alone = len(station.participants) == 1
-    return TalliesReply(content if alone else station.mask(content), station.public(station.policy.minimum_count))
+    return TalliesReply(
+        content if alone else station.mask(content, alike=False), station.public(station.policy.minimum_count)
+    )
 
 
 def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:

@@ -43,8 +43,8 @@ class Station:
         The organization that runs central.
     policy : Policy
         The limits of this node.
-    session, round_name : str
-        The job and the round.
+    session, round_name, function : str
+        The job, the round, and what is called in it.
     last : bool
         Whether central announced this as the job's last round.
     manifest : Manifest or None
@@ -64,7 +64,7 @@ class Station:
         self.participants = request.participants
         self.aggregator = origin.organization
         self.session = memory.session
-        self.round_name = request.round_name
+        self.function, self.round_name = request.function, request.round_name
         self.last = request.last
         self.memory = memory
         self.gate = Gate()
@@ -369,12 +369,27 @@ class Station:
             raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
         return self.gate.made(Released(value))
 
-    def mask(self, content: Exact[Any] | Released[Any], topic: str = "") -> Masked:
+    def mask(self, content: Exact[Any] | Released[Any], topic: str = "", alike: bool = True) -> Masked:
         """Return an array of whole numbers under pairwise masks over exactly this round's participants.
 
+        Masks are bound to the function that is asked and, with `alike`, to the whole request: who asks one station for something else than the
+        others, as for a column that they lack, gets numbers whose masks do not cancel.
+
+        Parameters
+        ----------
+        content : Exact or Released
+            Of this round.
+        topic : str
+            Tells several masked arrays of one round apart.
+        alike : bool
+            Whether every participant is sent the very same request; False where requests carry something for each.
+
+        Notes
+        -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
         values = self._inside(content)
+        topic = "|".join((topic, self.function, self.memory_digest if alike else ""))
         return self.gate.made(
             Masked(
                 self.channel.mask(values, self.participants, topic), self.channel.check_word(self.participants, topic)

@@ -320,7 +320,9 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     without a gap at the station of each column, and what the mean of the complete records adds.
     """
     if station.organization == request.plan.helper:
-        return FinishReply(station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset"))
+        return FinishReply(
+            station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset", alike=False)
+        )
     ShareHolder(station, request.plan)
     kept = station.kept("design")
     beta = np.asarray(request.coefficients, dtype=np.float64)
@@ -328,7 +330,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
-    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset"))
+    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset", alike=False))
 
 
 @partial

@@ -29,7 +29,7 @@ def masked(station: Station, values: Vector, topic: str) -> Masked:
     **Reveals** the sum to whoever gets all parts, and nothing else.
     """
     encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
-    return station.mask(station.exact(encoded, NOTE, queries=0), topic)
+    return station.mask(station.exact(encoded, NOTE, queries=0), topic, alike=False)
 
 
 def masked_for(station: Station, receiver: int, values: Vector, topic: str) -> Sealed | None:
