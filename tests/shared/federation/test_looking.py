@@ -101,6 +101,15 @@ def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:
         federation.run("scalar_product", "describe", {"domain": DOMAIN, "epsilon": 1.0})
 
 
+def test_exact_counts_of_the_only_organization_with_data_are_refused() -> None:
+    only = {"registry": tables()["registry"]}
+    asked = {"domain": DOMAIN, "columns": ["sex"]}
+    with EmbeddedFederation(only, helpers=["one", "two"]) as federation:
+        with pytest.raises(errors.ThresholdError, match="alone holds data"):
+            federation.run("scalar_product", "describe", asked)
+        assert federation.run("scalar_product", "describe", {**asked, "epsilon": 1.0})["privacy"]["epsilon"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [

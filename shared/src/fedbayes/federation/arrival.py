@@ -73,6 +73,10 @@ def _check_new(
         raise MessageError("the manifest is of another job; the job stops")
     if manifest.image != origin.image:
         raise MessageError("the manifest is of another image; the job stops")
+    if manifest.roles.get(run.organization, "helper") != ("station" if station.has_data else "helper"):
+        raise MessageError(
+            "the manifest gives this organization another part than it has: it holds data or it does not; the job stops"
+        )
     dictionaries.check_agreed(station.memory, manifest)
     manifest.check_cards()
     listed = manifest.names if run.mock else platform.organizations()

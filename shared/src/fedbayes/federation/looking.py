@@ -15,7 +15,7 @@ from ..bayes.schema import Column, Schema
 from .codec import Message
 from .declare import COLUMNS, TARGET, argument
 from .decorators import central, partial
-from .errors import ArgumentError, DataProblem, MessageError
+from .errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from .gate import Masked, Public
 from .horizontal.answers import preflight
 from .horizontal.columns import schema_errors
@@ -148,11 +148,16 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     Notes
     -----
     **Reveals** to central the sum over the stations, of a column that one station alone has its counts, noisy as asked; and which of the
-    columns this station has. Organizations without data add masks and noise like the others, so that two stations and a helper suffice.
+    columns this station has. Organizations without data add masks and noise like the others, so that two stations and a helper suffice;
+    with data at one alone nothing exact leaves it, as in all vertical methods.
     No value of the table is refused. **Assumes** that at least two stations do not collude with central and,
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
+    if not request.noise.promises and len(station.data_holders) < 2:
+        raise ThresholdError(
+            "one organization alone holds data, whose exact counts nothing would cover; include another, or give an epsilon"
+        )
     present = set(station.columns) if station.has_data else set()
     held = [name for name in request.domain if name in present]
     queries = [

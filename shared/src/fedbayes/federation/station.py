@@ -437,6 +437,12 @@ class Station:
         if len(self.manifest.members) < self.policy.minimum_organizations:
             raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
 
+    @property
+    def data_holders(self) -> tuple[int, ...]:
+        """The job's members that hold data of the task; each of them has checked its own part in the manifest."""
+        roles = self.manifest.roles if self.manifest is not None else {}
+        return tuple(member for member, role in sorted(roles.items()) if role == "station")
+
     def _inside(self, content: Exact[Any] | Released[Any]) -> Any:
         if not (isinstance(content, Exact | Released) and self.gate.knows(content)):
             raise PolicyError("only exact or released numbers of this round may be masked; nothing left the station")
