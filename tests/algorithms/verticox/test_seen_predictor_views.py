@@ -39,7 +39,7 @@ class StubStation:
     def exact(self, value, note, counts=None, queries=1):
         return Exact(value)
 
-    def mask(self, content, topic=""):
+    def mask(self, content, topic="", alike=True):
         keys = {peer: self.channel.key(peer, "mask") for peer in MEMBERS if peer != self.organization}
         own = content.value.astype(np.uint64)
         return Masked(own + pairwise_mask(self.organization, keys, topic, own.shape), np.zeros(1, dtype=np.uint64))
