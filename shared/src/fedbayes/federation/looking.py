@@ -154,7 +154,7 @@ def partial_describe(station: Station, request: DescribeRequest) -> DescribeRepl
     for noise, that the honest fraction of the stations adds its share and keeps it secret.
     """
     station.require_private(request.noise.promises)
-    if not request.noise.promises and len(station.data_holders) < 2:
+    if not request.noise.promises and station.manifest is not None and len(station.manifest.stations) < 2:
         raise ThresholdError(
             "one organization alone holds data, whose exact counts nothing would cover; include another, or give an epsilon"
         )

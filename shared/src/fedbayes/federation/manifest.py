@@ -171,6 +171,11 @@ class Manifest(Message):
         """Organization ids, ascending."""
         return tuple(sorted(self.cards))
 
+    @property
+    def stations(self) -> tuple[int, ...]:
+        """Members that hold data of the task, ascending; each checks its own part when it gets the manifest."""
+        return tuple(member for member in self.members if self.roles[member] == "station")
+
     def check_cards(self) -> None:
         """Raise `MessageError` if a member's keys are not signed by it."""
         for card in self.cards.values():

@@ -375,17 +375,8 @@ class Station:
         Masks are bound to the function that is asked and, with `alike`, to the whole request: who asks one station for something else than the
         others, as for a column that they lack, gets numbers whose masks do not cancel.
 
-        Parameters
-        ----------
-        content : Exact or Released
-            Of this round.
-        topic : str
-            Tells several masked arrays of one round apart.
-        alike : bool
-            Whether every participant is sent the very same request; False where requests carry something for each.
+        `topic` tells several masked arrays of one round apart; `alike` is False where requests carry something for each participant.
 
-        Notes
-        -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
         values = self._inside(content)
@@ -436,12 +427,6 @@ class Station:
             raise MessageError("the channel is not open; central must call open_channel first")
         if len(self.manifest.members) < self.policy.minimum_organizations:
             raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
-
-    @property
-    def data_holders(self) -> tuple[int, ...]:
-        """The job's members that hold data of the task; each of them has checked its own part in the manifest."""
-        roles = self.manifest.roles if self.manifest is not None else {}
-        return tuple(member for member, role in sorted(roles.items()) if role == "station")
 
     def _inside(self, content: Exact[Any] | Released[Any]) -> Any:
         if not (isinstance(content, Exact | Released) and self.gate.knows(content)):
