@@ -37,6 +37,8 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
     if draw(st.integers(0, 4)) == 4:
         arguments |= {"tables": "dp", "epsilon": HUGE_EPSILON, "delta": 1e-6, "clip": 5.0}
         arguments |= {"neighbors": draw(st.sampled_from(["add_remove", "replace_one"])), "honest_fraction": 1.0}
+        if draw(st.booleans()):
+            arguments["attribute_rounds"] = draw(st.sampled_from([0, 1]))
     elif draw(st.integers(0, 3)) == 3:
         arguments |= {"tables": draw(st.sampled_from(["secure_sum", "local"])), "personalize": draw(st.booleans())}
     if draw(st.integers(0, 4)) == 4:
