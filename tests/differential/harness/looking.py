@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from .rows import HUGE_EPSILON, classified, code, edges_of, who
 from .tables import population, vertical
 
 UNDERSTOOD = 1e-9
+MOST_EPSILON = 20.0
+"""Above it an answer counts as exact."""
 NOBODYS = "nobody's column"
 
 
@@ -72,6 +75,8 @@ def _refusals(case: Case, names: list[str]) -> Refusals:
     stations, found = case.stations(), []
     if len(case.members()) < max(2, case.limit("minimum_organizations", 3)):
         found.append(("ThresholdError", "a node demands more organizations"))
+    if (case.arguments.get("epsilon") or math.inf) > MOST_EPSILON and len(case.stations()) < 2:
+        found.append(("ThresholdError", "one organization alone holds data"))
     if not stations:
         found.append(("StationError", "nobody has data"))
     holders = [columns for columns in stations.values() if set(names) & set(columns)]
