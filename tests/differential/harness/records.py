@@ -23,6 +23,8 @@ def roles(case: Case, id_column: str, union: bool = False) -> Refusals:
         found.append(("ThresholdError", "private products need two stations"))
     if len(case.members()) < case.limit("minimum_organizations", 3):
         found.append(("ThresholdError", "a node demands more organizations"))
+    if not stations:
+        found.append(("StationError", "nobody has data"))
     if helper == "none":
         if len(stations) < 3:
             found.append(("ThresholdError", "without a helper there must be three stations"))
