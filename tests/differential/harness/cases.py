@@ -249,7 +249,8 @@ def judge(
     """
     if outcome.error is not None:
         kind, text, code = outcome.error
-        if kind not in KINDS or "unexpected " in text or kind in ("StationError", "MessageError"):
+        failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in refuse}
+        if kind not in KINDS or "unexpected " in text or failed:
             raise Difference(f"an exception instead of an answer or a refusal: {kind}: {text}")
         if case.invalid is not None:
             if kind not in case.invalid["kinds"]:
