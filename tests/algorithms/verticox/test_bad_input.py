@@ -7,6 +7,7 @@ import pytest
 from fedbayes.client.survival import summary_frame
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
+from v6_verticox.arguments import Fit
 from v6_verticox.stations.columns import design
 from v6_verticox.use.located import checked_model, curves_of
 
@@ -117,6 +118,13 @@ def test_the_message_names_what_is_wrong(federation, change, kind, text):
     with pytest.raises(kind, match=text) as refusal:
         federation.run("verticox", "fit", {**TASK, **change})
     assert str(SECRET_TIME) not in str(refusal.value)
+
+
+@pytest.mark.parametrize("change", [{"penalty": 1.0}, {"strata": "sites"}, {"ties": "efron"}], ids=str)
+def test_what_admm_does_not_have_is_refused_before_any_round(change):
+    assert Fit.read("fit", {**TASK, "solver": "admm"}).solver == "admm"
+    with pytest.raises(ArgumentError, match="solver='admm' takes neither"):
+        Fit.read("fit", {**TASK, "solver": "admm", **change})
 
 
 MODEL = {

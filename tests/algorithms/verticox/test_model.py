@@ -191,3 +191,22 @@ def test_calibration_groups_cover_everybody():
     groups = survival.calibration(time, event, rng.uniform(size=100), 0.7, 5)
     assert sum(group["records"] for group in groups) == 100
     assert all(group["predicted"] <= later["predicted"] for group, later in pairwise(groups))
+
+
+def test_calibration_keeps_equal_predictions_together_whatever_rounding_and_order():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        levels = rng.uniform(size=rng.integers(1, 12))
+        predicted = rng.choice(levels, 80)
+        time, event = rng.exponential(size=80), rng.random(80) < 0.6
+        wanted = survival.calibration(time, event, predicted, 0.7, 5, 2.0**-30)
+        order = rng.permutation(80)
+        rounded = (predicted + rng.uniform(-(2.0**-32), 2.0**-32, 80))[order]
+        found = survival.calibration(time[order], event[order], rounded, 0.7, 5, 2.0**-30)
+        assert [group["records"] for group in found] == [group["records"] for group in wanted]
+        for group, other in zip(found, wanted, strict=True):
+            assert group["predicted"] == pytest.approx(other["predicted"], abs=1e-9)
+            assert group["observed"] == other["observed"]
+        members = survival.prediction_groups(predicted, 5, 2.0**-30)
+        assert len(members) <= min(5, len(levels))
+        assert all(predicted[rows].max() < predicted[later].min() for rows, later in pairwise(members))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 TIED = 2.0**-30
 """Linear predictors that differ by no more are documented to be ties (the sum over the stations is rounded)."""
@@ -125,3 +127,27 @@ def cumulative_hazard(time: Any, event: Any, risk: Any, moment: float) -> float:
     for place in np.unique(time[(event == 1) & (time <= moment)]):
         total += ((time == place) & (event == 1)).sum() / risk[time >= place].sum()
     return float(total)
+
+
+def calibration(
+    time: Any, event: Any, risk: Any, curve: Any, moment: float, groups: int
+) -> list[tuple[int, float, float]] | None:
+    """Return records, mean predicted and observed (Kaplan-Meier) survival of groups of predicted survival; None where rounding decides what is tied."""
+    hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)
+    frame = pd.DataFrame({"time": time, "event": event, "predicted": np.exp(-hazard * np.exp(risk))})
+    frame = frame.sort_values("predicted", ignore_index=True)
+    steps = frame["predicted"].diff()
+    if ((steps > TIED / 4) & (steps < 1e-6)).any():
+        return None
+    block = (steps > TIED).cumsum()
+    ends = [0, *(block.groupby(block).size().cumsum())]
+    sizes = [len(frame) // groups + (place < len(frame) % groups) for place in range(groups)]
+    cuts = {min(ends, key=lambda end: (abs(end - wanted), -end)) for wanted in np.cumsum(sizes)} | {0}
+    return [_group(frame.iloc[low:high], moment) for low, high in pairwise(sorted(cuts))]
+
+
+def _group(part: pd.DataFrame, moment: float) -> tuple[int, float, float]:
+    alive = 1.0
+    for time in sorted(set(part["time"][(part["event"] == 1) & (part["time"] <= moment)])):
+        alive *= 1 - ((part["time"] == time) & (part["event"] == 1)).sum() / (part["time"] >= time).sum()
+    return len(part), float(part["predicted"].mean()), float(alive)

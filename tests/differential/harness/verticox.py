@@ -445,8 +445,23 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
             for moment, shown in zip(found["times"], found["brier_scores"], strict=True):
                 wished = cox.brier_score(time, event, risk, curve, moment)
                 close(f"Brier score at {moment}", shown, wished, 1e-3, 1e-3)
+            _calibration(case, found, curve, time, event, risk)
 
     judge(case, outcome, [], compare, may)
+
+
+def _calibration(case: Case, found: Any, curve: Any, time: Any, event: Any, risk: Any) -> None:
+    """Compare groups of predicted survival; the nodes demand no minimum count, so none is left out."""
+    moment = found["calibration"]["time"]
+    same("time of the calibration", moment, found["times"][len(found["times"]) // 2])
+    wished = cox.calibration(time, event, risk, curve, moment, case.arguments.get("groups", 5))
+    if wished is None:
+        return
+    shown = found["calibration"]["groups"]
+    same("records of the groups", [group["records"] for group in shown], [size for size, _, _ in wished])
+    for group, (_, predicted, observed) in zip(shown, wished, strict=True):
+        close("predicted of a group", group["predicted"], predicted, 0.0, 1e-5)
+        close("observed of a group", group["observed"], observed, 0.0, 1e-9)
 
 
 def check_baseline(case: Case, outcome: Outcome) -> None:

@@ -121,6 +121,10 @@ class Fit(Matched):
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
                 "choose that solver, or fill in or leave out the records with gaps"
             )
+        if self.solver == "admm" and (self.penalty or self.strata or self.ties != "breslow"):
+            raise ArgumentError(
+                "solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver"
+            )
         outcome = [self.time, self.event, *([self.strata] if self.strata else [])]
         identifier = [self.id_column] if self.id_column else []
         twice = [name for name in self.features if name in outcome or name in identifier]
@@ -162,7 +166,7 @@ class Evaluate(Matched):
     )
     groups: int = argument(
         whole(2, 100),
-        "Groups of predicted survival whose calibration is returned.",
+        "Groups of predicted survival whose calibration is returned; equal predictions stay in one group, so there may be fewer.",
         5,
         used_when=when("reveal", "predictors"),
     )

@@ -145,13 +145,41 @@ def integrated_brier(
     return float(np.sum((scores[1:] + scores[:-1]) / 2.0 * np.diff(times)) / (times[-1] - times[0]))
 
 
-def calibration(
-    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int
-) -> list[dict[str, float]]:
-    """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of predicted survival."""
+def prediction_groups(survival: Vector, groups: int, resolution: float) -> list[npt.NDArray[np.intp]]:
+    """Return the records of at most so many groups of predicted survival, as equal in size as ties allow.
+
+    Predictions that differ by at most `resolution` are tied and stay in one group, so that neither rounding nor the records' order
+    decides which group a record is in.
+
+    Parameters
+    ----------
+    survival : ndarray of float, (records,)
+        Predicted survival at one time.
+    groups : int
+        Most groups.
+    resolution : float
+        Up to which predictions are tied.
+
+    Returns
+    -------
+    list of ndarray of int
+        Places of each group's records, from low predictions to high ones.
+    """
     order = np.argsort(survival, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(survival[order]) > resolution) + 1, len(order))
+    wanted = np.cumsum([len(part) for part in np.array_split(order, groups)])[:-1]
+    above = np.searchsorted(ends, wanted)
+    below = np.where(above > 0, ends[above - 1], 0)
+    nearest = np.where(ends[above] - wanted <= wanted - below, ends[above], below)
+    return [rows for rows in np.split(order, np.unique(nearest)) if len(rows)]
+
+
+def calibration(
+    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int, resolution: float = 0.0
+) -> list[dict[str, float]]:
+    """Return predicted and observed (Kaplan-Meier) survival at one time, by `prediction_groups`."""
     found = []
-    for rows in np.array_split(order, groups) if groups else []:
+    for rows in prediction_groups(survival, groups, resolution) if groups else []:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
         found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
     return found

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.federation import Federation
-from fedbayes.federation.errors import ArgumentError, ConvergenceError, PlacementError
+from fedbayes.federation.errors import ConvergenceError, PlacementError
 
 from ..arguments import Fit
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
@@ -38,15 +38,11 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
 
     Raises
     ------
-    ArgumentError
-        When asked for what the published method does not have.
     PlacementError
         When central runs where the outcome is.
     ConvergenceError
         When max_rounds are used up.
     """
-    if options.penalty or options.strata or options.ties != "breslow":
-        raise ArgumentError("solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver")
     plan, rho = prepared.plan, options.rho
     if federation.organization == plan.holders[-1]:
         raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")

@@ -23,7 +23,9 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
+from ..cox.survival import prediction_groups
 from .columns import Survival
+from .sums import RESOLUTION
 
 Vector = npt.NDArray[np.float64]
 FAR_APART = 2.0  # of the predictor: e^2 = 7 times the risk; smaller gaps lie between neighbours in ordinary data too
@@ -135,14 +137,12 @@ def own_times(outcome: Survival, limit: int) -> Vector:
 def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int, limit: int) -> int:
     """Return the largest number of groups, at most `groups`, in each of which enough records had an event before, or lived beyond, a moment.
 
-    Enough is `limit`, or none. 0 where even all records together are too few.
+    Enough is `limit`, or none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
     """
-    order = np.argsort(survival, kind="stable")
-    died = ((outcome.time <= moment) & (outcome.event == 1))[order]
-    beyond = (outcome.time > moment)[order]
+    died, beyond = (outcome.time <= moment) & (outcome.event == 1), outcome.time > moment
     for count in range(groups, 0, -1):
-        parts = zip(np.array_split(died, count), np.array_split(beyond, count), strict=True)
-        counts = np.array([[len(dead), dead.sum(), alive.sum()] for dead, alive in parts])
+        parts = prediction_groups(survival, count, RESOLUTION)
+        counts = np.array([[len(rows), died[rows].sum(), beyond[rows].sum()] for rows in parts])
         if np.all(counts[:, 0] >= limit) and np.all(_enough(counts[:, 1:], limit, True)):
             return count
     return 0

@@ -71,7 +71,7 @@ def judged(
         "calibration": {
             "time": float(times[middle]),
             "groups": measures.calibration(
-                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups
+                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups, RESOLUTION
             ),
         },
         "records": len(predictor),

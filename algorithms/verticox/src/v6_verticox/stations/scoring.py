@@ -151,7 +151,7 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
         "calibration": {
             "time": float(times[middle]),
             "groups": measures.calibration(
-                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups
+                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups, RESOLUTION
             ),
         },
         "records": len(predictor),
