@@ -8,6 +8,7 @@ import pytest
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
+from fedbayes.federation.embedded.processes import Processes
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
 
@@ -216,6 +217,17 @@ def test_an_interrupted_job_leaves_no_process(files):
         while federation.kill() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert federation.kill() == 0
+
+
+def test_a_run_whose_folder_is_gone_ends_without_a_word(tmp_path, capfd):
+    """As after an interruption: the folders are removed while the host still starts a run."""
+    host, code, over = Processes(), [], threading.Event()
+    gone = str(tmp_path / "gone")
+    host.start("json", {}, gone, f"{gone}/log", lambda number: (code.append(number), over.set()))
+    assert over.wait(60.0)
+    host.close()
+    assert code == [1]
+    assert capfd.readouterr() == ("", "")
 
 
 def test_it_runs_under_the_mock_client_of_vantage6():

@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -97,6 +98,12 @@ def _preload(modules: list[str]) -> None:
         gc.freeze()  # what is there now is of no interest to the collectors of the runs, which would copy its pages
 
 
+def _tell(event: dict[str, Any]) -> None:
+    """Write a line for the federation, if it still reads: where it has ended, standard input closes too."""
+    with suppress(BrokenPipeError):
+        os.write(1, json.dumps(event).encode() + b"\n")
+
+
 class Host:
     """Forks, reaps and kills the runs."""
 
@@ -138,7 +145,10 @@ class Host:
         _preload(order["preload"])
         pid = os.fork()
         if pid == 0:
-            _child(order)
+            try:
+                _child(order)
+            finally:  # its folder is gone, as after an interruption: nobody waits for it, and nobody wants to read of it
+                os._exit(1)
         self._runs[pid] = order["run"]
         self._folders[pid] = order["folder"]
 
@@ -161,8 +171,7 @@ class Host:
             run = self._runs.pop(pid, None)
             _preload(_late_modules(self._folders.pop(pid, "")))
             if run is not None:
-                sys.stdout.write(json.dumps({"run": run, "code": os.waitstatus_to_exitcode(status)}) + "\n")
-                sys.stdout.flush()
+                _tell({"run": run, "code": os.waitstatus_to_exitcode(status)})
 
 
 def _use_ciphers() -> None:
@@ -181,8 +190,7 @@ def main() -> None:
     """Run the host."""
     _preload(list(PRELOAD))
     _use_ciphers()
-    sys.stdout.write(json.dumps({"ready": True}) + "\n")
-    sys.stdout.flush()
+    _tell({"ready": True})
     Host().serve()
 
 
