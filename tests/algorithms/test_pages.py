@@ -94,6 +94,8 @@ def test_the_start_in_ten_minutes_runs(check_runs, tmp_path):
     demo.split(demo.load(), hospitals, 0)
     check_runs(blocks(ROOT / "docs" / "start.md", "From files to a model"))
     assert len(pd.read_csv(tmp_path / "out" / "new.csv")) > 20
+    check_runs(blocks(ROOT / "docs" / "dossier.md", "Write one"))
+    assert "officer@example.org" in (tmp_path / "out" / "dossier.html").read_text(encoding="utf-8")
 
 
 HORIZONTAL = {
@@ -191,6 +193,7 @@ RUN_HERE = {
     ("README.md", "Quick start: the command line"),
     ("docs/data-dictionary.md", "Use it"),
     ("docs/data-dictionary.md", "Write one"),
+    ("docs/dossier.md", "Write one"),
     ("docs/node-administrators.md", "The ledger"),
     ("docs/start.md", "From files to a model"),
     ("algorithms/secure_naive_bayes/README.md", "Vertically split records"),

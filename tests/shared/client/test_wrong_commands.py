@@ -20,6 +20,12 @@ WRONG = [
     (["show"], "Missing argument"),
     (["predict", "m.json"], "Missing argument"),
     (["ledger"], "Missing argument"),
+    (["dossier"], "Missing argument"),
+    (["dossier", "none.json"], "none.json"),
+    (["dossier", "m.json", "--out", "r.txt"], "must end in one of: .html, .json"),
+    (["dossier", "m.json", "--out", "none/r.html"], "does not exist; make it first"),
+    (["dossier", "m.json", "--sector", "Farming"], "--sector must be one of: Technology, Healthcare"),
+    (["dossier", "m.json", "--purpose", " "], "--purpose is empty"),
     (["attach"], "Missing argument"),
     (["show", "m.json", "m.json"], "unexpected extra argument"),
     # run: what and where

@@ -140,6 +140,19 @@ def report(result: Mapping[str, Any], path: str | Path) -> Path:
     return Path(path)
 
 
+def dossier(result: Mapping[str, Any], path: str | Path | None = None, **stated: str) -> dict[str, Any]:
+    """Return the dossier of a result, and write it if a path is given: as HTML, or as JSON if the path ends so."""
+    from .dossier.build import dossier as built
+    from .dossier.facts import Statements
+
+    content = built(result, Statements(**stated))
+    if path is not None:
+        from .command_dossier import write
+
+        write(content, result, Path(path))
+    return content
+
+
 def notebook_html(result: Mapping[str, Any]) -> str:
     """Return what a notebook shows: the sections of a report that matter at a glance."""
     from . import html

@@ -13,6 +13,7 @@ Pair = Optional[tuple[str, str]]  # noqa: UP045
 Text = Optional[str]  # noqa: UP045
 Number = Optional[int]  # noqa: UP045
 File = Optional[Path]  # noqa: UP045
+Files = Optional[list[Path]]  # noqa: UP045
 
 
 def option(text: str, *names: str, **settings: Any) -> Any:

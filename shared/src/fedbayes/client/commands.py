@@ -19,6 +19,7 @@ from .command_options import (
     Database,
     Dictionary,
     File,
+    Files,
     Force,
     Function,
     Helper,
@@ -231,6 +232,26 @@ def show(
     from . import command_show
 
     command_show.show_result(result, report, export)
+
+
+@app.command()
+def dossier(
+    result: Annotated[Path, typer.Argument(help="A result, as `fedbayes run` wrote it.")],
+    out: Annotated[
+        Files, option("FILE.html or FILE.json to write; both by two options; stdout by default.", "--out")
+    ] = None,
+    purpose: Annotated[Text, option("What the computation is for.", "--purpose")] = None,
+    region: Annotated[Text, option("Which region, or whose law.", "--region")] = None,
+    sector: Annotated[
+        Text, option("Technology, Healthcare, Education, Government, Energy or Finance.", "--sector")
+    ] = None,
+    contact: Annotated[Text, option("Who answers questions.", "--contact")] = None,
+) -> None:
+    """Write a dossier of a result for a data-protection officer: who received what, privacy, limits, debits."""
+    from . import command_dossier
+
+    stated = {"purpose": purpose, "region": region, "sector": sector, "contact": contact}
+    command_dossier.execute(result, out or [], {name: text for name, text in stated.items() if text is not None})
 
 
 @app.command()

@@ -247,6 +247,18 @@ class Result(dict[str, Any]):
         """Write the result as one HTML page, and return the path."""
         return Path(self._client("report", path=path))
 
+    def dossier(self, path: str | Path | None = None, **stated: str) -> dict[str, Any]:
+        """Return a dossier for a data-protection officer, described by ``docs/dossier.schema.json``; no field of it is empty.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path, optional
+            Where it is written: ``.html`` as a page, ``.json`` as it is.
+        **stated : str
+            What only people know: purpose, region, sector (of the registry's list), contact.
+        """
+        return dict(self._client("dossier", path=path, **stated))
+
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
         return str(self._client("notebook_html"))

@@ -162,6 +162,36 @@ def leaving(reply: Any) -> Iterator[Any]:
         yield reply
 
 
+def reasons(reply: Any, debited: bool) -> dict[str, set[str]]:
+    """Return, of a reply as central reads it, field -> names of the types for which its parts left the station; fields without any are left out.
+
+    Parameters
+    ----------
+    reply : Message
+        As `codec.decode` reads it.
+    debited : bool
+        Whether the station has debited anything in this job. What travels as its value alone (`Wrapped`) cannot be told from another type of a union: there
+        it was `Released` by a station that debited, else `Exact`.
+    """
+    hints = typing.get_type_hints(type(reply))
+    found = {
+        field.name: _reasons(hints[field.name], getattr(reply, field.name), debited)
+        for field in dataclasses.fields(reply)
+    }
+    return {name: names for name, names in found.items() if names}
+
+
+def _reasons(kind: Any, value: Any, debited: bool) -> set[str]:
+    options = {typing.get_origin(part) for part in _options(kind)}
+    either = {Released, Exact} <= options
+    chosen = Released if debited else Exact
+    return {(chosen if either and isinstance(part, Wrapped) else type(part)).__name__ for part in leaving(value)}
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    return typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
+
+
 def is_public(value: Any) -> bool:
     """Return whether a value is of the kinds that public metadata has: no array, no fraction, nothing long."""
     if value is None or isinstance(value, bool | int | str):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from vantage6.algorithm.tools.util import info as log_info
 
-from . import dictionaries, peers
+from . import dictionaries, limits, peers
 from .codec import Message, decode, encode
 from .errors import (
     BudgetError,
@@ -25,6 +25,7 @@ from .errors import (
     rebuild,
     too_few,
 )
+from .gate import reasons
 from .loudness import noise_warnings
 from .manifest import Manifest, ModelClaim
 from .memory import Memory
@@ -114,6 +115,7 @@ class Federation:
         self._per_round: list[dict[str, Any]] = []
         self._warnings: list[str] = []
         self._asked: set[int] = set()
+        self._nodes: dict[int, dict[str, Any]] = {}
         self._began = time.monotonic()
         self.names = self._names()
 
@@ -182,7 +184,7 @@ class Federation:
         if self.dry:
             raise Checked({self.name(member): self._refusal(answer) for member, answer in answers.items()})
         self._raise_refusals(answers, " (nothing was spent)")
-        replies = {member: decode(OpenReply, answer["reply"]) for member, answer in answers.items()}
+        replies = self._read(OpenReply, answers)
         parties = Parties(
             tuple(member for member in members if replies[member].has_data.value),
             tuple(member for member in members if not replies[member].has_data.value),
@@ -194,6 +196,13 @@ class Federation:
         if len(members) < least:
             raise ThresholdError(too_few("a node", least))
         self._transport.start(self._make_manifest(parties, {m: reply.card.value for m, reply in replies.items()}))
+        self._nodes = {
+            member: {
+                "role": "station" if member in parties.stations else "helper",
+                "limits": limits.read(replies[member].policy.value),
+            }
+            for member in members
+        }
         return parties
 
     def _make_manifest(self, parties: Parties, cards: dict[int, Any]) -> Manifest:
@@ -268,7 +277,18 @@ class Federation:
         """
         answers = self._ask(function, request, organizations, timeout, last)
         self._raise_refusals(answers, self._transport.costs())
-        return {member: decode(reply_type, answers[member].get("reply")) for member in sorted(answers)}
+        return self._read(reply_type, answers)
+
+    def _read(self, reply_type: type[M], answers: Mapping[int, Any]) -> dict[int, M]:
+        """Return the replies of the last round, and note why their parts left the stations."""
+        replies: dict[int, M] = {member: decode(reply_type, answers[member].get("reply")) for member in sorted(answers)}
+        carried: dict[str, set[str]] = {}
+        for member, reply in replies.items():
+            debited = any(self._transport.spent.get(member, {}).values())
+            for name, kinds in reasons(reply, debited).items():
+                carried.setdefault(name, set()).update(kinds)
+        self._per_round[-1]["reply"] = {name: " or ".join(sorted(kinds)) for name, kinds in carried.items()}
+        return replies
 
     def secure_sum(
         self,
@@ -316,6 +336,7 @@ class Federation:
             "organizations": list(asked),
             "seconds": 0.0,
             "bytes": sum(part.size for part in sent),
+            "reply": {},
         }
         self._per_round.append(record)
         self._asked.update(asked)
@@ -382,7 +403,7 @@ class Federation:
         )
 
     def report(self) -> dict[str, Any]:
-        """Return rounds, bytes, seconds, organizations, and the same round by round."""
+        """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
         return {
             "rounds": self.rounds,
             "bytes": sum(entry["bytes"] for entry in self._per_round),
@@ -394,6 +415,7 @@ class Federation:
                 for member, costs in sorted(self._transport.spent.items())
                 if any(costs.values())
             },
+            "nodes": {self.name(member): told for member, told in self._nodes.items()},
             "without_lasting_key": self._transport.without_lasting_key(self._asked),
             "per_round": self._per_round,
         }

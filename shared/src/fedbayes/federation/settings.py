@@ -5,21 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import __version__
+from . import limits
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
 from .opening import CloseReply, CloseRequest, OpenReply, OpenRequest, Preflight
 from .policy import PREFIX, Policy
 from .station import Station, own_fingerprint
-
-TOLD = (
-    "minimum_rows",
-    "minimum_organizations",
-    "minimum_count",
-    "maximum_epsilon",
-    "allow_non_private",
-    "allow_predictions",
-)
 
 
 @partial
@@ -36,14 +28,12 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     station.use_dictionary(request.dictionary)
     if request.preflight is not None:
         _check(station, request.preflight)
-    limits = policy.to_dict()
     card = Card.make(station.organization, station.memory.keys().public_bytes, station.identity, station.session)
-    told = {name: limits[name] for name in TOLD if not isinstance(limits[name], float)}
     return OpenReply(
         card=station.public(card),
         has_data=station.public(station.has_data),
         minimum_organizations=station.public(policy.minimum_organizations),
-        policy=station.public(told),
+        policy=station.public(limits.told(policy)),
     )
 
 
@@ -85,12 +75,12 @@ def disclosure_settings() -> dict[str, Any]:
     """
     policy = Policy.from_environment()
     mark = own_fingerprint(policy)
-    limits = policy.to_dict()
-    if limits["pinned_keys"] is not None:
-        limits["pinned_keys"] = f"{len(limits['pinned_keys'])} pinned"
+    settings = policy.to_dict()
+    if settings["pinned_keys"] is not None:
+        settings["pinned_keys"] = f"{len(settings['pinned_keys'])} pinned"
     return {
-        "settings": limits,
-        "variables": {name: PREFIX + name.upper() for name in limits},
+        "settings": settings,
+        "variables": {name: PREFIX + name.upper() for name in settings},
         "version": __version__,
         "fingerprint": mark,
         "peers_are_known": mark is not None,

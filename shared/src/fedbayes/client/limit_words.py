@@ -1,0 +1,69 @@
+"""What a node's limits mean, one sentence each: for dossiers of results and for administrators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .formats import number
+
+SET = {
+    "minimum_rows": "A table of fewer than {} rows is not used.",
+    "minimum_organizations": "Fewer than {} organizations do not compute together, nor add up a secure sum.",
+    "minimum_count": "Exact counts below {}, of an answer or of its complement, are not told about vertically split records.",
+    "maximum_epsilon": "One release may cost an epsilon of {} at most.",
+    "maximum_delta": "One release may cost a delta of {} at most.",
+    "maximum_queries": "At most {} questions about vertically split records are answered in one budget period.",
+    "budget_epsilon": "All releases of a budget period together may cost an epsilon of {}.",
+    "budget_delta": "All releases of a budget period together may cost a delta of {}.",
+    "budget_days": "A debit counts for {} days, then it is forgotten.",
+    "allow_non_private": "Answers without differential privacy may leave.",
+    "allow_predictions": "Single records may be classified or predicted for the researcher.",
+    "allow_foreign_models": "Exact answers are given about models that no fit of this federation made.",
+    "allow_formulas": "Exact answers may use columns derived by a task's formula, and subsets of the rows.",
+    "ledger": "Every private release is debited in a ledger before its noise is drawn.",
+    "long_term_key": "Where there is a ledger, the node signs by a lasting key and remembers the keys of its peers.",
+    "pinned_keys": "Peers are believed under the keys that the administrator listed, and no other.",
+    "schema": "The administrator states the public domains of the columns.",
+    "cohort": "The administrator names the one table or cohort that tasks read.",
+    "allowed_columns": "Only columns that the administrator listed may be used.",
+    "denied_columns": "Columns that the administrator listed may not be used.",
+    "allowed_functions": "Only functions that the administrator listed run.",
+}
+"""Limit -> its meaning where it is set; ``{}`` stands for the number."""
+
+UNSET = {
+    "maximum_epsilon": "One release may cost any epsilon.",
+    "maximum_delta": "One release may cost any delta.",
+    "maximum_queries": "Questions about vertically split records are not counted.",
+    "budget_epsilon": "All releases together may cost any epsilon.",
+    "budget_delta": "All releases together may cost any delta.",
+    "budget_days": "Debits count for ever.",
+    "allow_non_private": "Answers without differential privacy do not leave.",
+    "allow_predictions": "Single records are not classified or predicted for the researcher.",
+    "allow_foreign_models": "Where the node has a ledger, exact answers are given only about models that a fit of this federation made.",
+    "allow_formulas": "Exact answers use no column derived by a task's formula, and no subset of the rows.",
+    "ledger": "There is no ledger: what jobs cost is not summed up at this node.",
+    "long_term_key": "The node has keys of the job alone: who a peer is rests on the platform's word.",
+    "pinned_keys": "A peer's key is believed at first sight and remembered, where the node has a ledger.",
+    "schema": "Public domains come with the task.",
+    "cohort": "Tasks read the whole table of the database.",
+    "allowed_columns": "Any column may be used that is not denied.",
+    "denied_columns": "No column is denied.",
+    "allowed_functions": "Every function of an allowed image runs.",
+}
+"""Limit -> what holds where it is not set, or false."""
+
+
+def say(name: str, value: Any) -> str:
+    """Return what a limit of this name and value means.
+
+    Parameters
+    ----------
+    name : str
+        As `Policy` calls it.
+    value : bool, number, str, list, dict or None
+        Its value, or whether it is set.
+    """
+    if value is None or value is False:
+        return UNSET[name]
+    return SET[name].format(number(value, 12))
