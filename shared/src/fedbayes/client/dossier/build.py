@@ -13,7 +13,6 @@ from typing import Any
 
 from ... import __version__
 from ..formats import number, promise, title
-from ..kinds import whole_kind
 from ..limit_words import say
 from . import differential_privacy, identifiability, questions, registry
 from .facts import Facts, Statements
@@ -69,7 +68,7 @@ def _computation(facts: Facts) -> dict[str, Any]:
         "algorithm": facts.algorithm,
         "function": facts.function,
         "what": _first_line(facts) or f"{facts.function} of {facts.algorithm}, which is not installed here",
-        "answer": whole_kind(facts.result),
+        "answer": facts.answer,
         "date": str(told.get("date") or "not told by the result"),
         "arguments": [{"name": name, "value": _text(value)} for name, value in facts.arguments.items()]
         or [{"name": "none", "value": "no argument was given"}],
@@ -82,16 +81,23 @@ def _computation(facts: Facts) -> dict[str, Any]:
 
 def _data(facts: Facts) -> dict[str, Any]:
     return {
-        "controllers": facts.with_role("station") or ["not told by the result"],
+        "organizations_with_data": facts.with_role("station") or ["not told by the result"],
         "without_data": facts.with_role("helper") or ["nobody: all organizations held data"],
         "central_ran_at": facts.central,
         "persons": f"those whose rows are in the tables of these organizations; one unit of the statement is one {facts.unit}",
         "records": _records(facts),
-        "left_the_organizations": "no row of a table; what left in each round is listed with the rounds, what each role learned with the recipients",
-        "without_lasting_key": list(facts.part("federation").get("without_lasting_key") or [])
-        or ["nobody: every organization was recognised by its lasting key"],
+        "left_the_organizations": f"{'answers about single records' if facts.single_records else 'no row of a table'}; what left in each round is listed with "
+        "the rounds, what each role learned with the recipients",
+        "without_lasting_key": _unrecognised(facts),
         "purpose": facts.stated.purpose or registry.UNKNOWN,
     }
+
+
+def _unrecognised(facts: Facts) -> list[str]:
+    told = facts.part("federation").get("without_lasting_key")
+    if told is None:
+        return ["not told by the result"]
+    return [str(name) for name in told] or ["nobody: every organization was recognised by its lasting key"]
 
 
 def _records(facts: Facts) -> str:

@@ -13,6 +13,10 @@ RELATIONS = {
     "add_remove": "two tables are neighbours if one has one {unit} more",
     "replace_one": "two tables are neighbours if they differ in the content of one {unit}",
 }
+SUBJECTS = {
+    "add_remove": "Whether one {unit} is in the tables",
+    "replace_one": "What one {unit} holds (not whether it is in the tables, which is not protected)",
+}
 EVIDENCE = (
     ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
     (
@@ -89,9 +93,10 @@ def meaning(facts: Facts) -> str:
             "What limits it are the guards of the nodes, listed below."
         )
     chance = guess(facts.epsilon, facts.delta)
+    subject = SUBJECTS.get(str(facts.privacy.get("neighbors")), "One {unit}").format(unit=facts.unit)
     beyond = f", apart from events of probability {number(facts.delta)}" if facts.delta else ""
     return (
-        f"Whether one {facts.unit} is in the table, or what it holds, changes the odds of any answer by a factor of at most "
+        f"{subject} changes the odds of any answer by a factor of at most "
         f"{number(odds(facts.epsilon))}{beyond}. Whoever guesses from this release alone which of two neighbouring tables was used is right with a "
         f"probability of at most {number(chance)}, where a coin is right with 0.5. Losses of several releases about the same {facts.unit} add up."
     )

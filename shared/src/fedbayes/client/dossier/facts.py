@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...federation.results import ROLES
+from ..kinds import OTHER, whole_kind
 
 RECORDS_OF_PERSONS = ("predicted", "probabilities")
 """Fields of a model, or of `predictions`, that hold an answer for every single record."""
@@ -93,6 +94,12 @@ class Facts:
     def function(self) -> str:
         """The central function."""
         return str(self.part("provenance").get("function") or "not told by the result")
+
+    @property
+    def answer(self) -> str:
+        """What kind of answer it is."""
+        kind = whole_kind(self.result)
+        return f"the answer of {self.function}" if kind == OTHER else kind
 
     @property
     def arguments(self) -> Mapping[str, Any]:

@@ -49,7 +49,7 @@ def _summary(dossier: Dossier) -> str:
     spent = [one for one in dossier["debits"] if one["epsilon"] or one["delta"] or one["queries"]]
     told = private["epsilon"] if private["differentially_private"] else "none"
     entries = [
-        ("organizations with data", str(len(dossier["data"]["controllers"]))),
+        ("organizations with data", str(len(dossier["data"]["organizations_with_data"]))),
         ("rounds", str(len(dossier["rounds"]))),
         ("epsilon promised", number(told)),
         ("organizations debited", str(len(spent))),

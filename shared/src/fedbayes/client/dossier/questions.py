@@ -83,7 +83,7 @@ def _delta(facts: Facts) -> str:
 
 
 def _unit(facts: Facts) -> str:
-    return f"One {facts.unit} of one station's table." if facts.private else _none(facts)
+    return f"One {facts.unit} of the tables that took part: {relation(facts)}." if facts.private else _none(facts)
 
 
 def _several(facts: Facts) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..kinds import COUNTS, DESCRIPTION, GAIN, SAMPLE, SCORES
+from ..kinds import COUNTS, DESCRIPTION, GAIN, OTHER, SAMPLE, SCORES
 from ..view import view_of_result
 from .facts import Facts, listed
 from .questions import SIDE_CHANNELS
@@ -47,7 +47,7 @@ def _product(facts: Facts) -> str:
     kind = view_of_result(facts.result).kind
     if kind == SAMPLE:
         return "Synthetic data"
-    return "Summary statistics" if kind in (COUNTS, GAIN, DESCRIPTION, SCORES) else "Machine learning model"
+    return "Summary statistics" if kind in (COUNTS, GAIN, DESCRIPTION, OTHER, SCORES) else "Machine learning model"
 
 
 def _basic(facts: Facts) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def _basic(facts: Facts) -> dict[str, Any]:
         "intended_use": facts.stated.purpose or UNKNOWN,
         "data_product_type": _product(facts),
         "data_product_region": facts.stated.region or UNKNOWN,
-        "description": f"{view_of_result(facts.result).kind}: answer of {facts.algorithm}.{facts.function} over tables that stay at their organizations.",
+        "description": f"{facts.answer}, made by {facts.algorithm}.{facts.function} over tables that stay at their organizations.",
         "publication_date": str(facts.part("provenance").get("date") or "1900-01-01")[:10],
     }
     return {**basic, "data_product_sector": facts.stated.sector} if facts.stated.sector else basic
@@ -77,7 +77,7 @@ def _loss(facts: Facts) -> dict[str, Any]:
     from .differential_privacy import meaning, relation
 
     return {
-        "privacy_unit": f"One {facts.unit} of one station's table",
+        "privacy_unit": f"One {facts.unit} of the tables that took part",
         "privacy_unit_details": relation(facts),
         "privacy_parameters": {"epsilon": facts.epsilon, "delta": facts.delta},
         "privacy_parameters_details": meaning(facts),
