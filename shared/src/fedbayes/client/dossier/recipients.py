@@ -12,7 +12,7 @@ ABSENT = {
     "label_holder": "the method states nothing for the holder of the label or outcome beyond what every station learns",
     "group_leaders": "no stations formed groups with a leader",
     "everyone": "the method states nothing that all of them learn beyond what stands at their roles",
-    "assumption": "no assumption beyond those of the threat model: stations, central and helper follow the protocol",
+    "assumption": "no assumption beyond those of the threat model: stations, central and helper follow the protocol, and the helper colludes with nobody",
 }
 RESULT = "the result of the task, as it stands in its file, and nothing else"
 OPENED = "nothing but the opening of the channel: it was asked in no other round"
