@@ -35,6 +35,8 @@ CELLS = [
     " 3 ",
     "1e3",
     "inf",
+    "9007199254740993",
+    "-9007199254740995",
 ]
 DOMAINS = [
     {},
@@ -60,7 +62,9 @@ def plain(column) -> list:
 @settings(deadline=None, max_examples=120)
 def test_pieces_give_what_the_whole_gives(tmp_path_factory, cells, numeric, domain, rows):
     path = tmp_path_factory.mktemp("large") / "t.csv"
-    kept = [cell if not numeric or cell in ("", "1", "2", "-9", "1.5", "NA") else "2" for cell in cells]
+    kept = [
+        cell if not numeric or cell in ("", "1", "2", "-9", "1.5", "NA", "9007199254740993") else "2" for cell in cells
+    ]
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["n", "c", "other"], *([k, cell, "z"] for k, cell in enumerate(kept))])
     whole = read_file(path, "csv", Reading(domain), columns=["n", "c"])

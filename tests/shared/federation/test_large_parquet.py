@@ -27,6 +27,7 @@ COLUMNS = {
     "texts": (["", "1", "2", "-9", "007", "NA", "None", "x", "Zürich", None], [pa.string(), pa.large_string()]),
     "numbers as texts": (["1", "2", "-9", "NA", "", None], [pa.string(), pa.large_string()]),
     "whole numbers": ([1, 2, -9, None], [pa.int8(), pa.int64(), pa.float64()]),
+    "large whole numbers": ([2**53 + 1, 2**53 + 3, 9, None], [pa.int64(), pa.uint64()]),
     "numbers": ([1.5, -9.0, None], [pa.float32(), pa.float64()]),
     "truths": ([True, False, None], [pa.bool_()]),
     "days": ([DAY, datetime.date(1999, 12, 31), None], [pa.date32(), pa.timestamp("us")]),

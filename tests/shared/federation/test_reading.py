@@ -125,6 +125,20 @@ def test_without_a_domain_only_the_empty_cell_of_a_text_is_missing(kind: str, tm
 
 
 @pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("large", ["9007199254740993", "18446744073709551557"])
+def test_whole_numbers_beside_missing_cells_keep_every_digit(kind: str, large: str, tmp_path: Path) -> None:
+    column = READERS[kind](["1", large, None], tmp_path, {}, {})["c"]
+    assert [canonical_text(value) for value in column] == ["1", large, None]
+
+
+def test_whole_numbers_of_parquet_beside_missing_cells_keep_every_digit(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"c": pd.array([1, 2**53 + 1, None], dtype="Int64")}).to_parquet(path)
+    column = with_database(path, "parquet", {}, {})["c"]
+    assert [canonical_text(value) for value in column] == ["1", str(2**53 + 1), None]
+
+
+@pytest.mark.parametrize("kind", READERS)
 @pytest.mark.parametrize("usual", sorted(USUAL))
 def test_the_usual_texts_are_missing_among_numbers(kind: str, usual: str, tmp_path: Path) -> None:
     frame = READERS[kind](["1", usual, "2.5", None], tmp_path, {}, {})

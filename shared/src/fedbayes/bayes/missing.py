@@ -19,6 +19,8 @@ MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
 """Texts that mean "missing" among numbers."""
 NOTHING: Mapping[str, Any] = {}
+EXACT = 2.0**53
+"""From here on float64 does not hold every whole number."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,29 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         column = column.mask(np.append(gone, False)[codes])
     if not convert or rule.text:
         return column
-    return pandas.to_numeric(column) if numeric or gone.all() else column.infer_objects()
+    return _as_numbers(column) if numeric or gone.all() else column.infer_objects()
+
+
+def _as_numbers(column: Any) -> Any:
+    """Return texts as numbers: int64, float64, or Int64 where whole numbers that float64 cannot tell apart stand beside missing cells."""
+    import pandas
+
+    present = pandas.to_numeric(column.dropna())
+    if len(present) == len(column) or present.dtype.kind not in "iu" or not inexact(present):
+        return pandas.to_numeric(column)
+    return as_nullable(present).reindex(column.index)
+
+
+def as_nullable(whole: Any) -> Any:
+    """Return a series of whole numbers as pandas' Int64 or UInt64, which can be missing without becoming float64."""
+    return whole.astype("UInt64" if whole.dtype.kind == "u" else "Int64")
+
+
+def inexact(values: Any) -> bool:
+    """Return whether a column of numbers, shape (n,), has some that float64 may not tell from the next whole number."""
+    array = np.asarray(values)
+    finite = np.isfinite(array)
+    return max(float(array.max(where=finite, initial=0)), -float(array.min(where=finite, initial=0))) >= EXACT
 
 
 def _are_numbers(values: list[Any], rule: Rule) -> bool:

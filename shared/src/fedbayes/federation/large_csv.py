@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bayes.missing import Reading, Rule, settle
+from ..bayes.missing import Reading, Rule, as_nullable, inexact, settle
 from .errors import DataProblem
 
 LARGE_BYTES = 100_000_000
@@ -108,7 +108,9 @@ def _kinds(parts: Sequence[Any]) -> set[str]:
 
 
 def _fit(parts: Sequence[Any]) -> bool:
-    """Return whether the pieces of a column are of one kind."""
+    """Return whether the pieces of a column are of one kind, and hold what is written: beside missing cells large whole numbers become float64."""
+    if "f" in _kinds(parts) and any(part.dtype.kind in "iuf" and inexact(part) for part in parts):
+        return False
     return len(_kinds(parts)) == 1 or _kinds(parts) == {"i", "f"} or _are_truths(parts)
 
 
@@ -136,6 +138,8 @@ def settled_column(values: Any, rule: Rule, convert: bool = True) -> Any:
         return settle(pandas.Series(values, copy=False), rule, convert)
     distinct = settle(pandas.Series(np.asarray(values.categories, dtype=object)), rule, convert)
     codes = np.asarray(values.codes)
+    if distinct.dtype.kind in "iu" and inexact(distinct.dropna()):
+        return pandas.Series(as_nullable(distinct).array.take(codes, allow_fill=True), copy=False)
     if distinct.dtype.kind in "iuf":
         numbers = np.append(distinct.to_numpy(dtype=np.float64), np.nan)[codes]
         whole = distinct.dtype.kind != "f" and bool((codes >= 0).all())

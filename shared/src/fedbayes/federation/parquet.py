@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..bayes.missing import Reading, settle
+from ..bayes.missing import EXACT, Reading, settle
 from .errors import DataProblem
 from .large_csv import ROWS, settled_column
 
@@ -72,10 +72,22 @@ def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
         table = parquet.read_table(path, columns=[field.name], read_dictionary=[field.name])
         values = table.column(0).unify_dictionaries().to_pandas()
         return settled_column(values.array, rule, convert=False)
-    values = pandas.read_parquet(path, columns=[field.name])[field.name].reset_index(drop=True)
+    kind: Any = {"dtype_backend": "numpy_nullable"} if _is_inexact(path, field) else {}
+    values = pandas.read_parquet(path, columns=[field.name], **kind)[field.name].reset_index(drop=True)
     if not types.is_temporal(field.type):
         return settle(values, rule, convert=False)
     texts = values.astype(str).where(values.notna(), None)
     if large:
         return settled_column(pandas.Categorical(texts), rule, convert=False)
     return settle(texts.astype(object), rule, convert=False)
+
+
+def _is_inexact(path: Path, field: Any) -> bool:
+    """Return whether a column has missing cells beside whole numbers that float64 does not hold."""
+    from pyarrow import compute, parquet, types
+
+    if not types.is_integer(field.type) or field.type.bit_width < 64:
+        return False
+    column = parquet.read_table(path, columns=[field.name]).column(0)
+    ends = compute.min_max(column).as_py()
+    return bool(column.null_count) and max(ends["max"] or 0, -(ends["min"] or 0)) >= EXACT

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
-from ..bayes.missing import Reading, settle
+from ..bayes.missing import Reading, inexact, settle
 from ..bayes.recoding import applied
 from . import parquet, platform
 from .errors import DataProblem, PolicyError, ThresholdError
@@ -58,6 +58,9 @@ def read_file(
         text: Any = {name: str for name in names if reading.rule(name).text}
         # All columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word.
         frame = pandas.read_csv(path, dtype=text, **OPTIONS)
+        large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
+        if large:
+            frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, **OPTIONS)
         frame = frame if columns is None else frame[names]
     elif kind == "excel":
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
