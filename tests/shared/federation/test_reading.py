@@ -131,6 +131,14 @@ def test_whole_numbers_beside_missing_cells_keep_every_digit(kind: str, large: s
     assert [canonical_text(value) for value in column] == ["1", large, None]
 
 
+@pytest.mark.parametrize("cells", [["true", "False", "TRUE"], ["true", None, "false"]])
+def test_truth_values_are_the_same_in_excel_and_csv(cells: list[str | None], tmp_path: Path) -> None:
+    found = [READERS[kind](cells, tmp_path, {}, {})["c"] for kind in ("csv", "excel")]
+    assert found[0].dtype == found[1].dtype
+    assert found[0].tolist()[0] is found[1].tolist()[0] is True
+    assert found[0].isna().tolist() == found[1].isna().tolist() == [cell is None for cell in cells]
+
+
 def test_whole_numbers_of_parquet_beside_missing_cells_keep_every_digit(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"c": pd.array([1, 2**53 + 1, None], dtype="Int64")}).to_parquet(path)

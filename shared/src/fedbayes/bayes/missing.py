@@ -18,6 +18,8 @@ from .encoding import SchemaError, canonical_text, check_missing
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
 """Texts that mean "missing" among numbers."""
+TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+"""Texts that are truth values in a column of nothing else."""
 NOTHING: Mapping[str, Any] = {}
 EXACT = 2.0**53
 """From here on float64 does not hold every whole number."""
@@ -169,7 +171,11 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
         column = column.mask(np.append(gone, False)[codes])
     if not convert or rule.text:
         return column
-    return _as_numbers(column) if numeric or gone.all() else column.infer_objects()
+    if numeric or gone.all():
+        return _as_numbers(column)
+    rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
+    truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
+    return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
 
 
 def _as_numbers(column: Any) -> Any:

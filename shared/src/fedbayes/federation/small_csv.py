@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bayes.missing import USUAL, Reading, Rule, settled_texts
+from ..bayes.missing import TRUTH, USUAL, Reading, Rule, settled_texts
 
 LARGEST_BYTES = 1_000_000
-TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 # Up to 15 digits every reader gives the same float64.
 _WHOLE = re.compile(r" *[+-]?[0-9]{1,15} *")
 _NUMBER = re.compile(r" *[+-]?(?=[0-9.]{1,15} *$)([0-9]+\.?[0-9]*|\.[0-9]+) *")
