@@ -133,8 +133,23 @@ def information(first: Any, second: Any) -> float:
     return sum(n / rows * math.log(n * rows / (left[a] * right[b])) for (a, b), n in joint.items())
 
 
-def em_family(codes: Codes, sizes: dict[str, int], family: Sequence[str]) -> Any:
-    """Return expected counts of a family by EM over its own joint distribution, gaps anywhere in it."""
+def complete_start(codes: Codes, sizes: dict[str, int], family: Sequence[str]) -> Any:
+    """Return the joint distribution of a family by the chain rule, each factor from complete records and half a count a cell."""
+    whole = np.all([codes[name] >= 0 for name in family], axis=0)
+    joint = np.ones([sizes[name] for name in family])
+    for place in range(1, len(family) + 1):
+        part = family[:place]
+        there = np.all([codes[name] >= 0 for name in part], axis=0) if place < len(family) else whole
+        cells = counts({name: codes[name][there] for name in part}, sizes, part)
+        joint = joint * table(cells, 0.5).reshape(*cells.shape, *[1] * (len(family) - place))
+    return joint
+
+
+def em_family(codes: Codes, sizes: dict[str, int], family: Sequence[str], start: Any = None) -> Any:
+    """Return expected counts of a family by EM over its own joint distribution (flat at first), gaps anywhere in it.
+
+    Where few records tell what is missing the likelihood is flat along a ridge: then each start has an end of its own, equally likely.
+    """
     shape = [sizes[name] for name in family]
     patterns: dict[tuple[int, ...], int] = {}
     for row in zip(*(codes[name] for name in family), strict=True):
@@ -149,7 +164,7 @@ def em_family(codes: Codes, sizes: dict[str, int], family: Sequence[str]) -> Any
         )
         for row in patterns
     }
-    joint = np.full(shape, 1.0 / np.prod(shape))
+    joint = np.full(shape, 1.0 / np.prod(shape)) if start is None else start
     for _ in range(3000):
         expected = np.zeros(shape)
         for row, weight in patterns.items():
