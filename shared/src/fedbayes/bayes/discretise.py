@@ -13,6 +13,7 @@ from math import log2
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.encoding import equal_widths
 from fedbayes.bayes.network import MISSING, Array, Codes
 
 MINIMUM_RECORDS = 10
@@ -108,7 +109,7 @@ def equal_width(low: float, high: float, bins: int) -> Bins:
     """
     if not low < high or bins < 1:
         raise ValueError("give bounds in increasing order and 1 bin or more")
-    return Bins(tuple(float(cut) for cut in np.linspace(low, high, bins + 1)[1:-1]))
+    return Bins(tuple(float(cut) for cut in equal_widths(low, high, bins)[1:-1]))
 
 
 def minimum_description_length(counts: npt.ArrayLike, cuts: Sequence[float]) -> Bins:

@@ -25,6 +25,7 @@ from fedbayes.bayes.encoding import (
     canonical_text,
     categories,
     check_missing,
+    equal_widths,
     numbers,
     unknown_share,
     without,
@@ -209,7 +210,7 @@ class Column:
         if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
             if not 1 <= bins <= MAXIMUM_BINS:
                 raise SchemaError(f"column {self.name!r}: bins must be between 1 and {MAXIMUM_BINS}")
-            return np.linspace(*self.bounds, int(bins) + 1)
+            return equal_widths(*self.bounds, int(bins))
         return _given_edges(self.name, self.bounds, _logarithmic(self.name, self.bounds, bins))
 
 
