@@ -83,3 +83,14 @@ def test_bad_input(federation):
         federation.run(
             "verticox", "evaluate", {"model": given(coefficients=more), "reveal": "aggregates", "rows_aligned": True}
         )
+
+
+def test_the_score_test_counts_columns_that_say_something():
+    rng = np.random.default_rng(3)
+    columns = rng.normal(size=(40, 2))
+    score = columns.T @ rng.normal(size=40)
+    expected = score @ np.linalg.solve(columns.T @ columns, score)
+    more = np.column_stack([columns[:, 0], np.full(40, 0.0), columns[:, 1], columns[:, 0]])
+    statistic, degrees = likelihood.score_test(np.array([score[0], 0.0, score[1], score[0]]), more.T @ more)
+    assert degrees == 2
+    assert statistic == pytest.approx(expected, rel=1e-9)

@@ -21,6 +21,8 @@ import numpy.typing as npt
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 
 Vector = npt.NDArray[np.float64]
+FLAT = 1e-6
+"""Root of the information below which a feature does not vary among the records at risk."""
 SINGULAR = 1e-7
 """Eigenvalue of a correlation matrix below which columns are collinear; columns are rounded to 4e-9 on shares."""
 FAR = 12.0  # standardised: e^12 is a hazard ratio of 160,000 for one deviation; on pooled data nothing but separation gives it
@@ -197,7 +199,7 @@ def check_collinear(information: Vector, names: Sequence[str]) -> None:
         Naming the features that depend on one another.
     """
     diagonal = np.sqrt(np.maximum(np.diag(information), 0.0))
-    flat = [name for name, value in zip(names, diagonal, strict=True) if value <= 1e-6]
+    flat = [name for name, value in zip(names, diagonal, strict=True) if value <= FLAT]
     if flat:
         raise ArgumentError(f"features: {', '.join(flat)} do not vary among the records at risk; leave them out")
     values, vectors = np.linalg.eigh(information / np.outer(diagonal, diagonal))
@@ -208,6 +210,25 @@ def check_collinear(information: Vector, names: Sequence[str]) -> None:
         raise ArgumentError(
             f"features: {', '.join(involved)} are collinear; leave out {null.shape[1]} of them or set a penalty"
         )
+
+
+def score_test(score: Vector, information: Vector) -> tuple[float, int]:
+    """Return the score statistic and its degrees of freedom: the rank, where columns depend on one another or do not vary.
+
+    Parameters
+    ----------
+    score : float64 array, shape (features,)
+        Gradient of the log partial likelihood.
+    information : float64 array, shape (features, features)
+        At the same coefficients.
+    """
+    units = np.sqrt(np.maximum(np.diag(information), 0.0))
+    varies = units > FLAT
+    units, slope = units[varies], score[varies]
+    values, vectors = np.linalg.eigh(information[np.ix_(varies, varies)] / np.outer(units, units))
+    kept = values >= SINGULAR
+    parts = (slope / units) @ vectors[:, kept]
+    return float(np.sum(parts**2 / values[kept])), int(kept.sum())
 
 
 def coefficient_table(names: Sequence[str], coefficients: Vector, information: Vector) -> list[dict[str, Any]]:

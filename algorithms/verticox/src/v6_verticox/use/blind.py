@@ -19,7 +19,7 @@ from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from fedbayes.federation.vertical.declared import Matched
 
-from ..cox.likelihood import likelihood_ratio
+from ..cox.likelihood import likelihood_ratio, score_test
 from ..cox.survival import Steps
 from ..cox.tails import CROWD
 from ..messages.scoring import Curve
@@ -61,12 +61,12 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     if steepness <= 0.0:
         raise ArgumentError("model: all coefficients are zero; there is nothing to calibrate")
     error = steepness**-0.5
-    statistic = float(score @ np.linalg.solve(information, score))
+    statistic, degrees = score_test(score, information)
     return federation.result(
         metrics={
             "calibration_slope": significant(1.0 + float(target @ score) / steepness, error),
             "calibration_slope_standard_error": significant(error, error),
-            "fit_test": likelihood_ratio(significant(statistic, max(statistic, 1.0)) / 2.0, len(target)),
+            "fit_test": likelihood_ratio(significant(statistic, max(statistic, 1.0)) / 2.0, degrees),
             "baseline": _baselines(prepared, surface.hazard, curves, shift),
             "records": prepared.plan.records,
             "events": prepared.outcome.events,
