@@ -140,6 +140,9 @@ WRONG = [
     (["ledger", "none"], "no ledger"),
     (["ledger", "folder", "--days", "-1"], "--days"),
     (["node", "peers", "none"], "none"),
+    (["node", "check"], "Missing argument"),
+    (["node", "check", "none"], "cannot be read"),
+    (["node", "check", "empty.csv"], "holds no configuration"),
     (["demo", "--repeats", "0"], "--repeats"),
     (["demo", "--epsilon", "little"], "--epsilon"),
     # what a method says of its arguments

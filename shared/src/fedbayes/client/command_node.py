@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .exits import UsageProblem
+from .exits import TaskFailed, UsageProblem
 
 if TYPE_CHECKING:
     from ..federation.peers import KnownPeers
@@ -43,6 +44,31 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
     if accept is not None:
         known.accept(accept[0], accept[1].lower())
     _print(known, as_json)
+
+
+def check(path: Path, as_json: bool) -> None:
+    """Print what a vantage6 node makes of its configuration, line by line.
+
+    Raises
+    ------
+    TaskFailed
+        If something is unsafe, ignored or stops every task; it is printed before.
+    """
+    from .node_check import check as found_in
+    from .node_file import WRONG
+
+    found = found_in(path)
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
+    for finding in [] if as_json else found:
+        where = f"line {finding.line}" if finding.line else "file"
+        print(f"{where:>9}  {finding.level:<8} {finding.text}")
+    counts = {level: sum(finding.level == level for finding in found) for level in WRONG}
+    told = ", ".join(f"{count} {level}" for level, count in counts.items() if count)
+    if told:
+        raise TaskFailed(f"{path}: {told}")
+    if not as_json:
+        print(f"{path}: nothing unsafe, nothing ignored")
 
 
 def _print(known: KnownPeers, as_json: bool) -> None:

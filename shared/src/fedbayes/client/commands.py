@@ -302,6 +302,17 @@ def peers(
     command_node.peers(folder, accept, forget or [], as_json)
 
 
+@node.command("check")
+def check_node(
+    config: Annotated[Path, typer.Argument(help="The configuration of a vantage6 4.15 node, a YAML file.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell of a node's configuration what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
+    from . import command_node
+
+    command_node.check(config, as_json)
+
+
 @domain.command("draft")
 def draft_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
