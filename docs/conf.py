@@ -7,7 +7,7 @@ author = "the fedbayes authors"
 release = version = installed("fedbayes")
 root_doc = "docs/index"
 include_patterns = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs/**", "algorithms/*/README.md"]
-exclude_patterns = ["docs/result.schema.json", "docs/api/modules.rst"]
+exclude_patterns = ["docs/result.schema.json", "docs/dossier.schema.json", "docs/api/modules.rst"]
 
 extensions = ["myst_nb", "sphinx.ext.apidoc", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "myst-nb", ".ipynb": "myst-nb", ".rst": "restructuredtext"}

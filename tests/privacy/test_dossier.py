@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 import views_cases as cases
 
+from fedbayes.client import sequence
 from fedbayes.client.dossier import differential_privacy, registry
 from fedbayes.client.dossier.build import dossier
 from fedbayes.client.dossier.facts import Statements
@@ -162,14 +163,15 @@ def test_rounds_are_those_that_ran(case: dict[str, Any]) -> None:
 
 
 def test_the_page_is_well_formed_and_tells_everything(case: dict[str, Any]) -> None:
-    page = render(case["dossier"], "a <b>title</b>")
+    drawn = sequence.uri(case["result"]["federation"], "fit")
+    page = render(case["dossier"], "a <b>title</b>", drawn)
     reader = WellFormed()
     reader.feed(page)
     reader.close()
     assert reader.open == []
     assert reader.wrong == []
     assert "<b>title" not in page
-    assert not re.search(r"(src|href)=", page)
+    assert set(re.findall(r"(?:src|href)=.(.{19})", page)) == {"data:image/svg+xml;"}
     text = " ".join(reader.text.split())
     for entry in case["dossier"]["recipients"]:
         assert " ".join(entry["received"].split()) in text

@@ -51,8 +51,13 @@ def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -
     """Return a dossier in the form that a file's ending says."""
     from .dossier.page import render
     from .report import heading_of
+    from .sequence import uri
 
-    return _json(content) if path.suffix == ".json" else render(content, heading_of(result))
+    if path.suffix == ".json":
+        return _json(content)
+    federation = result.get("federation") or {}
+    drawn = uri(federation, content["computation"]["function"]) if federation.get("per_round") else ""
+    return render(content, heading_of(result), drawn)
 
 
 def _check(path: Path) -> Path:

@@ -287,7 +287,7 @@ class Federation:
             debited = any(self._transport.spent.get(member, {}).values())
             for name, kinds in reasons(reply, debited).items():
                 carried.setdefault(name, set()).update(kinds)
-        self._per_round[-1]["reply"] = {name: " or ".join(sorted(kinds)) for name, kinds in carried.items()}
+        self._per_round[-1]["reply"] = {name: " and ".join(sorted(kinds)) for name, kinds in carried.items()}
         return replies
 
     def secure_sum(

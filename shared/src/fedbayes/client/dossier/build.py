@@ -6,7 +6,6 @@ import hashlib
 import importlib
 import inspect
 import json
-import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from ... import __version__
 from ..formats import number, promise, title
 from ..limit_words import say
+from ..sequence import reveals
 from . import differential_privacy, identifiability, questions, registry
 from .facts import Facts, Statements
 from .recipients import assumption, recipients
@@ -217,8 +217,9 @@ def _first_line(facts: Facts) -> str:
 
 def _reveals(facts: Facts, function: str) -> str:
     """Return what a partial function's documentation says that it reveals."""
-    documentation = inspect.getdoc(getattr(_module(facts), function, None)) or ""
-    found = re.search(r"\*\*Reveals\*\*(.*?)(?=\*\*Assumes\*\*|\n\s*\n|\Z)", documentation, re.S)
-    if found is None:
-        return "what each role learns, as told with the recipients; this round's function states nothing apart"
-    return title(" ".join(found.group(1).split()))
+    told = reveals(getattr(_module(facts), function, None))
+    return (
+        title(told)
+        if told
+        else "what each role learns, as told with the recipients; this round's function states nothing apart"
+    )

@@ -14,7 +14,7 @@ from ..formats import number, size, title
 Dossier = Mapping[str, Any]
 
 
-def render(dossier: Dossier, heading: str) -> str:
+def render(dossier: Dossier, heading: str, picture: str = "") -> str:
     """Return the page of a dossier.
 
     Parameters
@@ -23,6 +23,8 @@ def render(dossier: Dossier, heading: str) -> str:
         What `build.dossier` returned.
     heading : str
         What was done, for the title.
+    picture : str
+        Data URI of the sequence of the rounds, if there is one.
     """
     pieces = [
         _summary(dossier),
@@ -34,7 +36,7 @@ def render(dossier: Dossier, heading: str) -> str:
         html.section("Identifiability, for each recipient", *_identifiability(dossier["identifiability"])),
         html.section("Limits in force at the nodes", *_limits(dossier["limits"])),
         html.section("Debits", _debits(dossier["debits"])),
-        html.section("What left the stations, round by round", *_rounds(dossier["rounds"])),
+        html.section("What left the stations, round by round", *_rounds(dossier["rounds"], picture)),
         html.section("Entry for the registry of deployments", *_registry(dossier["registry"])),
         html.section("Left to people", html.bullets(dossier["open_questions"])),
         html.section("The whole dossier", html.fold("JSON", html.code(_json(dossier)), raw=True)),
@@ -153,7 +155,7 @@ def _debits(told: Sequence[Mapping[str, Any]]) -> str:
     return html.table("", [title(name) for name in columns], rows, numeric=(1, 2, 3))
 
 
-def _rounds(told: Sequence[Mapping[str, Any]]) -> list[str]:
+def _rounds(told: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
     rows = [
         (
             one["round"],
@@ -167,7 +169,9 @@ def _rounds(told: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     headers = ("Round", "Function", "Asked", "Replies, field by field", "Reveals", "Bytes")
     kinds = [f"{kind.__name__}: {(inspect.getdoc(kind) or '').partition(chr(10))[0]}" for kind in REASONS]
+    drawn = html.picture(picture, "Who was asked what, and why each field of the replies left.") if picture else ""
     return [
+        drawn,
         html.paragraph("Why each field left:"),
         html.bullets(kinds),
         html.fold(f"{len(rows)} round{'' if len(rows) == 1 else 's'}", html.table("", headers, rows, numeric=(0, 5))),
