@@ -89,6 +89,6 @@ class Alone:
         self.require_private(False)
         return Exact(value)
 
-    def mask(self, content: Any, topic: str = "", alike: bool = True) -> Masked:
+    def mask(self, content: Any, topic: str = "", common: Any = None) -> Masked:
         """Return the numbers without a mask: an audit looks at what the noise alone hides."""
         return Masked(np.asarray(content.value).astype(np.uint64), np.zeros(1, dtype=np.uint64))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pandas as pd
 import pytest
 from harness.inprocess import InProcess
@@ -27,17 +29,24 @@ def files() -> dict[str, str]:
     return {name: table.to_csv(index=False) for name, table in tables.items()}
 
 
-def ask(others: Callable[[Any], Any]) -> Any:
-    """Describe a column, with another request to everybody but the victim."""
+@contextmanager
+def deviating(asked: str, others: Callable[[Any], Any]) -> Iterator[None]:
+    """Central sends another request of one function to everybody but the victim."""
     asking = Federation._ask
 
-    def asked(self: Federation, function: str, request: Any, organizations: Any, *rest: Any) -> Any:
-        if function == "partial_describe":
-            other = others(request)
-            request = {member: request if member == VICTIM else other for member in organizations}
+    def ask_otherwise(self: Federation, function: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        if function == asked:
+            each = request if isinstance(request, dict) else dict.fromkeys(organizations, request)
+            request = {member: each[member] if member == VICTIM else others(each[member]) for member in organizations}
         return asking(self, function, request, organizations, *rest)
 
-    with mock.patch.object(Federation, "_ask", asked), InProcess("v6_dp_naive_bayes", files(), {}, "a") as running:
+    with mock.patch.object(Federation, "_ask", ask_otherwise):
+        yield
+
+
+def ask(others: Callable[[Any], Any]) -> Any:
+    """Describe a column, with another request to everybody but the victim."""
+    with deviating("partial_describe", others), InProcess("v6_dp_naive_bayes", files(), {}, "a") as running:
         return running.run("describe", {"domain": DOMAIN})
 
 
@@ -49,3 +58,69 @@ def test_a_column_that_the_others_lack_does_not_bare_one_stations_counts() -> No
 def test_control_the_same_request_to_all_is_answered() -> None:
     counts = ask(lambda request: request)["model"]["columns"]["sex"]["categories"]["counts"]
     assert sum(counts) == 3 * sum(COUNTS.values())
+
+
+def people() -> dict[str, str | None]:
+    """Records split by columns over two stations and a helper."""
+    draw = np.random.default_rng(4)
+    age, dose, sex = draw.normal(size=80), draw.normal(size=80), draw.integers(0, 2, 80)
+    left = pd.DataFrame(
+        {"id": range(80), "age": age, "sex": np.where(sex > 0, "f", "m"), "old": np.where(age > 0, "yes", "no")}
+    )
+    right = pd.DataFrame(
+        {
+            "id": range(80),
+            "dose": dose,
+            "much": np.where(dose + age > 0, "yes", "no"),
+            "ill": np.where(age + dose + sex > 0.5, "yes", "no"),
+        }
+    )
+    right["time"], right["event"] = draw.exponential(np.exp(-0.5 * age)).round(3), draw.integers(0, 2, 80)
+    return {"a": left.to_csv(index=False), "b": right.to_csv(index=False), "h": None}
+
+
+def without_effect(request: Any) -> Any:
+    return replace(request, coefficients=[0.0] * len(request.coefficients))
+
+
+def without_votes(request: Any) -> Any:
+    members = [{**member, "weight": 1e-9} for member in request.model["members"]]
+    return replace(request, model={**request.model, "members": members})
+
+
+def another_network(request: Any) -> Any:
+    return replace(request, networks=["0" * 64 for _ in request.networks])
+
+
+def without_weights(request: Any) -> Any:
+    return replace(request, weights=[np.zeros_like(weights) for weights in request.weights])
+
+
+COX = {"time": "time", "event": "event", "features": ["age", "dose"], "id_column": "id"}
+NETWORK = {"columns": ["sex", "old", "much", "ill"], "label": "ill", "structure": "naive", "id_column": "id"}
+VOTES = {"label": "ill", "features": ["sex", "old", "much"], "id_column": "id"}
+QUESTIONS: dict[str, tuple[str, dict[str, Any], str, str, Callable[[Any], Any]]] = {
+    "coefficients of verticox": ("verticox", COX, "predict", "partial_score", without_effect),
+    "weights of a network": ("vertibayes", NETWORK, "classify", "partial_scores", without_weights),
+    "weights of members": ("bayesian_ensemble", VOTES, "classify", "partial_votes", without_votes),
+    "networks of members": ("bayesian_ensemble", VOTES, "classify", "partial_votes", another_network),
+}
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_model_that_the_others_did_not_get_does_not_bare_one_stations_part(name: str) -> None:
+    method, fit, function, partial, others = QUESTIONS[name]
+    with InProcess(f"v6_{method}", people(), {name: {"allow_predictions": "true"} for name in "ab"}, "a") as running:
+        model = running.run("fit", fit)["model"]
+        question = {"model": model, "id_column": "id"}
+        assert running.run(function, question)
+        with deviating(partial, others), pytest.raises(MessageError, match=r"do not fit|not the one"):
+            running.run(function, question)
+
+
+def test_control_masks_that_are_bound_to_the_function_alone_fit_whatever_was_asked() -> None:
+    method, fit, function, partial, others = QUESTIONS["weights of a network"]
+    with InProcess(f"v6_{method}", people(), {name: {"allow_predictions": "true"} for name in "ab"}, "a") as running:
+        model = running.run("fit", fit)["model"]
+        with deviating(partial, others), mock.patch("fedbayes.federation.station.digest_of", return_value=""):
+            assert running.run(function, {"model": model, "id_column": "id"})

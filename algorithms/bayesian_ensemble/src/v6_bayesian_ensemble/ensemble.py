@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, MessageError
+from fedbayes.federation.manifest import digest_of
 from fedbayes.federation.vertical.declared import SPLITS
 from fedbayes.federation.vertical.opening import factor_name
 
@@ -219,6 +220,26 @@ class Ensemble:
         if not any(member.weight > 0 for member in members):
             raise ArgumentError("model: every member has weight 0; a vote needs at least one member")
         return found
+
+    def restricted(self, at: int) -> Ensemble:
+        """Return the ensemble for one organization: networks of members that it is no part of are left out (0: all)."""
+        members = [
+            member if at in member.stations else replace(member, network=None, cuts={}) for member in self.members
+        ]
+        return replace(self, members=tuple(members))
+
+    def networks(self) -> list[str]:
+        """Return the digests of the members as they are."""
+        return [digest_of(member.to_json()) for member in self.members]
+
+    def check_networks(self, at: int, networks: Sequence[str]) -> None:
+        """Raise `MessageError` where an organization's own members are not those of these digests."""
+        told = dict(enumerate(networks))
+        for number, (member, own) in enumerate(zip(self.members, self.networks(), strict=True)):
+            if len(networks) != len(self.members) or (at in member.stations and own != told[number]):
+                raise MessageError(
+                    "a network of the ensemble is not the one that the others were told of; the job stops"
+                )
 
     def ballot(self, member: Member, posterior: Array) -> tuple[Array, Array]:
         """Return a member's vote, see `votes.ballot`; `posterior`: (rows, classes)."""

@@ -52,11 +52,13 @@ class VotesRequest(Message):
 
     `model` holds the members for which the station votes. With `holders` the votes are sealed for them, else they go to
     central under masks; `identify` is the station whose identifiers name the records; `evidence` is what others sealed for
-    this leader of groups: "member|sender" -> content.
+    this leader of groups: "member|sender" -> content. `networks` are the digests of all members as they are, the same for everybody: a station
+    that was given another network of its own than the others suppose stops.
     """
 
     delivery: Delivery
     model: dict[str, Any]
+    networks: list[str]
     holders: list[int]
     identify: int | None = None
     evidence: dict[str, Sealed] = field(default_factory=dict)

@@ -115,10 +115,11 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceRepl
         station.require_private(False)
     workspace = workspace_of(station, request.delivery)
     sealed = {}
+    common = [request.delivery.setup, request.delivery.rows, request.groups]
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group.names, group.weights)
-        masked = station.mask(station.exact(wide, "evidence", queries=0), topic, alike=False).value
+        masked = station.mask(station.exact(wide, "evidence", queries=0), topic, common).value
         if group.leader == station.organization:
             station.keep(f"evidence-{group.number}", masked=masked)
         else:
@@ -138,6 +139,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     colludes with no one.
     """
     model = Ensemble.read(request.model)
+    model.check_networks(station.organization, request.networks)
     size = (request.delivery.rows, len(model.classes))
     added, behind = np.zeros(size), np.zeros(size)
     identifiers, queries = None, 0
@@ -151,7 +153,15 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
                 added, behind = added + more, behind + weight
         if request.identify == station.organization:
             identifiers = station.exact(_identifiers(station, workspace, request.delivery), "identifiers", queries=0)
-    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries), alike=False)
+    common = [
+        request.delivery.setup,
+        request.delivery.rows,
+        model.restricted(0).to_json(),
+        request.networks,
+        request.holders,
+        request.identify,
+    ]
+    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries), "", common)
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
     content = masked.value.astype("<u8").tobytes()
@@ -220,8 +230,9 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
         vector = _tallied(station, request)
     content = station.exact(vector.view(np.uint64), "evaluation")
     alone = len(station.participants) == 1
+    common = [request.setup, request.label, request.classes, request.vote, request.rows]
     return TalliesReply(
-        content if alone else station.mask(content, alike=False), station.public(station.policy.minimum_count)
+        content if alone else station.mask(content, "", common), station.public(station.policy.minimum_count)
     )
 
 

@@ -122,17 +122,12 @@ class Election:
         setup = self.engine.setup
         evidence = self._evidence()
         everyone = sorted([*setup.stations, *([setup.helper] if setup.helper else [])])
-        requests = {}
+        requests, networks = {}, self.model.networks()
         for at in everyone:
-            own = self._model_for(at)
+            own = self.model.restricted(at).to_json()
             sealed = {key: content for (leader, key), content in evidence.items() if leader == at}
-            requests[at] = VotesRequest(self.engine.delivery(at, set()), own, list(holders), identify, sealed)
+            requests[at] = VotesRequest(self.engine.delivery(at, set()), own, networks, list(holders), identify, sealed)
         return self.federation.round("partial_votes", requests, everyone, VotesReply, last=not holders)
-
-    def _model_for(self, at: int) -> dict[str, Any]:
-        """Return the ensemble for one station: networks of other stations' members left out where they are not needed."""
-        members = [m if at in m.stations else replace(m, network=None, cuts={}) for m in self.model.members]
-        return replace(self.model, members=tuple(members)).to_json()
 
     def _evidence(self) -> dict[tuple[int, str], Sealed]:
         """Have everyone give the leaders of groups its shares of the groups' scores. One round where there are groups."""

@@ -192,7 +192,8 @@ def grade(station: Station, request: GradesRequest) -> SumReply:
     share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)
     if station.organization in plan.counters:
         share = tallied(_lattice(model, plan), _counted(station, request), loss_bits(plan.rows))
-    return SumReply(station.mask(station.exact(share << HIGH, "evaluation on vertically split records"), alike=False))
+    content = station.exact(share << HIGH, "evaluation on vertically split records")
+    return SumReply(station.mask(content, "", [request.model, plan]))
 
 
 def _counted(station: Station, request: GradesRequest) -> npt.NDArray[np.uint32]:

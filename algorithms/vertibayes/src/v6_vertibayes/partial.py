@@ -83,7 +83,9 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
         station.require_predictions()
     wide = score_share(workspace, request.delivery, request.names, request.weights)
     queries = 0 if workspace.is_helper else request.delivery.rows
-    masked = station.mask(station.exact(wide, "predictions", queries=queries), alike=False)
+    delivery = request.delivery
+    common = [delivery.setup, delivery.rows, request.names, request.weights, request.holder, request.identify]
+    masked = station.mask(station.exact(wide, "predictions", queries=queries), "", common)
     identifiers = None
     if request.identify == station.organization:
         identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0)

@@ -19,7 +19,7 @@ from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
 from .gate import Broadcast, Exact, Gate, Masked, Public, Receipt, Released, Sealed, Share, is_public
-from .manifest import Manifest
+from .manifest import Manifest, digest_of
 from .memory import Memory
 from .peers import identity
 from .policy import Policy
@@ -369,18 +369,19 @@ class Station:
             raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
         return self.gate.made(Released(value))
 
-    def mask(self, content: Exact[Any] | Released[Any], topic: str = "", alike: bool = True) -> Masked:
+    def mask(self, content: Exact[Any] | Released[Any], topic: str = "", common: Any = None) -> Masked:
         """Return an array of whole numbers under pairwise masks over exactly this round's participants.
 
-        Masks are bound to the function that is asked and, with `alike`, to the whole request: who asks one station for something else than the
-        others, as for a column that they lack, gets numbers whose masks do not cancel.
+        Masks are bound to the function that is asked and to the whole request: who asks one station for something else than the others, as for a
+        column that they lack, gets numbers whose masks do not cancel.
 
-        `topic` tells several masked arrays of one round apart; `alike` is False where requests carry something for each participant.
+        `topic` tells several masked arrays of one round apart. `common` is given where requests carry something for each participant, as letters of
+        the others: all that must be the same for everybody, to which masks are bound instead.
 
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
         values = self._inside(content)
-        topic = "|".join((topic, self.function, self.memory_digest if alike else ""))
+        topic = "|".join((topic, self.function, self.memory_digest if common is None else digest_of(common)))
         return self.gate.made(
             Masked(
                 self.channel.mask(values, self.participants, topic), self.channel.check_word(self.participants, topic)

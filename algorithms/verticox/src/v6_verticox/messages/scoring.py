@@ -35,9 +35,11 @@ class LocateReply(Message):
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest(Message):
-    """Coefficients of this station's design columns (``feature`` or ``feature=category``); who else scores.
+    """Coefficients of all design columns (``feature`` or ``feature=category``), the same request for everybody; who scores.
 
-    `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows` records.
+    Each scorer takes the columns that it holds, so nobody can be asked for another part of the predictor than the others suppose: the masks are
+    bound to the request. `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows`
+    records. `identify` names the scorer whose identifiers central gets; 0: nobody.
     """
 
     scorers: list[int]
@@ -46,7 +48,7 @@ class ScoreRequest(Message):
     columns: list[str]
     categories: list[str | None]
     coefficients: list[float]
-    identifiers: bool
+    identify: int
 
     def __post_init__(self) -> None:
         """Check that the lists fit together."""

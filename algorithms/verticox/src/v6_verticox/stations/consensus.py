@@ -33,12 +33,14 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     if station.organization == plan.helper:
         if request.report:
             return AdmmReply(None, None, None, dealt(station, plan, request.stages))
-        return AdmmReply(masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}"), None, None, None)
+        return AdmmReply(
+            masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}", plan), None, None, None
+        )
     holder = ShareHolder(station, plan)
     if request.report:
         return _report(holder, request.step)
     if holder.owns_outcome:
-        masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}")
+        masked_for(station, plan.holders[-1], zeros, f"predictor|{request.step}", plan)
         return AdmmReply(None, None, None, None)
     multiplier = np.zeros(request.plan.records)
     if request.step > 1:

@@ -158,8 +158,9 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     See the module's text. Every scorer must allow predictions; a second set of coefficients is refused, since who sees predictors under
     many of them solves for the columns.
     """
+    common = [request.scorers, request.receiver, request.rows]
     if station.organization not in request.scorers:
-        return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out"))
+        return HeldOutReply(masked_for(station, request.receiver, np.zeros(request.rows), "held out", common))
     station.require_private(False)
     station.require_predictions()
     values, fold = station.kept("design")["values"], station.kept("folds")["fold"]
@@ -172,7 +173,7 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
     total = np.einsum("ij,ij->i", values, beta[fold])
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
-    return HeldOutReply(masked_for(station, request.receiver, total, "held out"))
+    return HeldOutReply(masked_for(station, request.receiver, total, "held out", common))
 
 
 @partial

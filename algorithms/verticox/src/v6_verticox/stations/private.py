@@ -321,7 +321,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """
     if station.organization == request.plan.helper:
         return FinishReply(
-            station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset", alike=False)
+            station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset", request.plan)
         )
     ShareHolder(station, request.plan)
     kept = station.kept("design")
@@ -330,7 +330,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
-    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset", alike=False))
+    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset", request.plan))
 
 
 @partial

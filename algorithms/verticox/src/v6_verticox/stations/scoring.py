@@ -63,15 +63,19 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
     station.require_private(False)
     station.require_predictions()
     places = station.kept("places")["places"]
-    frame = station.data(columns=list(dict.fromkeys(request.columns))).iloc[places]
+    parts = zip(request.columns, request.categories, request.coefficients, strict=True)
+    own = [part for part in parts if part[0] in station.columns]
+    frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
     total = np.zeros(len(frame))
-    for column, category, coefficient in zip(request.columns, request.categories, request.coefficients, strict=True):
+    for column, category, coefficient in own:
         total = total + coefficient * _column(frame[column], column, category)
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
     if len(total) != request.rows:
         raise MessageError("this station has another number of records than the request says; the job stops")
-    return _scored(station, request, total, _identifiers(station, places) if request.identifiers else [])
+    return _scored(
+        station, request, total, _identifiers(station, places) if request.identify == station.organization else []
+    )
 
 
 def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> ScoreReply:

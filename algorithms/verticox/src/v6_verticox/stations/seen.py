@@ -57,11 +57,11 @@ def partial_predict(station: Station, request: PredictRequest) -> PredictReply:
     refuse_seen_placement(station, plan)
     if station.organization == plan.helper:
         corrections = dealt(station, plan, request.stages)
-        part = masked_for(station, owner, np.zeros(plan.records), topic)
+        part = masked_for(station, owner, np.zeros(plan.records), topic, plan)
         return PredictReply(part, None, None, station.share(_dealt(station, plan, request.step)), corrections)
     holder = ShareHolder(station, plan)
     if holder.owns_outcome:
-        masked_for(station, owner, np.zeros(plan.records), topic)
+        masked_for(station, owner, np.zeros(plan.records), topic, plan)
         return PredictReply(None, None, None, None, None)
     values = station.kept("design")["values"]
     sealed = masked_predictor(holder, request.step, values @ np.asarray(request.coefficients, dtype=np.float64))
@@ -89,7 +89,7 @@ def masked_predictor(holder: ShareHolder, step: int, predictor: Vector) -> Seale
     """
     if not np.max(np.abs(predictor), initial=0.0) < LARGEST:
         raise DataProblem("the linear predictor of this station's features is out of range; transform outliers")
-    return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}")
+    return masked_for(holder.station, holder.plan.holders[-1], predictor, f"predictor|{step}", holder.plan)
 
 
 def senders(plan: Plan) -> list[int]:

@@ -7,6 +7,7 @@ all of them, and the sum hides a station's part from whoever does not pool what 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,18 +24,18 @@ RESOLUTION = 2.0**-30
 NOTE = "verticox: linear predictors inside a masked sum"
 
 
-def masked(station: Station, values: Vector, topic: str) -> Masked:
-    """Return real numbers, below 2^22, inside a sum over the round's participants.
+def masked(station: Station, values: Vector, topic: str, common: Any = None) -> Masked:
+    """Return real numbers, below 2^22, inside a sum over the round's participants; `common` as in `Station.mask`.
 
     **Reveals** the sum to whoever gets all parts, and nothing else.
     """
     encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
-    return station.mask(station.exact(encoded, NOTE, queries=0), topic, alike=False)
+    return station.mask(station.exact(encoded, NOTE, queries=0), topic, common)
 
 
-def masked_for(station: Station, receiver: int, values: Vector, topic: str) -> Sealed | None:
+def masked_for(station: Station, receiver: int, values: Vector, topic: str, common: Any = None) -> Sealed | None:
     """Return the same, sealed for the member that learns the sum; the receiver keeps its own part instead."""
-    part = masked(station, values, topic).value
+    part = masked(station, values, topic, common).value
     if station.organization == receiver:
         station.keep(f"part|{topic}", part=part)
         return None

@@ -56,23 +56,17 @@ class Located:
         """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
         scorers = self._scorers()
         rows = self.rows[scorers[0]]
-        others = ScoreRequest(scorers, receiver, rows, [], [], [], False)
-        requests = dict.fromkeys(self.members, others)
-        for member in scorers:
-            own = [
-                entry for entry in self.model["coefficients"] if _split(self.model, entry)[0] in self.features[member]
-            ]
-            names = [_split(self.model, entry) for entry in own]
-            requests[member] = ScoreRequest(
-                scorers,
-                receiver,
-                rows,
-                [name for name, _ in names],
-                [category for _, category in names],
-                [float(entry["coefficient"]) for entry in own],
-                identifiers and member == scorers[0],
-            )
-        return self.federation.round("partial_score", requests, self.members, ScoreReply)
+        names = [_split(self.model, entry) for entry in self.model["coefficients"]]
+        request = ScoreRequest(
+            scorers,
+            receiver,
+            rows,
+            [name for name, _ in names],
+            [category for _, category in names],
+            [float(entry["coefficient"]) for entry in self.model["coefficients"]],
+            scorers[0] if identifiers else 0,
+        )
+        return self.federation.round("partial_score", request, self.members, ScoreReply)
 
     def _scorers(self) -> list[int]:
         for feature in self.model["features"]:
