@@ -71,6 +71,12 @@ def test_a_model_that_is_none_is_refused(federation, function, model, names) -> 
         federation.run(NAME, function, {"model": model, "id_column": "id"})
 
 
+def test_classify_names_what_it_takes_where_nothing_identifies_records(federation, fitted) -> None:
+    with pytest.raises(ArgumentError, match="or give records") as refusal:
+        federation.run(NAME, "classify", {"model": fitted["model"]})
+    assert "rows_aligned" not in str(refusal.value)
+
+
 @pytest.mark.few(2)
 @pytest.mark.parametrize("records", [{}, {"age": []}, {"age": [1], "smoke": []}, {"age": "old"}, [1]])
 def test_malformed_records_are_refused(federation, records) -> None:

@@ -76,6 +76,8 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
         found = elections.local_predictions(federation, ensemble, asked.id_column, asked.organizations)
         places, names, probabilities = found
         return results.classified(federation, ensemble, names, probabilities, places)
+    if asked.id_column is None:
+        raise ArgumentError("id_column: name the column that identifies the records at every station, or give records")
     identifier = check_alignment(asked.id_column)
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
