@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from fedbayes.client import command_jobs, remote
+from fedbayes.client.catalogue import rounds_of
 from fedbayes.client.exits import TaskFailed, UsageProblem
-from fedbayes.client.expected import rounds_of
 from fedbayes.client.local import Job
 from fedbayes.client.progress import Progress
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fedbayes.client.catalogue import declared_of, installed, rounds_of
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -114,3 +115,14 @@ def test_the_delta_that_is_told_is_the_one_that_is_spent(features, spent):
     assert told["debit"]["delta"] == spent == result.privacy.delta
     assert {debit["delta"] for debit in result.cost.debits.values()} == {spent}
     assert bool(told["refusals"]) == (spent > 0)
+
+
+def test_every_function_that_reads_tables_tells_its_rounds():
+    functions = [(algorithm.name, entry.name) for algorithm in installed() for entry in algorithm.functions]
+    silent = [
+        (name, function)
+        for name, function in functions
+        if (declared := declared_of(Job(name, function))).reads_table and declared.declared()
+        if not rounds_of(Job(name, function))
+    ]
+    assert not silent

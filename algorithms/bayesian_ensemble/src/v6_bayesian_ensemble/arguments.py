@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.scores import SCORES
@@ -78,6 +78,8 @@ def check_members(name: str, value: Any) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class Fit(Split):
     """Of `fit`: what is learned from whom."""
+
+    rounds_usually: ClassVar[int] = 5
 
     label: str = argument(
         COLUMN,
@@ -237,6 +239,8 @@ class Fit(Split):
 class Evaluate(Identified, Helped):
     """Of `evaluate`."""
 
+    rounds_usually: ClassVar[int] = 4
+
     model: dict[str, Any] = argument(MODEL, "What is scored.", rank=TARGET)
     scoring: str = argument(
         choice(SCORINGS, ONCE_PUBLISHED),
@@ -248,6 +252,8 @@ class Evaluate(Identified, Helped):
 @dataclass(frozen=True, kw_only=True)
 class Classify(Helped):
     """Of `classify`."""
+
+    rounds_usually: ClassVar[int] = 4
 
     model: dict[str, Any] = argument(MODEL, "What votes.", rank=TARGET)
     id_column: str | None = argument(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.dp.sensitivity import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
@@ -169,10 +170,18 @@ class Fit(Target, Budget, Units, Members):
             unit=self.whom,
         )
 
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return a round an iteration, and the first and the last."""
+        rounds = given.get("rounds", cls.rounds)
+        return rounds + 2 if isinstance(rounds, int) else 0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, Units):
     """Of `evaluate`."""
+
+    rounds_usually: ClassVar[int] = 2
 
     personalize: bool = argument(
         FLAG, "Whether to score after one more local improvement as well; such scores are exact.", False

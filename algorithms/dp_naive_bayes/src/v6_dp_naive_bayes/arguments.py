@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
@@ -81,6 +81,9 @@ class Mechanism(Budget):
 class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
     """Of `fit`."""
 
+    rounds_usually: ClassVar[int] = 2
+    releases_tables: ClassVar[bool] = True
+
     statistics: str = argument(
         choice(STATISTICS),
         "Tables for every feature (numeric ones in public bins), or sums and sums of squares for the numeric ones (the paper's).",
@@ -121,12 +124,16 @@ class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
 class Update(Mechanism, Placed, Outside, Units, Members):
     """Of `update`: the budget is that of the rows that are added now."""
 
+    rounds_usually: ClassVar[int] = 2
+
     model: dict[str, Any] = argument(MODEL, "Made by aggregation sum or gossip.", rank=TARGET)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Units):
     """Of `evaluate`."""
+
+    rounds_usually: ClassVar[int] = 2
 
 
 def before_fit(

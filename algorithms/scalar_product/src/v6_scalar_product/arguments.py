@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.dp.promise import LEAST_EPSILON
 from fedbayes.dp.shares import HONEST_FRACTION
@@ -68,6 +68,8 @@ class Tables(Matched, Private):
 class Count(Matched, Private):
     """Of `count`."""
 
+    rounds_usually: ClassVar[int] = 5
+
     conditions: tuple[Condition, ...] = argument(
         CONDITIONS, "All must hold; op is ==, !=, in, <, <=, >, >=, between or missing.", rank=TARGET
     )
@@ -86,10 +88,14 @@ class Count(Matched, Private):
 class Contingency(Tables):
     """Of `contingency`."""
 
+    rounds_usually: ClassVar[int] = 4
+
 
 @dataclass(frozen=True, kw_only=True)
 class InformationGain(Tables):
     """Of `information_gain`."""
+
+    rounds_usually: ClassVar[int] = 4
 
     label: str = argument(COLUMN, "The column to know about.", rank=TARGET, formerly=("target",))
     columns: list[str] = argument(COLUMNS, "What might tell.", rank=TARGET)
@@ -104,6 +110,8 @@ class InformationGain(Tables):
 @dataclass(frozen=True, kw_only=True)
 class ScalarProduct(Matched):
     """Of `scalar_product`."""
+
+    rounds_usually: ClassVar[int] = 4
 
     columns: list[str] = argument(
         COLUMNS, "Numeric columns of any stations; several of one station are multiplied there.", rank=TARGET

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.arguments import check_mapping
@@ -83,6 +83,9 @@ class Split(Arguments):
 @dataclass(frozen=True, kw_only=True)
 class Fit(Target, Binned, Split, Keys, Members):
     """Of `fit`."""
+
+    rounds_usually: ClassVar[int] = 2
+    releases_tables: ClassVar[bool] = True
 
     epsilon: float | None = argument(
         EPSILON,
@@ -167,6 +170,8 @@ class Fit(Target, Binned, Split, Keys, Members):
 class Classify(Target, Binned, Keys, Members):
     """Of `classify`."""
 
+    rounds_usually: ClassVar[int] = 4
+
     domain: dict[str, Any] = argument(DOMAIN, "Public domains, the label's included.", rank=TARGET)
     records: list[dict[str, Any]] = argument(
         json_value("a list of {feature: value}", check_list),
@@ -184,6 +189,8 @@ class Classify(Target, Binned, Keys, Members):
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Split):
     """Of `evaluate`."""
+
+    rounds_usually: ClassVar[int] = 2
 
     unit: str = argument(
         choice(("row", "identifier")), "Whom noisy scores are for: a row, or an identifier with all its rows.", "row"
@@ -235,6 +242,8 @@ class Evaluate(Scoring, PlacedScores, Split):
 @dataclass(frozen=True, kw_only=True)
 class Change(Keys):
     """Of `join` and `leave`."""
+
+    rounds_usually: ClassVar[int] = 2
 
     membership: dict[str, Any] = argument(MEMBERSHIP, "Of an earlier result.", rank=TARGET)
     organization: int | str = argument(ORGANIZATION, "Who joins or leaves.", rank=TARGET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.sensitivity import NEIGHBORS
@@ -25,6 +26,8 @@ STORE = Store(
 @dataclass(frozen=True, kw_only=True)
 class Fit(Target, Units, Members):
     """Of `fit`."""
+
+    rounds_usually: ClassVar[int] = 2
 
     epsilon: float = argument(
         EPSILON,
@@ -67,3 +70,5 @@ class Fit(Target, Units, Members):
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Scoring, PlacedScores, Units):
     """Of `evaluate`."""
+
+    rounds_usually: ClassVar[int] = 2

@@ -67,6 +67,8 @@ STORE = Store(
 class Fit(Split):
     """Of `fit`: how a network is learned."""
 
+    rounds_usually: ClassVar[int] = 8
+
     columns: list[str] = argument(
         columns(2), "The nodes, in declared order; each lives at one station (hybrid: at one or more).", rank=TARGET
     )
@@ -210,6 +212,8 @@ class Fit(Split):
 class Evaluate(Split):
     """Of `evaluate`."""
 
+    rounds_usually: ClassVar[int] = 5
+
     model: dict[str, Any] = argument(MODEL, "What is scored.", rank=TARGET)
     label: str | None = argument(COLUMN, "The node to predict; the model's own when left out.", None, rank=TARGET)
     method: str | None = argument(
@@ -224,6 +228,8 @@ class Evaluate(Split):
 @dataclass(frozen=True, kw_only=True)
 class Classify(Helped):
     """Of `classify`."""
+
+    rounds_usually: ClassVar[int] = 5
 
     model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
     id_column: str = argument(COLUMN, "The identifier at every station, by which records are matched.", rank=TARGET)

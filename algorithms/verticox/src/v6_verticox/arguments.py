@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 from fedbayes.federation.arguments import check_number
 from fedbayes.federation.declare import (
@@ -57,6 +58,8 @@ STORE = Store(
 @dataclass(frozen=True, kw_only=True)
 class Fit(Matched):
     """Of `fit`."""
+
+    rounds_usually: ClassVar[int] = 45
 
     time: str = argument(COLUMN, "Times of the outcome, at least 0.", rank=TARGET)
     event: str = argument(COLUMN, "At the same station: 1 for an event, 0 for a censored record.", rank=TARGET)
@@ -133,6 +136,11 @@ class Fit(Matched):
         if len(set(outcome + identifier)) != len(outcome + identifier):
             raise ArgumentError("time, event, strata and id_column must be different columns")
 
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return fewer for `bfgs`, whose stations see predictors."""
+        return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
+
 
 def checked_times(times: Any, least: int) -> list[float] | None:
     """Return increasing times, or None; raise `ArgumentError` otherwise."""
@@ -156,6 +164,8 @@ def times(least: int) -> Kind:
 @dataclass(frozen=True, kw_only=True)
 class Evaluate(Matched):
     """Of `evaluate`."""
+
+    rounds_usually: ClassVar[int] = 6
 
     model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
     times: list[float] | None = argument(
@@ -193,6 +203,8 @@ class Evaluate(Matched):
 class Predict(Matched):
     """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
 
+    rounds_usually: ClassVar[int] = 5
+
     model: dict[str, Any] = argument(MODEL, "What predicts.", rank=TARGET)
     times: list[float] | None = argument(
         times(1), "Where survival is wanted; the baseline's times when left out.", None
@@ -211,5 +223,7 @@ class Predict(Matched):
 @dataclass(frozen=True, kw_only=True)
 class Baseline(Matched):
     """Of `baseline`."""
+
+    rounds_usually: ClassVar[int] = 5
 
     model: dict[str, Any] = argument(MODEL, "Whose baseline.", rank=TARGET)

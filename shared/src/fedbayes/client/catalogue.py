@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..federation import signatures
+from ..federation.declare import Arguments
 from .exits import UsageProblem
+from .local import Job
 
 PREFIX = "v6_"
 
@@ -69,6 +71,20 @@ def check_function(algorithm: str, function: str) -> None:
     known = [entry.name for entry in _describe(PREFIX + algorithm.removeprefix(PREFIX)).functions]
     if known and function not in known:
         raise UsageProblem(f"{algorithm} has no function '{function[:60]}' to be asked for; it has: {', '.join(known)}")
+
+
+def declared_of(job: Job) -> type[Arguments]:
+    """Return the class of arguments of a function; the bare one where its method is not installed here."""
+    try:
+        module = importlib.import_module(PREFIX + job.algorithm.removeprefix(PREFIX))
+    except Exception:
+        return Arguments
+    return signatures.arguments_class(getattr(module, job.function, None))
+
+
+def rounds_of(job: Job) -> int:
+    """Return how many rounds a task usually takes, as its function declares; 0 where nobody knows."""
+    return declared_of(job).usual_rounds(job.arguments)
 
 
 def _describe(module_name: str) -> Algorithm:

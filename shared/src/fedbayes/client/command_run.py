@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from . import files, options
-from .catalogue import check_function
+from .catalogue import check_function, rounds_of
 from .exits import UsageProblem
-from .expected import rounds_of
 from .local import Job, LocalPlace
 from .progress import Progress
 from .run_options import Options

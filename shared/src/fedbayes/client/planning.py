@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .catalogue import declared_of, rounds_of
 from .exits import UsageProblem
-from .expected import rounds_of
 from .local import Job
 
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
-TABLES = {("dp_naive_bayes", "fit"): 20, ("secure_naive_bayes", "fit"): 20}
-"""Functions that release a table of every feature by class -> bins of a numeric feature by default."""
 
 
 class _Told(Exception):
@@ -167,12 +165,11 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     """Return the noise in a cell of a table of a feature by class, about: the honest stations' shares make it a little larger; None for other tasks."""
     from ..dp.laws import usual_deviation
 
-    arguments, name = job.arguments, job.algorithm.removeprefix("v6_")
+    arguments, declared = job.arguments, declared_of(job)
     domain, label, epsilon = (arguments.get(key) for key in ("domain", "label", "epsilon"))
     delta = float(arguments.get("delta") or 0.0)
-    usual = TABLES.get((name, job.function))
     if (
-        usual is None
+        not declared.releases_tables
         or not isinstance(domain, Mapping)
         or label not in domain
         or not epsilon
@@ -184,7 +181,7 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
     deviation = min(usual_deviation(float(epsilon), spent, len(features)) for spent in deltas)
     classes = len(domain[label].get("categories", []))
-    bins = arguments.get("bins", usual)
+    bins = arguments.get("bins", getattr(declared, "bins", None))
     cells = classes * max(_values(domain.get(column, {}), bins) for column in features)
     mean = rows / cells if rows and cells else None
     return {

@@ -20,6 +20,7 @@ class Questions(Arguments):
     """Of `preflight`."""
 
     reads_table: ClassVar[bool] = False
+    rounds_usually: ClassVar[int] = 1
 
     function: str = argument(NAME, "Central function of this algorithm.")
     arguments: dict[str, Any] | None = argument(json_value("an object", check_mapping), "Its arguments.", None)

@@ -250,9 +250,20 @@ class Arguments:
     ----------
     reads_table : bool
         Whether the function asks for the stations' tables.
+    rounds_usually : int
+        Rounds that a task of the function usually takes, for progress and plans; 0 where nobody knows.
+    releases_tables : bool
+        Whether a noisy table of every feature by class is released: plans then tell the noise of a cell.
     """
 
     reads_table: ClassVar[bool] = True
+    rounds_usually: ClassVar[int] = 0
+    releases_tables: ClassVar[bool] = False
+
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return the usual rounds of a task; arguments that change the number are read as far as they are well-formed."""
+        return cls.rounds_usually
 
     @classmethod
     def declared(cls) -> list[Argument]:

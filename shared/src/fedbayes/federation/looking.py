@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,8 @@ LOUD = 5
 @dataclass(frozen=True, kw_only=True)
 class Describe(Budget, Units, Members):
     """Of `describe`."""
+
+    rounds_usually: ClassVar[int] = 2
 
     columns: list[str] | None = argument(
         COLUMNS, "Columns to look at; every column of the domain when left out.", None, rank=TARGET

@@ -51,11 +51,12 @@ class Store:
 
 def describe(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the description of a central function, as JSON; see the module's documentation for its form."""
-    told = [_described(one) for one in _declared(function).declared()]
+    told = [_described(one) for one in arguments_class(function).declared()]
     return {"function": function.__name__, "summary": first_line(function), "arguments": told}
 
 
-def _declared(function: Callable[..., Any]) -> type[Arguments]:
+def arguments_class(function: Any) -> type[Arguments]:
+    """Return the class of arguments of a central function; the bare one where it declares none."""
     return getattr(function, "fedbayes_declared", None) or Arguments
 
 
@@ -111,7 +112,7 @@ def words_of(one: Argument) -> str:
 def help_of(function: Callable[..., Any]) -> str:
     """Return the documentation of a central function with all its arguments, as text."""
     lines = [inspect.getdoc(function) or ""]
-    told = [f"    {call_of(one)}\n        {words_of(one)}" for one in _declared(function).declared()]
+    told = [f"    {call_of(one)}\n        {words_of(one)}" for one in arguments_class(function).declared()]
     return "\n".join([*lines, "", "Arguments", *told] if told else lines)
 
 
@@ -123,7 +124,7 @@ def page_of(module: ModuleType) -> str:
     seen: dict[tuple[str, str], str] = {}
     parts = []
     for name, function in central_functions(module):
-        declared = _declared(function).declared()
+        declared = arguments_class(function).declared()
         if name == "preflight" or not declared:
             continue
         known = {one.name: seen[key] for one in declared if (key := (call_of(one), words_of(one))) in seen}
@@ -197,7 +198,7 @@ def in_version_5(store: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str, Any]:
-    declared = _declared(function)
+    declared = arguments_class(function)
     told: dict[str, Any] = {
         "name": name,
         "display_name": _title(name),
