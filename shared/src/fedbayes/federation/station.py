@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -64,6 +65,7 @@ class Station:
         self.participants = request.participants
         self.aggregator = origin.organization
         self.session = memory.session
+        self._part = ""
         self.function, self.round_name = request.function, request.round_name
         self.last = request.last
         self.memory = memory
@@ -462,11 +464,18 @@ class Station:
 
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
         """Keep arrays for later rounds of this job at this station (the first writer wins)."""
-        self.memory.keep(name, **arrays)
+        self.memory.keep(self._part + name, **arrays)
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
-        return self.memory.kept(name)
+        return self.memory.kept(self._part + name)
+
+    def part(self, name: str) -> Station:
+        """Return this station for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
+        part = copy.copy(self)
+        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
+        part.channel = self.channel.part(name)
+        return part
 
     # -- keys ------------------------------------------------------------------------------------------------------------
 

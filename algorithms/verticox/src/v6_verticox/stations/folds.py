@@ -39,7 +39,6 @@ from ..messages.folds import (
 from ..messages.private import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
-from .fold_station import FoldStation
 from .judging import judged
 from .outcome import describe
 from .private import compute, enter, permute
@@ -86,7 +85,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.keep("folds", fold=fold)
     outcomes = []
     for number in range(request.folds):
-        place, training = FoldStation(station, number), fold != number
+        place, training = station.part(f"fold {number}"), fold != number
         place.keep("design", **{**design, "values": design["values"][training]})
         place.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
         if own:
@@ -138,7 +137,7 @@ def partial_folds(station: Station, request: FoldsRequest) -> FoldsReply:
     """Answer what the fits of several folds ask in one round; each as the partial function of its field does."""
     if len({part.fold for part in request.parts}) != len(request.parts):
         raise MessageError("a fold asks twice in one round; start the job again")
-    return FoldsReply([_answered(FoldStation(station, part.fold), part) for part in request.parts])
+    return FoldsReply([_answered(station.part(f"fold {part.fold}"), part) for part in request.parts])
 
 
 def _answered(place: Station, part: FoldRequest) -> FoldReply:
