@@ -71,7 +71,8 @@ def test_a_model_that_is_none_is_refused(federation, function, model, names) -> 
         federation.run(NAME, function, {"model": model, "id_column": "id"})
 
 
-def test_classify_names_what_it_takes_where_nothing_identifies_records(federation, fitted) -> None:
+def test_classify_names_what_it_takes_where_nothing_identifies_records(federation) -> None:
+    fitted = federation.run(NAME, "fit", {**GIVEN, "features": ["fever"], "structure": "naive"})
     with pytest.raises(ArgumentError, match="or give records") as refusal:
         federation.run(NAME, "classify", {"model": fitted["model"]})
     assert "rows_aligned" not in str(refusal.value)

@@ -45,6 +45,18 @@ def identity(folder: Path) -> SigningPair:
     return SigningPair.from_bytes(once(folder / IDENTITY_FILE, secret_bytes(32)))
 
 
+def lasting_keys(policy: Policy) -> SigningPair | None:
+    """Return the node's lasting key pair, made when first asked for, kept beside the ledger; None without a folder database."""
+    folder = policy.folder() if policy.long_term_key else None
+    return None if folder is None else identity(folder)
+
+
+def own_fingerprint(policy: Policy) -> str | None:
+    """Return the fingerprint of the node's lasting key, or None."""
+    pair = lasting_keys(policy)
+    return None if pair is None else fingerprint(pair.public_bytes)
+
+
 def token(folder: Path, manifest: str) -> str:
     """Return this node's tag of a manifest's hash, 64 hexadecimal digits; only this node can make or check it."""
     key = hashlib.sha256(b"fedbayes model token|" + identity(folder).private_bytes).digest()

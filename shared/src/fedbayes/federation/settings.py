@@ -10,8 +10,9 @@ from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
 from .opening import CloseReply, CloseRequest, OpenReply, OpenRequest, Preflight
+from .peers import own_fingerprint
 from .policy import PREFIX, Policy
-from .station import Station, own_fingerprint
+from .station import Station
 
 
 @partial

@@ -14,7 +14,7 @@ import numpy as np
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from ..mpc.relay import SigningPair, fingerprint
+from ..mpc.relay import SigningPair
 from . import arrival, dictionaries, platform
 from .channel import Channel
 from .envelope import Request
@@ -22,7 +22,7 @@ from .errors import BudgetError, DataProblem, MessageError, PolicyError, Thresho
 from .gate import Broadcast, Exact, Gate, Masked, Public, Receipt, Released, Sealed, Share, is_public
 from .manifest import Manifest, digest_of
 from .memory import Memory
-from .peers import identity
+from .peers import lasting_keys
 from .policy import Policy
 from .reading import Source
 from .uniform import is_uniform
@@ -490,15 +490,3 @@ class Station:
     def identity(self) -> SigningPair | None:
         """The node's lasting key pair, if it has a folder database."""
         return lasting_keys(self.policy)
-
-
-def lasting_keys(policy: Policy) -> SigningPair | None:
-    """Return the node's lasting key pair, made when first asked for, kept beside the ledger; None without a folder database."""
-    folder = policy.folder() if policy.long_term_key else None
-    return None if folder is None else identity(folder)
-
-
-def own_fingerprint(policy: Policy) -> str | None:
-    """Return the fingerprint of the node's lasting key, or None."""
-    pair = lasting_keys(policy)
-    return None if pair is None else fingerprint(pair.public_bytes)

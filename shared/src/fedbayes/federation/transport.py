@@ -21,10 +21,10 @@ from .errors import MessageError, StationError
 from .gate import Masked
 from .manifest import Manifest, ModelSeal, digest_of
 from .memory import AGGREGATOR_FILES, Memory
+from .peers import lasting_keys
 from .platform import Run
 from .policy import Policy
 from .secrets import once, own_keys
-from .station import lasting_keys
 from .waiting import SILENT_SECONDS, TIMEOUT_SECONDS, cause, may_be_asked_again, results_of
 
 COSTS = ("epsilon", "delta", "queries")
