@@ -29,6 +29,13 @@ from fedbayes.federation.results import ROLES
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = json.loads((ROOT / "docs/dossier.schema.json").read_text(encoding="utf-8"))
 DP = {**cases.LABELLED, "epsilon": 1.0}
+
+
+def asked(method: str, function: str) -> cases.Question:
+    """Return the question of a function."""
+    return next(one for one in cases.QUESTIONS if (one.method, one.function) == (method, function))
+
+
 QUESTIONS = {
     "dp_naive_bayes": replace(cases.DP_FIT, arguments=DP),
     "dp_naive_bayes, Gaussian noise": replace(
@@ -41,9 +48,11 @@ QUESTIONS = {
     "scalar_product": cases.COUNT,
     "scalar_product, noisy": replace(cases.COUNT, arguments={**cases.COUNTED, "epsilon": 1.0}),
     "vertibayes": cases.NETWORK,
-    "vertibayes, records": next(q for q in cases.QUESTIONS if (q.method, q.function) == ("vertibayes", "classify")),
+    "vertibayes, records": asked("vertibayes", "classify"),
     "bayesian_ensemble": cases.ENSEMBLE,
+    "bayesian_ensemble, records": asked("bayesian_ensemble", "classify"),
     "verticox": cases.COX_FIT,
+    "verticox, records": asked("verticox", "predict"),
 }
 PRIVATE = {
     "dp_naive_bayes",
@@ -101,6 +110,7 @@ def test_every_role_is_there_in_the_methods_own_words(case: dict[str, Any]) -> N
         assert found[role]["received"] == told[role]
         assert found[role]["took_part"]
     assert case["dossier"]["assumption"] == told.get("assumption", case["dossier"]["assumption"])
+    assert not [role for role, entry in found.items() if entry["stated_by"].startswith("nobody")]
     assert set(found["stations"]["who"].split(", ")) == case["stations"]
     assert found["central"]["who"] == QUESTIONS[case["name"]].central
     relative = {entry["recipient"]: entry for entry in case["dossier"]["identifiability"]["recipients"]}

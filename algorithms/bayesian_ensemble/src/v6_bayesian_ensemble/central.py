@@ -82,4 +82,4 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
     names, probabilities = election.predictions(election.identifying(asked.identify))
-    return results.classified(federation, ensemble, names, probabilities)
+    return results.classified(federation, ensemble, names, probabilities, joined=True)

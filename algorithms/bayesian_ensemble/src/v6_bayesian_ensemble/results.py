@@ -22,6 +22,11 @@ SECRET = {
 EXACT = "members rest on exact counts: of one station, where it learned alone, or of the common records"
 STAYED = "the classes that occur at each station and its number of rows are exact; the members stay at their stations"
 SCORED = "exact sums over records are released"
+JOINED = {
+    "stations": "their own members, the number of records",
+    "helper": "the number of records of each station and in common",
+}
+"""Where the columns of records are joined over stations."""
 PREDICTED = "probabilities of single records are released"
 
 
@@ -56,9 +61,7 @@ def evaluated(
     told = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
     if aligned:
         told["label_holder"] = "the combined class probabilities of the records"
-        told["stations"] = "their own members, the number of records"
-        told["helper"] = "the number of records of each station and in common"
-        told |= _of_groups(model)
+        told |= {**JOINED, **_of_groups(model)}
     plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "n", "unlabelled")}
     return federation.result(
         model=None,
@@ -77,8 +80,9 @@ def classified(
     identifiers: list[str],
     probabilities: Any,
     stations: list[str] | None = None,
+    joined: bool = False,
 ) -> dict[str, Any]:
-    """Return the result of `classify`."""
+    """Return the result of `classify`; `joined`: whether records' columns were joined over stations."""
     classes = list(model.classes)
     content = {
         "label": model.label,
@@ -89,7 +93,7 @@ def classified(
         **({} if stations is None else {"stations": stations}),
     }
     told = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
-    told |= _of_groups(model)
+    told |= {**(JOINED if joined else {}), **_of_groups(model)}
     return federation.result(content, results.not_private(PREDICTED, told), {"records": len(content["predicted"])})
 
 

@@ -23,6 +23,10 @@ from .located import Located, checked_model, curves_of
 
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients"
+JOINED = {
+    "stations": "the coefficients of their own columns, which of their own records are common to all, and numbers of rows",
+    "helper": "numbers of rows; with an identifier column, sizes of the overlaps",
+}
 
 
 @central
@@ -39,6 +43,7 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
         raise ArgumentError(f"stratum must be one of the model's: {', '.join(sorted(curves))[:300]}")
     located = Located(federation, asked.model, asked)
     replies = located.score(0, asked.identifiers)
+    seen = f"{SEES}, and its identifier" if asked.identifiers else SEES
     total = summed([reply.masked for reply in replies.values()])
     predictor = total.astype(np.int64) / 2.0**SUM_BITS - float(located.model["offset"])
     curve = curves[asked.stratum]
@@ -55,7 +60,7 @@ def predict(federation: Federation, asked: Predict) -> dict[str, Any]:
             "times": wanted,
             "survival": survival_at(steps, np.exp(predictor), wanted),
         },
-        privacy=common.privacy(False, reason=REASON, reveals={"central": SEES, "researcher": SEES}),
+        privacy=common.privacy(False, reason=REASON, reveals={"central": seen, "researcher": seen, **JOINED}),
     )
 
 
@@ -76,7 +81,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     if asked.folds is not None:
         return cross_validate(federation, model, asked.folds, points, groups, asked)
     values = _assessed(federation, model, "evaluate", points, groups, asked)
-    reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics"}
+    reveals = {"label_holder": SEES, "central": "the metrics", "researcher": "the metrics", **JOINED}
     return federation.result(
         metrics=values,
         concordance=values["concordance"],
@@ -89,7 +94,7 @@ def baseline(federation: Federation, asked: Baseline) -> dict[str, Any]:
     """Return Breslow's cumulative baseline hazard of a fitted model on these records, at times with several events between them."""
     values = _assessed(federation, asked.model, "baseline", None, 2, asked)
     hazard = "the baseline hazard at a few times"
-    reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard}
+    reveals = {"label_holder": SEES, "central": hazard, "researcher": hazard, **JOINED}
     return federation.result(
         baseline={**values, "survival": [float(np.exp(-hazard)) for hazard in values["cumulative_hazard"]]},
         privacy=common.privacy(False, reason=REASON, reveals=reveals),
