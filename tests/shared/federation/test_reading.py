@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -137,6 +140,35 @@ def test_truth_values_are_the_same_in_excel_and_csv(cells: list[str | None], tmp
     assert found[0].dtype == found[1].dtype
     assert found[0].tolist()[0] is found[1].tolist()[0] is True
     assert found[0].isna().tolist() == found[1].isna().tolist() == [cell is None for cell in cells]
+
+
+@pytest.mark.parametrize(("value", "kind", "refused"), [(None, None, True), ("", "str", False), ("3", None, False)])
+def test_formulas_of_excel_whose_values_are_not_stored_are_refused(
+    value: str | None, kind: str | None, refused: bool, tmp_path: Path
+) -> None:
+    path, filled = tmp_path / "t.xlsx", tmp_path / "filled.xlsx"
+    book = openpyxl.Workbook()
+    for row in (["n", "c"], [1, "=1+2"], [2, 7]):
+        book.active.append(row)
+    book.save(path)
+    with ZipFile(path) as old, ZipFile(filled, "w") as new:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            if value is not None and name.startswith("xl/worksheets/"):
+                stored = f"<v>{value}</v>" if value else "<v></v>"
+                text = re.sub(
+                    r'<c r="B2"[^>]*><f>1\+2</f><v ?/?>(</v>)?</c>',
+                    f'<c r="B2" t="{kind or "n"}"><f>1+2</f>{stored}</c>',
+                    text,
+                )
+            new.writestr(name, text)
+    if refused:
+        with pytest.raises(DataProblem, match="sheet column B has formulas"):
+            with_database(filled, "excel", {}, {})
+    else:
+        found = with_database(filled, "excel", {}, {})["c"]
+        assert found.tolist()[1] == 7
+        assert pd.isna(found[0]) if kind else found[0] == 3
 
 
 def test_whole_numbers_of_parquet_beside_missing_cells_keep_every_digit(tmp_path: Path) -> None:

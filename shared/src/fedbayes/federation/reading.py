@@ -16,6 +16,7 @@ from ..bayes.missing import Reading, inexact, settle
 from ..bayes.recoding import applied
 from . import parquet, platform
 from .errors import DataProblem, PolicyError, ThresholdError
+from .excel import check_formulas
 from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
@@ -63,6 +64,7 @@ def read_file(
             frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, **OPTIONS)
         frame = frame if columns is None else frame[names]
     elif kind == "excel":
+        check_formulas(path, sheet)
         plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
         frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
     else:
