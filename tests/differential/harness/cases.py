@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -35,7 +36,8 @@ class Case:
     algorithm, function : str
         What is tested.
     organizations : list of dict
-        ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper; ``"file": "excel"`` where it is no CSV file.
+        ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper;
+        ``"file"``: "excel" or "parquet" where it is no CSV file.
     central : str
         Who runs central.
     steps : list of [function, arguments]
@@ -111,11 +113,8 @@ class Case:
         return max(entry["policy"].get(name, default) for entry in self.organizations if entry["name"] in members)
 
     def files(self) -> dict[str, str | bytes | None]:
-        """Return each organization's file: CSV, or Excel where its entry says ``"file": "excel"``."""
-        return {
-            entry["name"]: (excel if entry.get("file") == "excel" else csv_text)(entry["columns"])
-            for entry in self.organizations
-        }
+        """Return each organization's file: CSV, or what its entry's ``"file"`` says."""
+        return {entry["name"]: WRITERS[entry.get("file", "csv")](entry["columns"]) for entry in self.organizations}
 
 
 @dataclass
@@ -175,6 +174,40 @@ def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
         sheet.append([None if value is None else text(value) for value in row])
     book.save(stream)
     return stream.getvalue()
+
+
+def parquet(columns: dict[str, list[str | None]] | None) -> bytes | None:
+    """Return a table as a parquet file: columns of whole numbers, of numbers or of truth values where nothing is lost by it, else texts."""
+    import pyarrow as pa
+    from pyarrow import parquet as file_format
+
+    if columns is None:
+        return None
+    stream = io.BytesIO()
+    file_format.write_table(pa.table({name: pa.array(*_typed(cells)) for name, cells in columns.items()}), stream)
+    return stream.getvalue()
+
+
+def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
+    import pyarrow as pa
+
+    kinds: tuple[tuple[Any, Any, Any], ...] = (
+        (int, str, pa.int64()),
+        (float, repr, pa.float64()),
+        ({"true": True, "false": False}.get, lambda value: str(value).lower(), pa.bool_()),
+    )
+    for read, write, kind in kinds:
+        with contextlib.suppress(ValueError, OverflowError, pa.ArrowInvalid):
+            found = [None if cell is None else read(cell) for cell in cells]
+            if all(cell is None or write(value) == cell for cell, value in zip(cells, found, strict=True)) and any(
+                cell is not None for cell in cells
+            ):
+                pa.array(found, kind)
+                return found, kind
+    return list(cells), pa.string()
+
+
+WRITERS: dict[str, Callable[[Any], Any]] = {"csv": csv_text, "excel": excel, "parquet": parquet}
 
 
 def to_last_value(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:

@@ -197,8 +197,9 @@ class InProcess:
 def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
     """Write a table; return (its file, its kind)."""
     if isinstance(content, bytes):
-        stem.with_suffix(".xlsx").write_bytes(content)
-        return stem.with_suffix(".xlsx"), "excel"
+        suffix, kind = (".parquet", "parquet") if content.startswith(b"PAR1") else (".xlsx", "excel")
+        stem.with_suffix(suffix).write_bytes(content)
+        return stem.with_suffix(suffix), kind
     stem.with_suffix(".csv").write_text(content, encoding="utf-8", newline="")
     return stem.with_suffix(".csv"), "csv"
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
 from .looking import check_describe, describe_cases
-from .variants import maybe_aligned, maybe_by_identifier, maybe_excel
+from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
 ONE_STEP = ("fit", "count", "contingency", "information_gain", "scalar_product")
@@ -36,7 +36,7 @@ VARIANTS = {
 
 def _right(method: str, cases: Any) -> Any:
     cases = functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
-    return functools.partial(maybe_excel, cases)
+    return functools.partial(maybe_other_files, cases)
 
 
 FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
@@ -47,7 +47,7 @@ FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
 
 for _method in METHODS:
     FUNCTIONS[_method, "describe"] = (
-        functools.partial(maybe_excel, functools.partial(describe_cases, _method)),
+        functools.partial(maybe_other_files, functools.partial(describe_cases, _method)),
         check_describe,
     )
 

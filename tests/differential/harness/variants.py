@@ -1,4 +1,4 @@
-"""The same questions in other words: Excel files, files that are aligned instead of matched, identifiers instead of rows as the unit of a promise."""
+"""The same questions in other words: other kinds of files, files that are aligned instead of matched, identifiers instead of rows as the unit of a promise."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .wrong import declared
 
 
 @st.composite
-def maybe_excel(draw: Any, right: Any) -> Case:
-    """A question whose stations have CSV files; now and then some have Excel files."""
+def maybe_other_files(draw: Any, right: Any) -> Case:
+    """A question whose stations have CSV files; now and then some have Excel or parquet files."""
     wanted = draw(st.sampled_from([False, True, False, False, False]))
     case: Case = draw(right())
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
-            entry["file"] = "excel"
+            entry["file"] = draw(st.sampled_from(["excel", "parquet"]))
     return case
 
 
