@@ -181,7 +181,7 @@ def test_uniform_bins_hold_their_values(values, bins):
 def test_an_edge_is_what_people_write_and_opens_its_bin(bounds, bins):
     edges = Column("x", bounds=bounds).edges(bins)
     assert np.all(np.diff(edges) > 0)
-    np.testing.assert_allclose(edges, np.linspace(*bounds, bins + 1), rtol=1e-12)
+    np.testing.assert_allclose(edges, np.linspace(*bounds, bins + 1), rtol=1e-13)
     assert bin_codes(edges, edges).tolist() == [*range(bins), bins - 1]
     if bounds == (-14.0, 4.6):
         assert edges.tolist() == [-14.0, -7.8, -1.6, 4.6]
