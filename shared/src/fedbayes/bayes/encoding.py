@@ -93,11 +93,8 @@ def _float_text(value: float) -> str | None:
 def equal_widths(low: float, high: float, bins: int) -> NDArray[np.float64]:
     """Return the edges of bins of equal width, float64, shape (bins + 1,), the inner ones as people write them: -1.6, not -1.5999999999999996."""
     edges = np.linspace(low, high, bins + 1)
-    largest = max(abs(low), abs(high))
-    digits = (
-        14 - math.floor(math.log10(largest)) if 0 < largest < math.inf else 0
-    )  # 15 in all: a float64 has a little more
-    rounded = np.array([edges[0], *(round(float(edge), digits) for edge in edges[1:-1]), edges[-1]])
+    inner = [0.0 if abs(edge) < 1e-14 * (high - low) else float(f"{edge:.15g}") for edge in edges[1:-1].tolist()]
+    rounded = np.array([edges[0], *inner, edges[-1]])
     return rounded if bool(np.all(np.diff(rounded) > 0)) else edges
 
 
