@@ -18,26 +18,45 @@ SUBJECTS = {
     "replace_one": "What one {unit} holds (not whether it is in the tables, which is not protected)",
 }
 EVIDENCE = (
-    ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
-    (
-        "lower bounds of the loss by sampling, over worst-case neighbours, with controls",
-        "tests/privacy/test_sampled.py",
-    ),
-    ("what one unit changes in every query, for any model, bounds and values", "tests/privacy/test_sensitivity.py"),
     (
         "messages on neighbouring tables with equal answers differ in uniform values alone",
         "tests/privacy/test_views.py",
     ),
     ("attacks that worked once, and what stops them", "docs/attacks.md"),
 )
+"""Of every method, private or not."""
+
+OF_PRIVATE = (
+    ("the statement's debits are those in the ledgers, for a result of every method", "tests/privacy/test_dossier.py"),
+)
+OF_ROWS = (
+    ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
+    (
+        "lower bounds of the loss by sampling, over worst-case neighbours, with controls",
+        "tests/privacy/test_sampled.py",
+    ),
+    ("what one unit changes in every query, for any model, bounds and values", "tests/privacy/test_sensitivity.py"),
+)
+OF_A_METHOD = {
+    "dp_naive_bayes": OF_ROWS,
+    "smooth_naive_bayes": OF_ROWS,
+    "discriminative_naive_bayes": (
+        (
+            "statements against debits, and what the noise really hides",
+            "tests/privacy/test_discriminative_naive_bayes.py",
+        ),
+    ),
+    "secure_naive_bayes": (
+        ("statements against debits, and what the noise really hides", "tests/privacy/test_secure_naive_bayes.py"),
+    ),
+    "scalar_product": (
+        ("the ledger counts questions and epsilon", "tests/algorithms/scalar_product/test_refusals.py"),
+    ),
+    "vertibayes": (("what one record can change in noisy tables, by sampling", "tests/privacy/test_vertibayes.py"),),
+}
 OF_A_MECHANISM = {
     "gaussian": (("the exact delta of Gaussian noise, by enumeration", "tests/privacy/test_gaussian.py"),),
     "smooth": (("the proof that smooth sensitivities are exact", "docs/smooth-sensitivity.md"),),
-}
-OF_A_METHOD = {
-    "discriminative_naive_bayes": "tests/privacy/test_discriminative_naive_bayes.py",
-    "secure_naive_bayes": "tests/privacy/test_secure_naive_bayes.py",
-    "vertibayes": "tests/privacy/test_vertibayes.py",
 }
 
 
@@ -104,14 +123,11 @@ def meaning(facts: Facts) -> str:
 
 def evidence(facts: Facts) -> list[dict[str, str]]:
     """Return what shows that the statement holds, as files of the project; tests run with every change."""
-    found = list(EVIDENCE if facts.private else EVIDENCE[-2:])
-    mechanism = str(facts.privacy.get("mechanism") or "").lower()
-    for word, entries in OF_A_MECHANISM.items():
-        if facts.private and word in f"{mechanism} {facts.privacy.get('sensitivity')}".lower():
-            found += entries
-    own = OF_A_METHOD.get(facts.algorithm)
-    if facts.private and own is not None:
-        found.append(("this method's statements and noise", own))
+    found = list(EVIDENCE)
+    if facts.private:
+        found += [*OF_PRIVATE, *OF_A_METHOD.get(facts.algorithm, ())]
+        words = f"{facts.privacy.get('mechanism')} {facts.privacy.get('sensitivity')}".lower()
+        found += [entry for word, entries in OF_A_MECHANISM.items() if word in words for entry in entries]
     return [{"what": what, "where": where} for what, where in found]
 
 

@@ -15,6 +15,7 @@ ABSENT = {
     "assumption": "no assumption beyond those of the threat model: stations, central and helper follow the protocol, and the helper colludes with nobody",
 }
 RESULT = "the result of the task, as it stands in its file, and nothing else"
+HONEST = "the stated fraction of the stations (honest_fraction, 0.8 unless the task says otherwise) adds its share of the noise and keeps it secret"
 OPENED = "nothing but the opening of the channel: it was asked in no other round"
 UNSTATED = "the method's statement names nothing for this role: no more than the requests of the rounds that it was asked in, which are listed with the rounds"
 SERVER = "sizes, times and names of functions of every message, and the first round, which is public; contents are sealed from the second round on"
@@ -29,7 +30,10 @@ def recipients(facts: Facts) -> list[dict[str, Any]]:
 
 def assumption(facts: Facts) -> str:
     """Return what the statement rests on."""
-    return facts.reveals.get("assumption", ABSENT["assumption"])
+    told = facts.reveals.get("assumption", ABSENT["assumption"])
+    if facts.private and "share" in str(facts.privacy.get("mechanism")).lower():
+        return f"{told}; {HONEST}"
+    return told
 
 
 def _platform(role: str, received: str) -> dict[str, Any]:
