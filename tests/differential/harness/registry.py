@@ -29,7 +29,10 @@ METHODS = (
 )
 VARIANTS = {
     **dict.fromkeys(("scalar_product", "verticox", "vertibayes", "bayesian_ensemble"), maybe_aligned),
-    **dict.fromkeys(("dp_naive_bayes", "smooth_naive_bayes", "discriminative_naive_bayes"), maybe_by_identifier),
+    **dict.fromkeys(
+        ("dp_naive_bayes", "smooth_naive_bayes", "discriminative_naive_bayes", "secure_naive_bayes"),
+        maybe_by_identifier,
+    ),
 }
 """The same questions in other words."""
 
@@ -71,16 +74,8 @@ EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
 _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("verticox", "fit"): {"max_rounds": "a limit that ends in a refusal; wrong values are drawn"},
-    **{
-        ("secure_naive_bayes", name): dict.fromkeys(
-            ("id_column", "max_rows_per_identifier", "rows_aligned", "unit"), "no twin yet; wrong values are drawn"
-        )
-        for name in ("evaluate",)
-    },
-    ("secure_naive_bayes", "fit"): {
-        "membership": "drawn by join and leave",
-        **dict.fromkeys(("id_column", "max_rows_per_identifier", "unit"), "no twin yet; wrong values are drawn"),
-    },
+    ("secure_naive_bayes", "evaluate"): {"rows_aligned": "no twin yet; wrong values are drawn"},
+    ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
     ("secure_naive_bayes", "classify"): dict.fromkeys(
         ("features", "keys", "organizations", "tables"), "no twin yet; wrong values are drawn"
     ),

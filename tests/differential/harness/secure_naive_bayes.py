@@ -122,7 +122,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         may.append(("ArgumentError", "the unit does not go with the noise"))
 
     def compare(result: Any) -> None:
-        tables = united(case) if vertical else case.stations()
+        tables = united(case) if vertical else case.used()
         compare_model(result["model"], tables, label, features, domain, arguments.get("bins", 20))
 
     judge(case, outcome, refuse, compare, may)

@@ -60,7 +60,7 @@ def maybe_by_identifier(draw: Any, right: Any) -> Case:
     """
     wanted = draw(st.sampled_from([False, True, False]))
     case: Case = draw(right())
-    if not wanted:
+    if not wanted or any("unit" in arguments or arguments.get("split") == "vertical" for _, arguments in case.steps):
         return case
     most = draw(st.integers(1, 4))
     crowded, random = draw(st.booleans()), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
