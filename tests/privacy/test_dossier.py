@@ -18,7 +18,7 @@ import views_cases as cases
 from fedbayes.client import sequence
 from fedbayes.client.dossier import differential_privacy, registry
 from fedbayes.client.dossier.build import dossier
-from fedbayes.client.dossier.facts import Statements
+from fedbayes.client.dossier.facts import Facts, Statements
 from fedbayes.client.dossier.page import render
 from fedbayes.client.limit_words import SET, UNSET
 from fedbayes.dp.ledger import Ledger
@@ -151,8 +151,9 @@ def test_privacy_is_said_plainly(case: dict[str, Any]) -> None:
     told, private = case["dossier"]["differential_privacy"], case["name"] in PRIVATE
     assert told["differentially_private"] == case["result"]["privacy"]["differentially_private"] == private
     assert case["dossier"]["registry"]["applies"] == private
-    method = differential_privacy.OF_A_METHOD.get(QUESTIONS[case["name"]].method, ())
-    assert {where for _, where in method} <= {one["where"] for one in told["evidence"]} or not private
+    method = {where for _, where in Facts(case["result"]).declared("EVIDENCE")}
+    assert method <= {one["where"] for one in told["evidence"]} or not private
+    assert method or not private
     if private:
         assert (told["epsilon"], told["delta"]) == (1.0, case["result"]["privacy"]["delta"] or 0.0)
         parameters = case["dossier"]["registry"]["entry"]["deployment"]["privacy_loss"]["privacy_parameters"]
@@ -207,10 +208,11 @@ def test_what_nobody_stated_is_asked_for_and_what_somebody_did_is_told(case: dic
 
 
 def test_evidence_is_there() -> None:
+    methods = {question.method for question in QUESTIONS.values()}
     groups = [
         differential_privacy.EVIDENCE,
         differential_privacy.OF_PRIVATE,
-        *differential_privacy.OF_A_METHOD.values(),
+        *(Facts({"provenance": {"algorithm": method}}).declared("EVIDENCE") for method in methods),
         *differential_privacy.OF_A_MECHANISM.values(),
     ]
     named = [where for group in groups for _, where in group]

@@ -31,6 +31,11 @@ from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings
 
 DEFAULT_BINS = 10
 
+EVIDENCE = (
+    ("statements against debits, and what the noise really hides", "tests/privacy/test_discriminative_naive_bayes.py"),
+)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "Discriminative naive Bayes",
     "Weighted naive Bayes whose weights maximise the conditional likelihood over all stations; gradients by secure sum, optional differential "

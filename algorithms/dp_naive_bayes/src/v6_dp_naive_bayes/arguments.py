@@ -30,6 +30,16 @@ from .model import MECHANISMS, SENSITIVITIES, STATISTICS, Plan, plan_of
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
 AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
 
+EVIDENCE = (
+    ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
+    (
+        "lower bounds of the loss by sampling, over worst-case neighbours, with controls",
+        "tests/privacy/test_sampled.py",
+    ),
+    ("what one unit changes in every query, for any model, bounds and values", "tests/privacy/test_sensitivity.py"),
+)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "Differentially private naive Bayes",
     "Naive Bayes over horizontally partitioned tables with one privacy budget: noise inside a secure sum, online updates, robust merging, "

@@ -29,6 +29,9 @@ from .questions import check_conditions
 
 CONDITIONS = json_value('a list of {"column", "op", "value"}', check_conditions)
 
+EVIDENCE = (("the ledger counts questions and epsilon", "tests/algorithms/scalar_product/test_refusals.py"),)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "Private counts of vertically split records",
     "Counts, contingency tables, scalar products and information gain over columns that different stations hold on the same people; nobody sees a record.",

@@ -40,6 +40,9 @@ MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
 MOST_ROWS_WORDS = "Most rows of one identifier that a station uses, chosen by a keyed hash."
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
 
+EVIDENCE = (("statements against debits, and what the noise really hides", "tests/privacy/test_secure_naive_bayes.py"),)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "Secure naive Bayes",
     "Naive Bayes from encrypted noisy counts (Huai et al. 2015, repaired): horizontally and vertically split records, joins and leaves.",

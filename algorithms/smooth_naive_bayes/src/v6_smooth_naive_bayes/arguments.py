@@ -15,6 +15,16 @@ from .messages import SENSITIVITIES, Settings
 
 LARGEST_DEGREES = 1000.0
 
+EVIDENCE = (
+    ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
+    (
+        "lower bounds of the loss by sampling, over worst-case neighbours, with controls",
+        "tests/privacy/test_sampled.py",
+    ),
+    ("what one unit changes in every query, for any model, bounds and values", "tests/privacy/test_sensitivity.py"),
+)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "Smooth naive Bayes",
     "Naive Bayes for horizontally partitioned tables from statistics that every station releases under pure differential privacy, with noise "

@@ -55,6 +55,9 @@ def _check_rules(_: str, bins: Any) -> Any:
     return bins
 
 
+EVIDENCE = (("what one record can change in noisy tables, by sampling", "tests/privacy/test_vertibayes.py"),)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
+
 STORE = Store(
     "VertiBayes",
     "Bayesian networks (structure and parameters, with missing values) from records whose columns lie at several stations, "

@@ -29,31 +29,6 @@ EVIDENCE = (
 OF_PRIVATE = (
     ("the statement's debits are those in the ledgers, for a result of every method", "tests/privacy/test_dossier.py"),
 )
-OF_ROWS = (
-    ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),
-    (
-        "lower bounds of the loss by sampling, over worst-case neighbours, with controls",
-        "tests/privacy/test_sampled.py",
-    ),
-    ("what one unit changes in every query, for any model, bounds and values", "tests/privacy/test_sensitivity.py"),
-)
-OF_A_METHOD = {
-    "dp_naive_bayes": OF_ROWS,
-    "smooth_naive_bayes": OF_ROWS,
-    "discriminative_naive_bayes": (
-        (
-            "statements against debits, and what the noise really hides",
-            "tests/privacy/test_discriminative_naive_bayes.py",
-        ),
-    ),
-    "secure_naive_bayes": (
-        ("statements against debits, and what the noise really hides", "tests/privacy/test_secure_naive_bayes.py"),
-    ),
-    "scalar_product": (
-        ("the ledger counts questions and epsilon", "tests/algorithms/scalar_product/test_refusals.py"),
-    ),
-    "vertibayes": (("what one record can change in noisy tables, by sampling", "tests/privacy/test_vertibayes.py"),),
-}
 OF_A_MECHANISM = {
     "gaussian": (("the exact delta of Gaussian noise, by enumeration", "tests/privacy/test_gaussian.py"),),
     "smooth": (("the proof that smooth sensitivities are exact", "docs/smooth-sensitivity.md"),),
@@ -125,7 +100,7 @@ def evidence(facts: Facts) -> list[dict[str, str]]:
     """Return what shows that the statement holds, as files of the project; tests run with every change."""
     found = list(EVIDENCE)
     if facts.private:
-        found += [*OF_PRIVATE, *OF_A_METHOD.get(facts.algorithm, ())]
+        found += [*OF_PRIVATE, *facts.declared("EVIDENCE")]
         words = f"{facts.privacy.get('mechanism')} {facts.privacy.get('sensitivity')}".lower()
         found += [entry for word, entries in OF_A_MECHANISM.items() if word in words for entry in entries]
     return [{"what": what, "where": where} for what, where in found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,6 +138,14 @@ class Facts:
         ids = sorted({number for one in self.rounds for number in one.get("organizations", [])})
         names = dict(zip(ids, self.organizations, strict=True)) if len(ids) == len(self.organizations) else {}
         return [names.get(number, f"organization {number}") for number in entry.get("organizations", [])]
+
+    def declared(self, name: str) -> tuple[Any, ...]:
+        """Return what the installed method declares under a name beside its arguments; nothing where it is not installed, or declares none."""
+        try:
+            module = importlib.import_module(f"v6_{self.algorithm}.arguments")
+        except Exception:
+            return ()
+        return tuple(getattr(module, name, ()))
 
     def only_opened(self, names: list[str]) -> bool:
         """Return whether organizations were asked in no round but the first, which opens the channel."""
