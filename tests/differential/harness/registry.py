@@ -73,12 +73,8 @@ EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
 """Functions without a strategy, with the reason."""
 _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
-    ("verticox", "fit"): {"max_rounds": "a limit that ends in a refusal; wrong values are drawn"},
     ("secure_naive_bayes", "evaluate"): {"rows_aligned": "no twin yet; wrong values are drawn"},
     ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
-    ("secure_naive_bayes", "classify"): dict.fromkeys(
-        ("features", "keys", "organizations", "tables"), "no twin yet; wrong values are drawn"
-    ),
     ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
     ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"},
     ("vertibayes", "fit"): {

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from .cases import Case, Outcome, close, judge, same
 from .dp_naive_bayes import check_evaluate, evaluate_step
-from .records import Refusals
+from .records import Refusals, owner_of
 from .rows import HUGE_EPSILON, LABEL, classified, compare_model, encoded, limits, table_of, who
 
 ALGORITHM = "secure_naive_bayes"
@@ -61,7 +61,7 @@ def aligned(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     policy = place["organizations"][0]["policy"]
     columns = people["columns"]
     homes = {name: draw(st.integers(0, count - 1)) for name in columns if name != LABEL}
-    entries = [
+    entries: list[dict[str, Any]] = [
         {
             "name": f"part {number}",
             "columns": {LABEL: columns[LABEL], **{n: columns[n] for n, home in homes.items() if home == number}},
@@ -69,6 +69,8 @@ def aligned(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         }
         for number in range(count)
     ]
+    for number in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        entries.append({"name": f"helper{number}", "columns": None, "policy": policy})
     return {"organizations": entries, "central": draw(st.sampled_from([e["name"] for e in entries]))}, domain
 
 
@@ -137,7 +139,15 @@ def _vertical_refusals(case: Case) -> Refusals:
 @st.composite
 def classify_cases(draw: Any) -> Case:
     place, domain = draw(aligned())
+    chosen: dict[str, Any] = who(draw, place)
     features = [name for name in domain if name != LABEL]
+    if draw(st.integers(0, 2)) == 2:
+        features = draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
+        chosen["features"] = features
+    if draw(st.integers(0, 2)) == 2:
+        chosen["tables"] = draw(st.sampled_from(["fresh", "kept", "renewed"]))
+    if draw(st.integers(0, 2)) == 2:
+        chosen["keys"] = draw(st.sampled_from(["dealerless", "dealer", "dealer"]))
     records = []
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     for _ in range(draw(st.integers(1, 4))):
@@ -155,29 +165,40 @@ def classify_cases(draw: Any) -> Case:
     arguments["bins"] = draw(st.sampled_from([2, 5]))
     if draw(st.integers(0, 9)):
         arguments["epsilon"] = HUGE_EPSILON
-    return Case(ALGORITHM, "classify", place["organizations"], place["central"], [["classify", arguments]])
+    return Case(ALGORITHM, "classify", place["organizations"], place["central"], [["classify", arguments | chosen]])
+
+
+def _classify_refusals(case: Case, features: list[str]) -> Refusals:
+    """Return why a classification must be refused."""
+    refuse = limits(case, False) + _vertical_refusals(case)
+    if case.arguments.get("epsilon") is None:
+        refuse.append(("ArgumentError", "an epsilon is needed"))
+    if any(owner_of(case, feature) is None for feature in features):
+        refuse.append(("ArgumentError", "a feature is at nobody who takes part"))
+    if len({owner_of(case, feature) for feature in features}) < 2:
+        refuse += [("PlacementError", "one has it all"), ("ArgumentError", "one has it all")]
+    if case.arguments.get("keys") == "dealer":
+        if len(case.helpers()) != 1:
+            refuse.append(("ArgumentError", "not exactly one can deal"))
+        if case.central in case.helpers():
+            refuse.append(("PlacementError", "the dealer runs central"))
+    return refuse
 
 
 def check_classify(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     label, domain = arguments["label"], arguments["domain"]
-    features = [name for name in domain if name != label]
-    owners = [name for name, table in case.stations().items() if any(f in table for f in features)]
-    refuse = limits(case, False) + _vertical_refusals(case)
-    if arguments.get("epsilon") is None:
-        refuse.append(("ArgumentError", "an epsilon is needed"))
-    may: Refusals = [("ThresholdError", "a small count, all but exact at such an epsilon")]
-    if len(owners) < max(2, case.limit("minimum_organizations", 3)):
-        may += [
-            ("ThresholdError", "too few stations hold features"),
-            ("PlacementError", "one has it all"),
-            ("ArgumentError", "one has it all"),
-        ]
+    features = arguments.get("features") or [name for name in domain if name != label]
+    refuse = _classify_refusals(case, features)
+    may: Refusals = [("ThresholdError", "a small count, or too few stations with features, all but exact")]
 
     def compare(result: Any) -> None:
         data = encoded(united(case), domain, [*features, label])
         classes = len(domain[label]["categories"])
         same("classes", result["classes"], domain[label]["categories"])
+        made = result["diagnostics"]["tables"]
+        same("stations that made tables", set(made), {owner_of(case, feature) for feature in features})
+        same("tables of an earlier job", [name for name in made if made[name]["reused"]], [])
         logs = np.zeros((len(arguments["records"]), classes))
         counts = np.array([(data[label] == place).sum() for place in range(classes)], dtype=float)
         tables, doubtful = {}, False

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from . import cox
-from .cases import POSITION, Case, Outcome, close, judge, same
+from .cases import POSITION, Case, Difference, Outcome, close, judge, same
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 
@@ -111,6 +111,8 @@ def fit_cases(draw: Any) -> Case:
         arguments |= {"tolerance": 1e-5, "gamma_update": draw(st.sampled_from(["standard", "published"]))}
         arguments["rho"] = draw(st.sampled_from([0.25, 1.0]))
         arguments.pop("ties", None)
+    if draw(st.integers(0, 3)) == 3:
+        arguments["max_rounds"] = draw(st.sampled_from([12, 16, 24, 40, 200, 5000]))
     if draw(st.booleans()):
         arguments["missing"] = draw(st.sampled_from(["complete", "complete", "refuse"]))
         if arguments["missing"] == "complete" and draw(st.integers(0, 4)) < 4:
@@ -180,10 +182,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         if not complete and None in stations[owner_of(case, feature) or ""][feature]:
             (refuse if None in cells else may).append(("DataProblem", f"{feature!r} has gaps"))
         present = [cell for cell in cells if cell is not None]
-        if len(set(present)) < 2 or (
-            is_numeric(present) and np.ptp([float(number(cell) or 0) for cell in present]) == 0
-        ):
-            refuse.append(("DataProblem", f"{feature!r} is constant"))
+        if len(set(present)) < 2 or (is_numeric(present) and _hardly_varies(present)):
+            refuse.append(("DataProblem", f"{feature!r} is constant, or as good as"))
         elif not is_numeric(present):
             known = present if not complete else _at_one_station(case, arguments, whole, feature)
             least = min(present.count(cell) for cell in set(known))
@@ -199,6 +199,12 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         if min(sizes, default=0) < case.limit("minimum_count", 5):
             refuse.append(("ThresholdError", "a small stratum"))
     return refuse, may
+
+
+def _hardly_varies(cells: list[str]) -> bool:
+    """Whether numbers have no deviation, or one of which double precision keeps hardly a digit beside their mean."""
+    values = np.array([float(number(cell) or 0) for cell in cells])
+    return bool(np.ptp(values) == 0 or values.std() <= 1e-12 * abs(values.mean()))
 
 
 def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], feature: str) -> list[Any]:
@@ -252,7 +258,14 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             (kind, "the pooled fit hardly settles") for kind in ("ConvergenceError", "ArgumentError", "DataProblem")
         ]
 
+    usual = {"private_newton": 80, "bfgs": 30, "admm": 2000}[arguments.get("solver", "private_newton")]
+    most = arguments.get("max_rounds") or usual
+    if most < usual:
+        may.append(("ConvergenceError", "fewer rounds than usual"))
+
     def compare(result: Any) -> None:
+        if result["federation"]["rounds"] > most:
+            raise Difference(f"{result['federation']['rounds']} rounds where max_rounds is {most}")
         if pooled.converged:
             tolerance = 2e-3 if arguments.get("solver") == "admm" else 1e-3 if hard else 1e-5
             home = [name for name in arguments["features"] if owner_of(case, name) == owner_of(case, TIME)]
