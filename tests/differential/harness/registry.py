@@ -73,7 +73,6 @@ EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
 """Functions without a strategy, with the reason."""
 _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
-    ("secure_naive_bayes", "evaluate"): {"rows_aligned": "no twin yet; wrong values are drawn"},
     ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
     ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
     ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"},

@@ -268,21 +268,33 @@ def _gaussian(feature: dict[str, Any], values: Any) -> Any:
     return np.where(np.isnan(density), 0.0, density)
 
 
-def compare_scores(result: dict[str, Any], logs: Any, truth: Any, near: float = 1e-6, auc_margin: float = 0.0) -> None:
-    """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels."""
+def compare_scores(
+    result: dict[str, Any],
+    logs: Any,
+    truth: Any,
+    near: float = 1e-6,
+    auc_margin: float = 0.0,
+    bins: int = 512,
+    off: float = 0.0,
+    loss_margin: float = 2e-5,
+) -> None:
+    """Hold `accuracy`, `auc`, `log_loss`, `calibration` and `n` against those of pooled predictions of known labels.
+
+    The curve is from so many `bins`; `off` is what rounding may change in log-odds.
+    """
     known = truth >= 0
     logs, truth = logs[known], truth[known]
     rows = len(truth)
     same("n", result["n"], rows)
     ordered = np.sort(logs, axis=1)
-    ties = int((ordered[:, -1] - ordered[:, -2] < near).sum())
+    ties = int((ordered[:, -1] - ordered[:, -2] < near + off).sum())
     right = logs.argmax(axis=1) == truth
     close("accuracy", result["accuracy"], float(right.mean()), 1e-9, ties / rows + 1e-9)
     if (result.get("privacy") or {}).get("epsilon") is not None:
         return  # scores with noise have coarser bins and a loss that is cut
     losses = np.clip(-logs[np.arange(rows), truth], 0.0, 30.0)
-    close("log_loss", result["log_loss"], float(losses.mean()), 1e-6, 2e-5)
-    wanted, doubt = weighted_area(logs, truth)
+    close("log_loss", result["log_loss"], float(losses.mean()), 1e-6, loss_margin + off)
+    wanted, doubt = weighted_area(logs, truth, bins, off)
     if wanted is None:
         if result["auc"] is not None:
             raise Difference(f"auc: {result['auc']} where there is one class")
@@ -292,7 +304,7 @@ def compare_scores(result: dict[str, Any], logs: Any, truth: Any, near: float = 
         same("rows of the calibration", sum(result["calibration"]["rows"]), rows)
 
 
-def weighted_area(logs: Any, truth: Any) -> tuple[float | None, float]:
+def weighted_area(logs: Any, truth: Any, bins: int = 512, off: float = 0.0) -> tuple[float | None, float]:
     """Return the area under the curve, one against the rest, weighted by class size, and what binning scores may change."""
     classes = [1] if logs.shape[1] == 2 else list(range(logs.shape[1]))
     total = area = doubt = 0.0
@@ -304,9 +316,12 @@ def weighted_area(logs: Any, truth: Any) -> tuple[float | None, float]:
         if not len(yes) or not len(no):
             continue
         gaps = yes[:, None] - no[None, :]
-        unsure = (np.abs(gaps) < 12.0 / 512 * 1.001) | ((np.abs(yes)[:, None] > 5.97) & (np.abs(no)[None, :] > 5.97))
+        far = 6.0 - 15.36 / bins
+        unsure = np.abs(gaps) < 12.0 / bins * 1.001 + 2 * off
+        unsure |= (np.abs(yes)[:, None] > far) & (np.abs(no)[None, :] > far)
         share = ((gaps > 1e-12).sum() + 0.5 * (np.abs(gaps) <= 1e-12).sum()) / gaps.size
-        area, total, doubt = area + share * len(yes), total + len(yes), doubt + len(yes) * 0.5 * unsure.mean()
+        area, total = area + share * len(yes), total + len(yes)
+        doubt += len(yes) * (1.0 if off else 0.5) * unsure.mean()
     return (None, 0.0) if total == 0 else (float(area / total), float(doubt / total))
 
 

@@ -7,10 +7,24 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from .cases import Case, Outcome, close, judge, same
+from .cases import PERSON, Case, Outcome, close, judge, same
 from .dp_naive_bayes import check_evaluate, evaluate_step
 from .records import Refusals, owner_of
-from .rows import HUGE_EPSILON, LABEL, classified, compare_model, encoded, limits, table_of, who
+from .rows import (
+    HUGE_EPSILON,
+    LABEL,
+    classified,
+    code,
+    compare_model,
+    compare_scores,
+    encoded,
+    limits,
+    log_posterior,
+    on_an_edge,
+    table_of,
+    who,
+)
+from .tables import IDENTIFIERS, identifiers, joined
 
 ALGORITHM = "secure_naive_bayes"
 SMALL_KEYS = 2048
@@ -54,13 +68,16 @@ def fit_cases(draw: Any) -> Case:
 
 
 @st.composite
-def aligned(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def aligned(
+    draw: Any, fixed: dict[str, Any] | None = None, spread: bool = False
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw labelled people whose features are at several stations, the rows in one order everywhere, the label at each."""
-    people, place, domain = draw(classified(stations=(1, 1)))
-    count = draw(st.integers(2, 4))
+    people, place, domain = draw(classified(stations=(1, 1), fixed=fixed))
+    count = draw(st.integers(3 if spread else 2, 4))
     policy = place["organizations"][0]["policy"]
     columns = people["columns"]
     homes = {name: draw(st.integers(0, count - 1)) for name in columns if name != LABEL}
+    homes = {name: number % count for number, name in enumerate(homes)} if spread else homes
     entries: list[dict[str, Any]] = [
         {
             "name": f"part {number}",
@@ -230,7 +247,84 @@ def _text(value: Any) -> str | None:
 
 
 @st.composite
+def _vertical_evaluation(draw: Any) -> Case:
+    """A model of released tables, scored on the records of which every station holds some columns."""
+    fixed = {"minimum_rows": 1, "minimum_organizations": 1, "minimum_count": 0}
+    place, domain = draw(aligned(fixed, draw(st.integers(0, 4)) < 4))
+    fit = {
+        "label": LABEL,
+        "domain": domain,
+        "split": "vertical",
+        "noise": "none",
+        "bins": draw(st.sampled_from([2, 6])),
+    }
+    asked: dict[str, Any] = {"model": {"$model": 0}, "split": "vertical"} | who(draw, place)
+    tables = [entry["columns"] for entry in place["organizations"] if entry["columns"] is not None]
+    rows, random = len(tables[0][LABEL]), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    wrong = draw(st.integers(0, 7)) == 7 and rows > 1
+    if draw(st.booleans()):
+        asked["rows_aligned"] = True
+        if wrong:
+            for name in tables[0]:
+                tables[0][name] = tables[0][name][1:]
+    else:
+        asked["id_column"] = PERSON
+        texts = identifiers(draw(st.sampled_from(IDENTIFIERS)), rows + 1)
+        for table in tables:
+            order = [int(row) for row in random.permutation(rows)]
+            for name in table:
+                table[name] = [table[name][row] for row in order]
+            table[PERSON] = [texts[row] for row in order]
+        if wrong:
+            tables[0][PERSON][0] = texts[-1]
+    return Case(
+        ALGORITHM,
+        "evaluate",
+        place["organizations"],
+        place["central"],
+        [["fit", fit], ["evaluate", asked]],
+        facts={"vertical": True},
+    )
+
+
+def check_either_evaluation(case: Case, outcome: Outcome) -> None:
+    if not case.facts.get("vertical"):
+        return check_evaluate(case, outcome)
+    domain = case.steps[0][1]["domain"]
+    features = [name for name in domain if name != LABEL]
+    owners = {owner_of(case, feature) for feature in features}
+    stations = {name: table for name, table in case.stations().items() if name in owners}
+    refuse = limits(case, False)
+    if None in owners or len(owners) < 3:
+        refuse.append(("ArgumentError", "three stations must hold features, each at one"))
+    records = list(joined(stations, case.id_column).values()) if stations else []
+    if any(len(table[LABEL]) != len(records) for table in stations.values()):
+        refuse.append(("DataProblem", "other records"))
+    if not any(code(record[LABEL], domain[LABEL]["categories"]) >= 0 for record in records):
+        refuse.append(("DataProblem", "no row has a known label"))
+    values = [len(domain[name].get("categories") or range(case.steps[0][1]["bins"])) + 1 for name in features]
+    may: Refusals = []
+    if np.prod(values, dtype=float) * (len(domain[LABEL]["categories"]) + 1) > 2**12:
+        may.append(("ArgumentError", "too many combinations"))
+
+    def compare(result: Any) -> None:
+        model, step = outcome.results[0]["model"], result["diagnostics"]["step"]
+        pooled = {"all": {name: [record[name] for record in records] for name in [*features, LABEL]}}
+        data = encoded(pooled, domain, [*features, LABEL])
+        if on_an_edge(model, data):
+            return
+        logs = log_posterior(model, {name: data[name] for name in model["features"]})
+        if step and np.ptp(logs) > 40.0:
+            return  # the grid ends there
+        compare_scores(result, logs, data[LABEL], bins=64, off=1.01 * step * len(owners), loss_margin=1e-3)
+
+    judge(case, outcome, refuse, compare, may)
+
+
+@st.composite
 def evaluate_cases(draw: Any) -> Case:
+    if draw(st.integers(0, 2)) == 2:
+        return draw(_vertical_evaluation())
     _, place, domain = draw(classified(stations=(2, 6), fixed={"minimum_organizations": 1, "minimum_rows": 1}))
     fit = fit_arguments(draw, domain) | {"noise": "none"}
     fit.pop("epsilon", None), fit.pop("delta", None), fit.pop("honest_fraction", None)
@@ -274,7 +368,7 @@ def check_member(case: Case, outcome: Outcome) -> None:
 FUNCTIONS = {
     "fit": (fit_cases, check_fit),
     "classify": (classify_cases, check_classify),
-    "evaluate": (evaluate_cases, check_evaluate),
+    "evaluate": (evaluate_cases, check_either_evaluation),
     "join": (lambda: _member_cases("join"), check_member),
     "leave": (lambda: _member_cases("leave"), check_member),
 }
