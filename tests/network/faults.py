@@ -226,13 +226,15 @@ class Killer:
 
     def _strike(self, container: str) -> None:
         try:
-            name = docker("inspect", "--format", "{{.Name}}", container)
-            run = self._network.client.request(f"run/{name.rsplit('-', 1)[1]}")
-            task = self._network.client.request(f"task/{run['task']['id']}")
-            title = str(task["name"])
-            if not title.startswith("round ") or title == "round close":
+            # It stands still while the server is asked whose it is: a short one would be over by then.
+            docker("pause", container)
+            try:
+                told = self._round_of(container)
+            finally:
+                docker("unpause", container)
+            if told is None:
                 return
-            parent = int(task["parent"]["id"])
+            parent, title = told
             self.seen.setdefault(parent, set()).add(title)
             if title in self.killed.setdefault(parent, set()):
                 return
@@ -242,6 +244,16 @@ class Killer:
                 self.killed[parent].add(title)
         except (subprocess.CalledProcessError, KeyError, TypeError):
             return
+
+    def _round_of(self, container: str) -> tuple[int, str] | None:
+        """Return task and title of the round that a container answers; None where it is central or closes."""
+        name = docker("inspect", "--format", "{{.Name}}", container)
+        run = self._network.client.request(f"run/{name.rsplit('-', 1)[1]}")
+        task = self._network.client.request(f"task/{run['task']['id']}")
+        title = str(task["name"])
+        if not title.startswith("round ") or title == "round close":
+            return None
+        return int(task["parent"]["id"]), title
 
 
 CLOCK_IMAGE = r"""FROM {image}
