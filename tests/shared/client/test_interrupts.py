@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from processes import wait_for_control
 
 LINE = "error: interrupted; the task was stopped"
 SEED = int(os.environ.get("FEDBAYES_TEST_SEED", "7"))
@@ -35,15 +36,6 @@ class Started:
             start_new_session=True,
         )
 
-    def wait_for_control(self) -> None:
-        """Wait until the command has taken control of signals: a Python that only starts is not the command yet."""
-        for _ in range(2000):
-            status = Path(f"/proc/{self.process.pid}/status").read_text()
-            blocked = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigBlk"))
-            if blocked >> (signal.SIGINT - 1) & 1 or self.process.poll() is not None:
-                return
-            time.sleep(0.001)
-
     def left_processes(self) -> list[int]:
         """Return the processes that were started with the environment of this command."""
         found = []
@@ -66,7 +58,7 @@ def run_arguments(parties: list[str], function: str) -> list[str]:
 
 
 def assert_gone(started: Started, kinds: list[signal.Signals], moment: float) -> None:
-    started.wait_for_control()
+    wait_for_control(started.process)
     time.sleep(moment)
     for kind in kinds:
         if started.process.poll() is None:
@@ -123,7 +115,7 @@ def test_an_interrupted_demo_leaves_nothing(tmp_path, algorithm_folder, number):
 
 def test_who_is_killed_outright_leaves_no_process(tmp_path, algorithm_folder, parties):
     started = Started(tmp_path, algorithm_folder, run_arguments(parties, "slow"))
-    started.wait_for_control()
+    wait_for_control(started.process)
     time.sleep(2.0)
     started.process.kill()
     started.process.communicate(timeout=30)
@@ -144,14 +136,14 @@ def test_attach_that_still_connects_says_that_the_task_goes_on(tmp_path, algorit
             started.process.send_signal(signal.SIGINT)
             _, err = started.process.communicate(timeout=60)
     assert started.process.returncode == 130
-    assert err.strip() == "error: interrupted; task 7 goes on at the server"
+    assert err.strip() == "error: interrupted; the task goes on at the server"
     assert started.left_files() == []
 
 
 def test_what_was_there_stays(tmp_path, algorithm_folder, parties):
     started = Started(tmp_path, algorithm_folder, run_arguments(parties, "slow"))
     (started.work / "r.json").write_text("old")
-    started.wait_for_control()
+    wait_for_control(started.process)
     time.sleep(1.0)
     started.process.send_signal(signal.SIGINT)
     started.process.communicate(timeout=30)

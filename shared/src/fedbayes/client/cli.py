@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
-from .interrupts import supervised
+from .interrupts import LINE, LINE_OF_WATCHERS, supervised
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
@@ -15,5 +16,5 @@ def invoke(arguments: Sequence[str] | None = None) -> int:
 
 
 def main() -> None:
-    """Entry point of the command; SIGTERM and a closed terminal stop it as Ctrl-C does."""
-    raise SystemExit(supervised(invoke))
+    """Entry point of the command; SIGTERM and a closed terminal stop it as Ctrl-C does, and ``attach`` alone leaves its task running."""
+    raise SystemExit(supervised(invoke, LINE_OF_WATCHERS if sys.argv[1:2] == ["attach"] else LINE))

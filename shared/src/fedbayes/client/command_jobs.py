@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from .exits import UsageProblem
-from .interrupts import leaves_running
 
 
 @dataclass(frozen=True)
@@ -79,13 +78,11 @@ def attach(door: Door, task: int, goal: Goal, timeout: float) -> None:
     from .command_run import Target
     from .progress import Progress
 
-    # From the start: an interruption while it still connects leaves the task running too.
-    with leaves_running(f"task {task} goes on at the server"):
-        target = Target.checked(goal.out, goal.report, goal.force)
-        client = door.open()
-        progress = Progress(Console(stderr=True), goal.quiet)
-        try:
-            result = remote.attach(client, task, timeout, progress)
-        finally:
-            progress.finish()
-        target.write(result, progress)
+    target = Target.checked(goal.out, goal.report, goal.force)
+    client = door.open()
+    progress = Progress(Console(stderr=True), goal.quiet)
+    try:
+        result = remote.attach(client, task, timeout, progress)
+    finally:
+        progress.finish()
+    target.write(result, progress)

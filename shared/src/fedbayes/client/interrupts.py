@@ -19,9 +19,10 @@ from typing import Any
 
 INTERRUPTED = 130
 LINE = "error: interrupted; the task was stopped"
+LINE_OF_WATCHERS = "error: interrupted; the task goes on at the server"
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = 20.0
-COMMITTED, ASKS, DRAFTS, LEFT = "committed", "asks", "drafts", "left"
+COMMITTED, ASKS, DRAFTS = "committed", "asks", "drafts"
 SUBREAPER = 36
 """Linux' PR_SET_CHILD_SUBREAPER: who loses its parent becomes this process's child."""
 
@@ -35,13 +36,15 @@ class _Child:
     pending = False
 
 
-def supervised(work: Callable[[], int]) -> int:
+def supervised(work: Callable[[], int], line: str = LINE) -> int:
     """Run `work` in a child process and return its exit code, or 130 once everything of it is gone.
 
     Parameters
     ----------
     work : callable
         Returns the exit code; imports what it needs.
+    line : str
+        What an interruption says.
     """
     signal.pthread_sigmask(signal.SIG_BLOCK, {*STOPS, signal.SIGCHLD})
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -58,7 +61,7 @@ def supervised(work: Callable[[], int]) -> int:
         code = _wait(child, folder)
         if code is None:
             _restore(terminal)
-            print(_line(folder), file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
         return INTERRUPTED if code is None else code
     finally:
         _remove(folder)
@@ -123,11 +126,6 @@ def _stopped(child: int, folder: Path | None) -> int | None:
     for draft in _drafts(folder):
         _remove_draft(draft)
     return None
-
-
-def _line(folder: Path | None) -> str:
-    left = folder / LEFT if folder is not None else None
-    return f"error: interrupted; {left.read_text()}" if left is not None and left.exists() else LINE
 
 
 def _told(folder: Path | None, name: str) -> bool:
@@ -287,18 +285,6 @@ def asks_to_stop() -> Iterator[None]:
         yield
     finally:
         (_Child.folder / ASKS).unlink(missing_ok=True)
-
-
-@contextmanager
-def leaves_running(told: str) -> Iterator[None]:
-    """Inside, an interruption stops this command alone; the line that the terminal shows then says what goes on elsewhere."""
-    if _Child.folder is not None:
-        (_Child.folder / LEFT).write_text(told)
-    try:
-        yield
-    finally:
-        if _Child.folder is not None:
-            (_Child.folder / LEFT).unlink(missing_ok=True)
 
 
 def draft(path: Path) -> Path:
