@@ -301,7 +301,18 @@ def compare_scores(
     else:
         close("auc", result["auc"], wanted, 1e-9, doubt + 1e-9 + auc_margin)
     if result["calibration"] is not None:
-        same("rows of the calibration", sum(result["calibration"]["rows"]), rows)
+        told = result["calibration"]["rows"]
+        if None not in told:
+            same("rows of the calibration", sum(told), rows)
+    for curve in result["roc"]:
+        check_curve(curve["false_positive_rate"], curve["true_positive_rate"])
+
+
+def check_curve(false: Any, true: Any) -> None:
+    """Hold a curve of true against false positive rate against what any such curve is."""
+    points = list(zip(false, true, strict=True))
+    if points and (points[0] != (0.0, 0.0) or points[-1] != (1.0, 1.0) or bool((np.diff(points, axis=0) < 0).any())):
+        raise Difference(f"no curve from (0, 0) to (1, 1): {points}")
 
 
 def weighted_area(logs: Any, truth: Any, bins: int = 512, off: float = 0.0) -> tuple[float | None, float]:

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fedbayes.bayes import metrics
@@ -118,3 +120,34 @@ def test_a_table_of_noise_alone_gives_possible_scores():
         found = metrics.scores_of(metrics.tallies_of_joint(np.full((2, 32), cells)))
         assert found["n"] == max(0.0, 64 * cells)
         assert np.isnan(found["auc"]) or found["auc"] == pytest.approx(0.5)
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=8, max_size=8),
+    st.lists(st.integers(0, 30), min_size=8, max_size=8),
+    st.sampled_from([0, 1, 5, 40]),
+)
+def test_a_curve_has_the_area_and_no_step_of_few_rows(positive, negative, minimum):
+    yes, no = np.array(positive, dtype=float), np.array(negative, dtype=float)
+    curve = metrics.roc(yes, no, minimum)
+    points = np.stack([curve["false_positive_rate"], curve["true_positive_rate"]], axis=1)
+    if not yes.sum() or not no.sum():
+        assert not len(points)
+        return
+    assert points[0].tolist() == [0.0, 0.0]
+    assert points[-1].tolist() == [1.0, 1.0]
+    steps = np.diff(points, axis=0) * [no.sum(), yes.sum()]
+    assert len(steps) == 1 or (steps >= minimum - 1e-9).all()
+    area = float(np.sum(np.diff(points[:, 0]) * (points[1:, 1] + points[:-1, 1]) / 2))
+    if minimum == 0:
+        assert area == pytest.approx(metrics.auc_from_histograms(yes, no), abs=1e-9)
+
+
+def test_tenths_of_few_rows_are_not_told_and_do_not_follow_from_the_sum():
+    confidence = np.zeros((10, 2))
+    confidence[9], confidence[8], confidence[5] = (2, 50), (0, 20), (1, 2)
+    found = metrics.calibration(confidence, 10)
+    assert np.isnan(found["rows"][[5, 8]]).all()
+    assert np.isnan(found["accuracy"][[5, 8]]).all()
+    assert found["rows"][9] == 52
+    assert metrics.calibration(confidence)["rows"].sum() == confidence.sum()

@@ -204,8 +204,9 @@ def scored(replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
     parts = [reply.vector for reply in replies]
     total = parts[0].value if isinstance(parts[0], Exact) else summed(parts)
     try:
-        found = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes)
-        return {**found, "confusion": shown(found["confusion"], max(reply.minimum_count.value for reply in replies))}
+        minimum = max(reply.minimum_count.value for reply in replies)
+        found = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, minimum)
+        return {**found, "confusion": shown(found["confusion"], minimum)}
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
 

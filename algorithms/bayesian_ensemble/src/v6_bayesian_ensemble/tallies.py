@@ -52,7 +52,7 @@ def width(classes: int) -> int:
     )
 
 
-def scores(vector: npt.NDArray[np.int64], classes: int) -> dict[str, Any]:
+def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) -> dict[str, Any]:
     """Return accuracy, auc, log_loss, calibration, n (labelled records), auc_published, unlabelled and confusion.
 
     Raises
@@ -66,7 +66,7 @@ def scores(vector: npt.NDArray[np.int64], classes: int) -> dict[str, Any]:
     tallies = metrics.Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
     curves = vector[cut:-1].reshape(classes, 3, metrics.SCORE_BINS).astype(np.float64)
     return {
-        **metrics.scores_of(tallies),
+        **metrics.scores_of(tallies, minimum),
         "auc_published": _published(curves),
         "unlabelled": int(curves[0, UNLABELLED].sum()),
         "confusion": tallies.confusion,

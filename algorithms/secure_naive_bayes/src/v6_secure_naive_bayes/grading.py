@@ -19,6 +19,7 @@ import numpy.typing as npt
 from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
+from fedbayes.bayes.small_counts import shown
 from fedbayes.federation import Federation, Parties, Preflight, Station, arguments, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
@@ -350,7 +351,7 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
     tallies = metrics.Tallies.from_flat(
         numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS
     )
-    found = metrics.scores_of(tallies)
+    found = metrics.scores_of(tallies, federation.minimum_count)
     found["n"] = round(found["n"])
     if found["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")
@@ -358,7 +359,7 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
         model=None,
         privacy=results.not_private("the scores are exact", _reveals(federation, plan)),
         diagnostics={
-            "confusion": tallies.confusion,
+            "confusion": shown(tallies.confusion, federation.minimum_count),
             "classes": data["domain"][data["label"]]["categories"],
             "grader": federation.name(plan.holder),
             "counters": [federation.name(member) for member in plan.counters],

@@ -107,7 +107,11 @@ class RecordScores:
             found = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
         except ValueError as problem:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
-        return {**scores_of(found), "confusion": found.confusion, "unlabelled": reply.unlabelled.value}
+        return {
+            **scores_of(found, self.federation.minimum_count),
+            "confusion": found.confusion,
+            "unlabelled": reply.unlabelled.value,
+        }
 
     def identifying(self, organization: Any) -> int:
         """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""

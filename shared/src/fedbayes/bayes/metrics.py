@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 SCORE_BINS = 512
 CALIBRATION_BINS = 10
+CURVE_POINTS = 100
 LARGEST_LOSS = 30.0
 _WIDEST_SCORE = 6.0
 _LEAST_LOG = -1e6
@@ -275,8 +276,16 @@ def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tall
     return Tallies(cells[None], confusion, confidence, float((cells * losses).sum()))
 
 
-def scores_of(tallies: Tallies) -> dict[str, Any]:
-    """Return accuracy, auc, log_loss, calibration and n from tallies, exact or noisy (cut at zero first)."""
+def scores_of(tallies: Tallies, minimum: float = 0.0) -> dict[str, Any]:
+    """Return accuracy, auc, log_loss, calibration, roc and n from tallies, exact or noisy (cut at zero first).
+
+    Parameters
+    ----------
+    tallies : Tallies
+        Of all rows.
+    minimum : float
+        Fewest rows that a step of a curve, or a tenth of the calibration, is told of.
+    """
     confusion = np.maximum(tallies.confusion, 0.0)
     rows = float(confusion.sum())
     right = float(np.trace(confusion)) / rows if rows > 0 else float("nan")
@@ -287,15 +296,49 @@ def scores_of(tallies: Tallies) -> dict[str, Any]:
         "accuracy": right,
         "auc": _weighted(areas, sizes),
         "log_loss": loss,
-        "calibration": calibration(tallies.confidence),
+        "calibration": calibration(tallies.confidence, minimum),
+        "roc": [roc(yes, no, minimum) for no, yes in tallies.scores],
         "n": rows,
     }
 
 
-def calibration(confidence: Floats) -> dict[str, Any]:
+def roc(positive: Floats, negative: Floats, minimum: float = 0.0) -> dict[str, Floats]:
+    """Return the curve of true against false positive rate, from (0, 0) to (1, 1), in at most `CURVE_POINTS` steps.
+
+    Parameters
+    ----------
+    positive, negative : ndarray
+        Counts by increasing score, float64, shape (bins,); cut at zero first.
+    minimum : float
+        Every step has at least so many rows of either side, so that no point tells of fewer.
+
+    Returns
+    -------
+    dict
+        ``false_positive_rate`` and ``true_positive_rate``, float64, shape (points,), not decreasing; empty where one side is.
+    """
+    sides = [np.maximum(side, 0.0)[::-1] for side in (negative, positive)]
+    totals = [float(side.sum()) for side in sides]
+    if min(totals) <= 0.0:
+        return {"false_positive_rate": np.zeros(0), "true_positive_rate": np.zeros(0)}
+    least = [max(minimum, 0.0)] * 2
+    seen = [np.cumsum(side) for side in sides]
+    points, last, step = [(0.0, 0.0)], (0.0, 0.0), sum(totals) / CURVE_POINTS
+    for now in zip(*(part.tolist() for part in seen), strict=True):
+        gained = [later - earlier for later, earlier in zip(now, last, strict=True)]
+        left = [total - value for total, value in zip(totals, now, strict=True)]
+        if sum(gained) >= step and all(part >= few for part, few in zip([*gained, *left], least * 2, strict=True)):
+            points.append((now[0] / totals[0], now[1] / totals[1]))
+            last = now
+    table = np.array([*points, (1.0, 1.0)] if points[-1] != (1.0, 1.0) else points)
+    return {"false_positive_rate": table[:, 0], "true_positive_rate": table[:, 1]}
+
+
+def calibration(confidence: Floats, minimum: float = 0.0) -> dict[str, Any]:
     """Return the expected calibration error and its table from (10, 2) counts of wrong and right predictions.
 
-    A tenth's confidence is taken as its middle, so the error is exact up to half a tenth.
+    A tenth's confidence is taken as its middle, so the error is exact up to half a tenth. Tenths with fewer than `minimum` rows are NaN, and the
+    smallest other where one alone would follow from the sum.
     """
     counts = np.maximum(confidence, 0.0)
     rows = counts.sum(axis=1)
@@ -303,4 +346,12 @@ def calibration(confidence: Floats) -> dict[str, Any]:
     observed = np.divide(counts[:, 1], rows, out=np.full(len(rows), np.nan), where=rows > 0)
     gaps = np.where(rows > 0, np.abs(np.nan_to_num(observed) - middle), 0.0)
     error = float((gaps * rows).sum() / rows.sum()) if rows.sum() > 0 else float("nan")
-    return {"error": error, "confidence": middle, "accuracy": observed, "rows": rows}
+    few = (rows > 0) & (rows < minimum)
+    if few.sum() == 1 and (rows >= minimum).sum() > 0:
+        few[np.argmin(np.where(few | (rows == 0), np.inf, rows))] = True
+    return {
+        "error": error,
+        "confidence": middle,
+        "accuracy": np.where(few, np.nan, observed),
+        "rows": np.where(few, np.nan, rows),
+    }

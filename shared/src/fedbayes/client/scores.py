@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-NAMES = ("accuracy", "auc", "log_loss", "concordance", "n", "calibration")
+NAMES = ("accuracy", "auc", "log_loss", "concordance", "n", "calibration", "roc")
 HEADERS = (
     "Class",
     "Records",

@@ -402,6 +402,11 @@ class Federation:
             )
         )
 
+    @property
+    def minimum_count(self) -> int:
+        """Smallest count that every node of the task lets be revealed."""
+        return max((int(told["limits"]["minimum_count"]) for told in self._nodes.values()), default=0)
+
     def report(self) -> dict[str, Any]:
         """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
         return {

@@ -9,7 +9,7 @@
 from .cox import forest, survival_calibration, survival_curves
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
-from .scores import calibration, confusion_matrix, named_bars, score_bars
+from .scores import calibration, confusion_matrix, named_bars, roc, score_bars
 from .tables import column_bars, counts_heatmap, round_costs
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "forest",
     "informative_features",
     "named_bars",
+    "roc",
     "round_costs",
     "score_bars",
     "survival_calibration",

@@ -60,6 +60,34 @@ def calibration(table: Mapping[str, Any]) -> Any:
     return figure
 
 
+def roc(curves: Sequence[Mapping[str, Sequence[float]]], classes: Sequence[Any] = ()) -> Any:
+    """Return true against false positive rate, a line a class (of two classes one, of the second).
+
+    Parameters
+    ----------
+    curves : sequence of mapping
+        ``false_positive_rate`` and ``true_positive_rate``, as a result's ``roc``.
+    classes : sequence
+        Their names.
+    """
+    figure = new_figure(4.6, 3.6)
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle="--")
+    names = list(classes)[-1:] if len(curves) == 1 else list(classes)
+    for place, curve in enumerate(curves):
+        label = wrapped(names[place], 24) if place < len(names) else None
+        line = (curve["false_positive_rate"], curve["true_positive_rate"])
+        axes.plot(*line, color=COLORS[place % len(COLORS)], linewidth=1.6, label=label)
+    axes.set_xlabel("false positive rate", fontsize=8, color=INK)
+    axes.set_ylabel("true positive rate", fontsize=8, color=INK)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1.005)
+    if names:
+        axes.legend(fontsize=8, frameon=False, loc="lower right")
+    clean(axes, "y")
+    return figure
+
+
 def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
     """Return true classes by predicted ones: counts, shaded by their share of the true class.
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..figures import calibration, confusion_matrix
+from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
 from ..formats import number
 from ..scores import HEADERS, confusion_of, per_class, scores_of
 
 MOST_CLASSES = 30
+MOST_CURVES = 10
 
 
 def pieces(result: Mapping[str, Any]) -> list[str]:
@@ -22,7 +23,18 @@ def pieces(result: Mapping[str, Any]) -> list[str]:
         caption = f"Calibration; expected error {number(table.get('error'), 3)}"
         told = "Observed share by predicted probability; the dashed line is perfect."
         found.append(html.picture(to_svg(calibration(table)), told, caption))
-    return found
+    return [*found, *_curves(result)]
+
+
+def _curves(result: Mapping[str, Any]) -> list[str]:
+    confusion, told = confusion_of(result), scores_of(result).get("roc")
+    curves = [curve for curve in told or [] if curve["false_positive_rate"]]
+    if not curves or len(curves) > MOST_CURVES:
+        return []
+    classes = confusion[1] if confusion is not None else []
+    caption = f"Curves of true against false positive rate; area {number(scores_of(result).get('auc'), 3)}"
+    words = "Of two classes the curve of the second, else each class against all others; the dashed line is guessing."
+    return [html.picture(to_svg(roc(curves, classes)), words, caption)]
 
 
 def _confusion(result: Mapping[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.schema import Column, Schema, SchemaError
+from fedbayes.bayes.small_counts import shown
 
 from .. import results
 from ..codec import Message
@@ -254,11 +255,15 @@ def evaluate_model(
     request = EvaluateRequest(asked.model, column, added, whom)
     summed = sum_answers(federation, function, request, parties.stations, added, last=True)
     tallies = form.tallies(signed(summed, form.numbers))
-    scores = metrics.scores_of(tallies)
+    minimum = 0 if added.private else federation.minimum_count
+    scores = metrics.scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:
         raise DataProblem("no row of the stations has a known label; check the label's column and domain")
-    confusion = {"confusion": tallies.confusion, "classes": list(classifier.schema[classifier.label].categories or ())}
+    confusion = {
+        "confusion": shown(tallies.confusion, minimum),
+        "classes": list(classifier.schema[classifier.label].categories or ()),
+    }
     return federation.result(
         model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics=confusion, **scores
     )
