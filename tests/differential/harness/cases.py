@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import io
 import json
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -191,22 +192,17 @@ def parquet(columns: dict[str, list[str | None]] | None) -> bytes | None:
 def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
     import pyarrow as pa
 
-    kinds: tuple[tuple[Any, Any, Any], ...] = (
-        (int, str, pa.int64()),
-        (float, repr, pa.float64()),
-        ({"true": True, "false": False}.get, lambda value: str(value).lower(), pa.bool_()),
-    )
-    for read, write, kind in kinds:
-        with contextlib.suppress(ValueError, OverflowError, pa.ArrowInvalid):
-            found = [None if cell is None else read(cell) for cell in cells]
-            if all(cell is None or write(value) == cell for cell, value in zip(cells, found, strict=True)) and any(
-                cell is not None for cell in cells
-            ):
-                pa.array(found, kind)
-                return found, kind
+    present = [cell for cell in cells if cell is not None]
+    if present and all(re.fullmatch(r"-?(0|[1-9]\d{0,17})", cell) for cell in present):
+        return [None if cell is None else int(cell) for cell in cells], pa.int64()
+    if present and all(PLAIN.fullmatch(cell) and math.isfinite(float(cell)) for cell in present):
+        return [None if cell is None else float(cell) for cell in cells], pa.float64()
+    if present and set(present) <= {"true", "false"}:
+        return [None if cell is None else cell == "true" for cell in cells], pa.bool_()
     return list(cells), pa.string()
 
 
+PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 WRITERS: dict[str, Callable[[Any], Any]] = {"csv": csv_text, "excel": excel, "parquet": parquet}
 
 

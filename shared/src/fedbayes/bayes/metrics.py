@@ -310,7 +310,7 @@ def roc(positive: Floats, negative: Floats, minimum: float = 0.0) -> dict[str, F
     positive, negative : ndarray
         Counts by increasing score, float64, shape (bins,); cut at zero first.
     minimum : float
-        Every step has at least so many rows of either side, so that no point tells of fewer.
+        Every step has none or at least so many rows of either side, so that no point tells of fewer.
 
     Returns
     -------
@@ -321,13 +321,12 @@ def roc(positive: Floats, negative: Floats, minimum: float = 0.0) -> dict[str, F
     totals = [float(side.sum()) for side in sides]
     if min(totals) <= 0.0:
         return {"false_positive_rate": np.zeros(0), "true_positive_rate": np.zeros(0)}
-    least = [max(minimum, 0.0)] * 2
     seen = [np.cumsum(side) for side in sides]
     points, last, step = [(0.0, 0.0)], (0.0, 0.0), sum(totals) / CURVE_POINTS
     for now in zip(*(part.tolist() for part in seen), strict=True):
         gained = [later - earlier for later, earlier in zip(now, last, strict=True)]
         left = [total - value for total, value in zip(totals, now, strict=True)]
-        if sum(gained) >= step and all(part >= few for part, few in zip([*gained, *left], least * 2, strict=True)):
+        if sum(gained) >= step and all(not 1e-9 < part < minimum for part in (*gained, *left)):
             points.append((now[0] / totals[0], now[1] / totals[1]))
             last = now
     table = np.array([*points, (1.0, 1.0)] if points[-1] != (1.0, 1.0) else points)

@@ -134,7 +134,7 @@ def _answer(result: Mapping[str, Any]) -> list[str]:
         return prediction_pieces(result)
     model = result.get("model")
     shown = model if isinstance(model, Mapping) else {}
-    shown_above = (*SCORES, "calibration", *(("metrics",) if survival_scores(result.get("metrics")) else ()))
+    shown_above = (*SCORES, "calibration", "roc", *(("metrics",) if survival_scores(result.get("metrics")) else ()))
     extras = {name: value for name, value in extras_of(result).items() if name not in shown_above}
     return mapping({name: value for name, value in extras.items() if shown.get(name) != value})
 

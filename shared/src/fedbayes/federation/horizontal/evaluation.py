@@ -283,7 +283,7 @@ def load_model(load: Loader[C], model: Any) -> C:
 def evaluation_privacy(noise: CountNoise, unit: Unit, classes: int) -> dict[str, Any]:
     """Return the privacy statement of the evaluation of a model of so many classes."""
     reveals = {
-        "researcher": "the scores, the confusion table and the calibration table over all stations",
+        "researcher": "the scores, the confusion table, calibration and curves over all stations; of exact ones no small counts",
         "central": "the sums of scores over all stations, not those of one"
         if noise.placement != "local"
         else "every station's noisy sums of scores",
