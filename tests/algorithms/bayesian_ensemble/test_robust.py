@@ -65,7 +65,7 @@ def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> Non
 
 @pytest.mark.audit
 def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_path) -> None:
-    table = kit.population(6, 600)
+    table = kit.population(6, 5000)
     draw = np.random.default_rng(1)
     table["fever"] = np.where(draw.random(len(table)) < 0.5, "high", "none")
     parties = kit.vertical(table, tmp_path)

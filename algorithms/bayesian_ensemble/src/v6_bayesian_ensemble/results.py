@@ -62,7 +62,7 @@ def evaluated(
     if aligned:
         told["label_holder"] = "the combined class probabilities of the records"
         told |= {**JOINED, **_of_groups(model)}
-    plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "n", "unlabelled")}
+    plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "roc", "n", "unlabelled")}
     return federation.result(
         model=None,
         privacy=results.not_private(SCORED, told),

@@ -52,22 +52,23 @@ def assess(
     -------
     dict
         auc (one against the rest, weighted by class size, labelled rows), accuracy, log_loss, confusion (rows: truth),
-        calibration, rows, and auc_published (rows without label as negatives of every class, weighted by all rows).
+        calibration, roc, rows, and auc_published (rows without label as negatives of every class, weighted by all rows).
     """
     weight = np.ones(len(rows)) if weights is None else weights
     truth = rows[:, network.nodes.index(label)]
     probabilities = grouped(posteriors(network, rows, label), weight, minimum)
     labelled = truth >= 0
     return {
-        **_scores(truth[labelled], probabilities[labelled], weight[labelled]),
+        **_scores(truth[labelled], probabilities[labelled], weight[labelled], minimum),
         "auc_published": _published_auc(truth, probabilities, weight),
         "states": list(network.states[label]),
     }
 
 
-def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> dict[str, Any]:
+def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array, minimum: float) -> dict[str, Any]:
     classes = probabilities.shape[1]
-    areas = np.array([_auc(truth == c, probabilities[:, c], weight) for c in range(classes)])
+    sides = [_sides(truth == c, probabilities[:, c], weight) for c in range(classes)]
+    areas = np.array([metrics.auc_from_histograms(*pair) for pair in sides])
     sizes = np.array([weight[truth == c].sum() for c in range(classes)])
     total = float(weight.sum())
     predicted = probabilities.argmax(axis=1)
@@ -82,23 +83,26 @@ def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -
         "accuracy": float(np.trace(confusion)) / total if total > 0 else float("nan"),
         "log_loss": float(losses @ weight) / total if total > 0 else float("nan"),
         "confusion": confusion,
-        "calibration": metrics.calibration(confidence),
+        "calibration": metrics.calibration(confidence, minimum),
+        "roc": [metrics.roc(*pair, minimum) for pair in (sides[1:] if classes == 2 else sides)],
         "rows": total,
     }
 
 
-def _auc(positive: npt.NDArray[np.bool_], scores: Array, weight: Array) -> float:
+def _sides(positive: npt.NDArray[np.bool_], scores: Array, weight: Array) -> tuple[Array, Array]:
+    """Return how many positive, and how many other records have each score, by increasing score."""
     _, tie = np.unique(np.round(scores, 12), return_inverse=True)
     groups = int(tie.max()) + 1 if len(tie) else 0
     above, below = np.zeros(groups), np.zeros(groups)
     np.add.at(above, tie[positive], weight[positive])
     np.add.at(below, tie[~positive], weight[~positive])
-    return metrics.auc_from_histograms(above, below)
+    return above, below
 
 
 def _published_auc(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> float:
     classes = probabilities.shape[1]
-    areas = np.array([_auc(truth == c, probabilities[:, c], weight) for c in range(classes)])
+    sides = (_sides(truth == c, probabilities[:, c], weight) for c in range(classes))
+    areas = np.array([metrics.auc_from_histograms(*pair) for pair in sides])
     sizes = np.array([weight[truth == c].sum() for c in range(classes)])
     known = ~np.isnan(areas)
     return float((areas[known] * sizes[known]).sum() / weight.sum()) if weight.sum() > 0 else float("nan")
