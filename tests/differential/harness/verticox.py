@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy import stats
 
-from . import cox
+from . import cox, cox_formula
 from .cases import POSITION, Case, Difference, Outcome, close, judge, same
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
@@ -84,10 +84,13 @@ def who(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
 
 
 @st.composite
-def fit_arguments(draw: Any, place: dict[str, Any], features: list[str]) -> dict[str, Any]:
+def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], features: list[str]) -> dict[str, Any]:
     """Draw the arguments of a fit."""
     chosen = draw(st.lists(st.sampled_from(features), min_size=1, unique=True))
     arguments: dict[str, Any] = {"time": TIME, "event": EVENT, "features": chosen, "id_column": place["id_column"]}
+    if draw(st.integers(0, 3)) == 3:
+        del arguments["features"]
+        arguments["formula"] = cox_formula.drawn(draw, people, place, chosen)
     arguments |= who(draw, place)
     if draw(st.booleans()):
         arguments["ties"] = draw(st.sampled_from(["breslow", "efron"]))
@@ -102,8 +105,8 @@ def fit_arguments(draw: Any, place: dict[str, Any], features: list[str]) -> dict
 
 @st.composite
 def fit_cases(draw: Any) -> Case:
-    _, place, features = draw(survival(gaps=4))
-    arguments = draw(fit_arguments(place, features))
+    people, place, features = draw(survival(gaps=4))
+    arguments = draw(fit_arguments(people, place, features))
     solver = draw(st.sampled_from(["private_newton", "private_newton", "bfgs", "admm"]))
     if solver != "private_newton":
         arguments["solver"] = solver
@@ -125,7 +128,7 @@ def counted(arguments: dict[str, Any], records: list[dict[str, Any]]) -> list[di
     """Return the records that count: with missing="complete" those without a gap in a feature."""
     if arguments.get("missing") != "complete":
         return records
-    return [record for record in records if all(record[name] is not None for name in arguments["features"])]
+    return [record for record in records if all(record[name] is not None for name in cox_formula.used(arguments))]
 
 
 def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> bool:
@@ -138,8 +141,10 @@ def tied(arguments: dict[str, Any], records: list[dict[str, Any]]) -> bool:
 
 def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, list[str]]:
     """Return the pooled design matrix and its columns' names: numbers, or one indicator a category but the first."""
+    if arguments.get("formula"):
+        return cox_formula.design(case, arguments, records)
     blocks, names = [], []
-    for feature in arguments["features"]:
+    for feature in cox_formula.used(arguments):
         cells = [record[feature] for record in records]
         owner = case.stations()[owner_of(case, feature) or ""][feature]
         if is_numeric(owner):
@@ -165,7 +170,7 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     extra = arguments.get("penalty") or arguments.get("strata") or arguments.get("ties") == "efron"
     if arguments.get("solver") == "admm" and extra:
         refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
-    owners = {owner_of(case, feature) for feature in arguments["features"]} | {owner_of(case, TIME)}
+    owners = {owner_of(case, feature) for feature in cox_formula.used(arguments)} | {owner_of(case, TIME)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
     whole = list(joined(stations, case.id_column).values())
@@ -177,18 +182,26 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         (may if complete or len(owners) < 2 else refuse).append(
             ("DataProblem", "the logarithm of an event at time zero")
         )
-    for feature in arguments["features"]:
+    for feature in cox_formula.used(arguments):
         cells = [record[feature] for record in records]
         if not complete and None in stations[owner_of(case, feature) or ""][feature]:
             (refuse if None in cells else may).append(("DataProblem", f"{feature!r} has gaps"))
         present = [cell for cell in cells if cell is not None]
         if len(set(present)) < 2 or (is_numeric(present) and _hardly_varies(present)):
             refuse.append(("DataProblem", f"{feature!r} is constant, or as good as"))
-        elif not is_numeric(present):
+        elif not is_numeric(present) or (
+            arguments.get("formula") and cox_formula.is_category(case, arguments, feature)
+        ):
             known = present if not complete else _at_one_station(case, arguments, whole, feature)
             least = min(present.count(cell) for cell in set(known))
             if least < case.limit("minimum_count", 5):
                 refuse.append(("DataProblem", f"{feature!r} has a rare category"))
+    if arguments.get("formula"):
+        more = cox_formula.refusals(
+            case, arguments, [r for r in records if None not in map(r.get, cox_formula.used(arguments))]
+        )
+        refuse += more[0]
+        may += more[1]
     events = [record for record in records if record[EVENT] == "1"]
     if not events:
         refuse.append(("DataProblem", "no event"))
@@ -210,7 +223,7 @@ def _hardly_varies(cells: list[str]) -> bool:
 def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], feature: str) -> list[Any]:
     """Return the cells of a feature in the records without a gap at its station."""
     owner = owner_of(case, feature)
-    own = [name for name in arguments["features"] if owner_of(case, name) == owner]
+    own = [name for name in cox_formula.used(arguments) if owner_of(case, name) == owner]
     return [record[feature] for record in records if all(record[name] is not None for name in own)]
 
 
@@ -218,7 +231,7 @@ def refuse_complete(case: Case, arguments: dict[str, Any], records: list[dict[st
     """Add why a fit to complete records must be refused."""
     if arguments.get("solver", "private_newton") != "private_newton":
         refuse.append(("ArgumentError", "another solver"))
-    home = [name for name in arguments["features"] if owner_of(case, name) == owner_of(case, TIME)]
+    home = [name for name in cox_formula.used(arguments) if owner_of(case, name) == owner_of(case, TIME)]
     if arguments.get("ties") == "efron" and tied(arguments, counted({**arguments, "features": home}, records)):
         refuse.append(("ArgumentError", "tied events"))
     if len(counted(arguments, records)) < 1:
@@ -248,6 +261,12 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     if np.ptp(time) == 0:
         refuse.append(("DataProblem", "one time only"))
         return judge(case, outcome, refuse, lambda _: None, may)
+    if (
+        arguments.get("formula")
+        and np.linalg.matrix_rank((x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)) < x.shape[1]
+    ):
+        refuse += [(kind, "design columns depend on one another") for kind in ("DataProblem", "ArgumentError")]
+        return judge(case, outcome, refuse, lambda _: None, may)
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
     pooled = cox.fit(time, event, strata, x, ties, penalty)
@@ -268,7 +287,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             raise Difference(f"{result['federation']['rounds']} rounds where max_rounds is {most}")
         if pooled.converged:
             tolerance = 2e-3 if arguments.get("solver") == "admm" else 1e-3 if hard else 1e-5
-            home = [name for name in arguments["features"] if owner_of(case, name) == owner_of(case, TIME)]
+            home = [name for name in cox_formula.used(arguments) if owner_of(case, name) == owner_of(case, TIME)]
             known = counted({**arguments, "features": home}, whole)
             left = [len(whole) - len(records), sum(record[EVENT] == "1" for record in known) - int(event.sum())]
             limit = max(case.limit("minimum_count", 5), 1)
@@ -332,9 +351,9 @@ def compare_fit(
 @st.composite
 def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Draw a placement and the arguments of a fit."""
-    _, place, features = draw(survival(most=3, placed=True))
+    people, place, features = draw(survival(most=3, placed=True))
     elsewhere = [name for name in features if place["homes"][name] != place["homes"][TIME]]
-    arguments = draw(fit_arguments(place, elsewhere or features))
+    arguments = draw(fit_arguments(people, place, elsewhere or features))
     for entry in place["organizations"]:
         entry["policy"] = {**entry["policy"], "minimum_count": 0}
     return place, arguments

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from fedbayes.bayes.encoding import SchemaError
+from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.terms import Terms
 from fedbayes.federation.arguments import check_number
 from fedbayes.federation.declare import (
     COLUMN,
@@ -55,6 +59,24 @@ STORE = Store(
 )
 
 
+def checked_terms(name: str, value: Any, entries: Mapping[str, Any] | None = None) -> Terms:
+    """Return the terms of a formula, with `entries` those bounds and references told that it leaves open; `ArgumentError` saying what is wrong."""
+    try:
+        terms = read_terms(value)
+        return terms if entries is None else terms.told(entries)
+    except SchemaError as problem:
+        text = str(problem)
+    raise ArgumentError(text if name == "formula" else f"{name}: {text}")
+
+
+def _readable(name: str, value: Any) -> str:
+    checked_terms(name, value)
+    return str(value)
+
+
+FORMULA = Kind("string", "a formula", _readable)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fit(Matched):
     """Of `fit`."""
@@ -63,9 +85,18 @@ class Fit(Matched):
 
     time: str = argument(COLUMN, "Times of the outcome, at least 0.", rank=TARGET)
     event: str = argument(COLUMN, "At the same station: 1 for an event, 0 for a censored record.", rank=TARGET)
-    features: list[str] = argument(
+    features: list[str] | None = argument(
         COLUMNS,
-        "Columns of any stations. Text is coded as one indicator a category, the alphabetically first left out.",
+        "Columns of any stations, unless there is a formula. Text is coded as one indicator a category, the dictionary's reference or the "
+        "alphabetically first left out.",
+        None,
+        rank=TARGET,
+    )
+    formula: str | None = argument(
+        FORMULA,
+        'In the place of features: ~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker); the columns of a product or an '
+        "expression are at one station.",
+        None,
         rank=TARGET,
     )
     solver: str = argument(
@@ -111,6 +142,16 @@ class Fit(Matched):
         "refuse",
     )
 
+    @cached_property
+    def terms(self) -> Terms | None:
+        """The formula's terms, None without one."""
+        return None if self.formula is None else checked_terms("formula", self.formula)
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the features."""
+        return list(self.features or []) if self.terms is None else self.terms.columns
+
     @property
     def limit(self) -> int:
         """Most task rounds."""
@@ -128,11 +169,15 @@ class Fit(Matched):
             raise ArgumentError(
                 "solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver"
             )
+        if (self.features is None) == (self.formula is None):
+            raise ArgumentError("features and formula: give one of them, the columns or how the model is made of them")
         outcome = [self.time, self.event, *([self.strata] if self.strata else [])]
         identifier = [self.id_column] if self.id_column else []
-        twice = [name for name in self.features if name in outcome or name in identifier]
+        twice = [name for name in self.columns if name in outcome or name in identifier]
         if twice:
-            raise ArgumentError(f"features: '{twice[0]}' is named for another role too; take it out")
+            raise ArgumentError(
+                f"{'features' if self.terms is None else 'formula'}: '{twice[0]}' is named for another role too; take it out"
+            )
         if len(set(outcome + identifier)) != len(outcome + identifier):
             raise ArgumentError("time, event, strata and id_column must be different columns")
 
@@ -182,7 +227,7 @@ class Evaluate(Matched):
     )
     folds: int | None = argument(
         whole(2, MOST_FOLDS),
-        "Cross-validate the model's specification (time, event, features, ties, penalty, strata) in as many folds, in the same rounds, instead "
+        "Cross-validate the model's specification (time, event, features or formula, ties, penalty, strata) in as many folds, in the same rounds, instead "
         "of judging its coefficients.",
         None,
     )

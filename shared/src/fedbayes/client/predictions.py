@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bayes.encoding import canonical_text
+from ..bayes.encoding import SchemaError, canonical_text
+from ..bayes.model_matrix import columns_at
+from ..bayes.term_reader import read_terms
 from .exits import UsageProblem
 from .kinds import ENSEMBLE, networks_of
 from .view import view_of
@@ -191,6 +193,9 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
     """Return the model's design columns, shape (n, coefficients): a text column gives the indicators ``column=category`` of it."""
     import pandas as pd
 
+    if model.get("formula"):
+        made: pd.DataFrame = pd.DataFrame(_of_formula(model, frame), index=frame.index)
+        return made
     columns: dict[str, Any] = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
         source, found, category = name.partition("=")
@@ -204,6 +209,17 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
             columns[name] = frame[source].astype(str).str.strip() == category
     design: pd.DataFrame = pd.DataFrame(columns)
     return design
+
+
+def _of_formula(model: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Any]:
+    terms = read_terms(model["formula"])
+    _need(frame, terms.columns)
+    try:
+        return {
+            **columns_at(terms, model.get("levels") or {}, {name: frame[name] for name in terms.columns}, len(frame))
+        }
+    except SchemaError as problem:
+        raise UsageProblem(str(problem)) from None
 
 
 def by_cox(

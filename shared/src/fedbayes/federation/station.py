@@ -262,14 +262,14 @@ class Station:
         """Digest of the question of this round, by which a repeat is recognised."""
         return (self.memory.read(f"round-{self.round_name}") or b"").decode()
 
-    def require_private(self, private: bool) -> None:
-        """Raise `PolicyError` if an answer without differential privacy may not leave this node."""
+    def require_private(self, private: bool, arithmetic: bool = False) -> None:
+        """Raise `PolicyError` if an answer without differential privacy may not leave this node; `arithmetic`: the task has formulae of its own."""
         if not private and not self.policy.allow_non_private:
             raise PolicyError(
                 "this node releases differentially private answers only; ask for one with an epsilon, "
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
-        derived = self.dictionary is not None and self.dictionary.has_formula
+        derived = arithmetic or (self.dictionary is not None and self.dictionary.has_formula)
         if not private and (derived or platform.preprocessing()):
             if not self.policy.allow_formulas:
                 raise PolicyError(

@@ -53,6 +53,8 @@ class Question(Message):
         Function of time in the check of proportional hazards; None: no check.
     missing : str
         "refuse", or "complete": the records without gaps at any station.
+    formula : str
+        Whose terms the features are; empty: the features are columns.
     """
 
     time: str
@@ -65,6 +67,7 @@ class Question(Message):
     ties: str = "breslow"
     time_transform: str | None = None
     missing: str = "refuse"
+    formula: str = ""
 
     def __post_init__(self) -> None:
         """Check the roles."""
@@ -103,6 +106,7 @@ class Outcome(Message):
 class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
     features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
+    Of a formula also which of its columns are here, and the categories of factors.
     """
 
     columns: dict[str, list[str]]
@@ -112,6 +116,8 @@ class Described(Message):
     reach: list[list[float]]
     references: dict[str, str]
     present: float = 1.0
+    here: list[str] = field(default_factory=list)
+    levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check shapes."""

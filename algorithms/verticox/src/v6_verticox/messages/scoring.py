@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.federation import Exact, Masked, Message, Public, Sealed
@@ -40,6 +40,7 @@ class ScoreRequest(Message):
     Each scorer takes the columns that it holds, so nobody can be asked for another part of the predictor than the others suppose: the masks are
     bound to the request. `receiver` gets the masked sum sealed; 0: central gets it. Who does not score takes part in the masks over `rows`
     records. `identify` names the scorer whose identifiers central gets; 0: nobody.
+    With a `formula` the columns are labels of its design, by the model's categories (`levels`).
     """
 
     scorers: list[int]
@@ -49,6 +50,8 @@ class ScoreRequest(Message):
     categories: list[str | None]
     coefficients: list[float]
     identify: int
+    formula: str = ""
+    levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that the lists fit together."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.terms import Terms, name_of
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
 
-from ..arguments import Fit
+from ..arguments import Fit, checked_terms
 from ..cox.tails import Tails
 from ..messages.private import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.complete import expected
@@ -36,6 +38,8 @@ class Prepared:
         How far each design column's tails reach.
     references : dict of str to str
         Text feature -> the category that is left out.
+    formula : dict
+        With a formula ``formula`` (its text, with all bounds and references), ``terms`` (term -> design columns), ``levels`` (factor -> categories).
     """
 
     plan: Plan
@@ -45,6 +49,7 @@ class Prepared:
     question: Question
     tails: Tails
     references: dict[str, str]
+    formula: dict[str, Any] = field(default_factory=dict)
 
 
 PARTIALS = ("partial_submit", "partial_match")
@@ -108,7 +113,8 @@ def prepare(
     queries : int
         Questions that the job debits in all.
     """
-    named = [options.time, options.event, options.strata, options.id_column, *options.features]
+    terms = told_terms(federation, options)
+    named = [options.time, options.event, options.strata, options.id_column, *options.columns]
     called = [*PARTIALS, *FITTING, *functions]
     columns = [name for name in named if name]
     parties = joined(federation, organizations, options.helper, columns, called, queries, "partial_split" in functions)
@@ -118,7 +124,7 @@ def prepare(
     question = Question(
         options.time,
         options.event,
-        list(options.features),
+        list(options.features or []) if terms is None else terms.names,
         options.strata,
         list(parties.stations),
         helper,
@@ -126,6 +132,7 @@ def prepare(
         options.ties,
         options.time_transform if options.solver != "admm" and options.missing == "refuse" else None,
         options.missing,
+        "" if terms is None else terms.text,
     )
     rows, orders = aligned(federation, question)
     requests = {
@@ -135,6 +142,13 @@ def prepare(
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
     return _planned(federation, question, told)
+
+
+def told_terms(federation: Federation, options: Fit) -> Terms | None:
+    """Return the formula's terms with the bounds and references that the data dictionary tells; None without a formula."""
+    if options.formula is None:
+        return None
+    return checked_terms("formula", options.formula, (federation.dictionary or {}).get("columns", {}))
 
 
 def aligned(federation: Federation, question: Question) -> tuple[int, list[Parcel]]:
@@ -177,7 +191,28 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     tails = Tails.of([ends for member in holders for ends in replies[member].reach])
     told = {feature: name for member in holders for feature, name in replies[member].references.items()}
     references = {feature: told[feature] for feature in question.features if feature in told}
-    return Prepared(plan, labels_in_order, scales, outcome, question, tails, references)
+    return Prepared(
+        plan,
+        labels_in_order,
+        scales,
+        outcome,
+        question,
+        tails,
+        references,
+        _formula(question, [replies[m] for m in holders]),
+    )
+
+
+def _formula(question: Question, replies: Sequence[Described]) -> dict[str, Any]:
+    """Return what a model keeps of its formula."""
+    if not question.formula:
+        return {}
+    terms = {name: labels for reply in replies for name, labels in reply.columns.items()}
+    labels = [label for names in terms.values() for label in names]
+    if len(set(labels)) < len(labels):
+        raise ArgumentError("formula: two design columns have one name; rename a column")
+    levels = {name: values for reply in replies for name, values in reply.levels.items()}
+    return {"formula": question.formula, "terms": {name: terms[name] for name in question.features}, "levels": levels}
 
 
 def _plan(question: Question, replies: dict[int, Described], holders: list[int], rows: int, outcome: Outcome) -> Plan:
@@ -201,6 +236,8 @@ def _plan(question: Question, replies: dict[int, Described], holders: list[int],
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
+    if question.formula:
+        _check_terms(federation, question, replies)
     for feature in question.features:
         owners = [member for member, reply in replies.items() if feature in reply.columns]
         if not owners:
@@ -208,3 +245,21 @@ def _check_features(federation: Federation, question: Question, replies: dict[in
         if len(owners) > 1:
             names = " and ".join(federation.name(member) for member in owners)
             raise ArgumentError(f"features: '{feature}' is at two stations ({names}); rename one of the columns")
+
+
+def _check_terms(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
+    """Refuse a formula with a column that is nowhere or at two stations, or a term whose columns are at several."""
+    terms = read_terms(question.formula)
+    at = {name: [member for member, reply in replies.items() if name in reply.here] for name in terms.columns}
+    for name, owners in at.items():
+        if len(owners) != 1:
+            where = "no station has the column" if not owners else "two stations have the column"
+            raise ArgumentError(f"formula: {where} '{name}'; check the stations' columns")
+    for term in terms.terms:
+        homes = {at[name][0]: name for factor in term for name in factor.columns}
+        if len(homes) > 1:
+            where = " and ".join(f"'{name}' at {federation.name(member)}" for member, name in sorted(homes.items()))
+            raise ArgumentError(
+                f"formula: '{name_of(term)}' is of columns at different organizations ({where}); such a product would have to be made of shares, which is not "
+                "offered: bring both columns to one of them, or leave the term out"
+            )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.model_matrix import Codes, indicators
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
 Matrix = npt.NDArray[np.float64]
@@ -35,6 +38,8 @@ class Design:
         Text feature -> the category that is left out.
     paired : ndarray of bool, (columns,)
         Which design columns have two values.
+    levels : dict of str to tuple of str
+        Factor of a formula -> its categories, the reference first.
     """
 
     columns: dict[str, list[str]]
@@ -43,10 +48,13 @@ class Design:
     scales: Matrix
     references: dict[str, str]
     paired: npt.NDArray[np.bool_]
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def design(frame: Any, features: list[str], minimum_count: int) -> Design:
-    """Return the design columns of a station's features; text becomes one indicator a category, the first left out.
+def design(
+    frame: Any, features: list[str], minimum_count: int, wanted: Mapping[str, str | None] | None = None
+) -> Design:
+    """Return the design columns of a station's features; text becomes one indicator a category, the first left out, or that of `wanted`.
 
     Raises
     ------
@@ -57,12 +65,28 @@ def design(frame: Any, features: list[str], minimum_count: int) -> Design:
     references: dict[str, str] = {}
     blocks: list[Matrix] = []
     for feature in features:
-        block, labels, reference = _encoded(frame[feature], feature, minimum_count)
-        names[feature] = labels
-        blocks.append(block)
-        if reference is not None:
-            references[feature] = reference
-    raw = np.concatenate(blocks, axis=1) if blocks else np.zeros((len(frame), 0))
+        column = known(frame[feature], feature)
+        if column.dtype.kind in "biuf":
+            blocks.append(numbers(column, feature, minimum_count)[:, None])
+            names[feature] = [feature]
+            continue
+        texts = column.astype(str).str.strip().to_numpy(dtype=str)
+        codes = categories(texts, feature, minimum_count, (wanted or {}).get(feature))
+        indicated = indicators(feature, codes, False)
+        blocks.append(indicated.values)
+        names[feature], references[feature] = list(indicated.labels), codes.levels[0]
+    return standardised(len(frame), names, blocks, references)
+
+
+def standardised(rows: int, names: dict[str, list[str]], blocks: list[Matrix], references: dict[str, str]) -> Design:
+    """Return design columns centred and scaled.
+
+    Raises
+    ------
+    DataProblem
+        Naming a column that is constant, or has values of an extreme size or thousands of deviations away.
+    """
+    raw = np.concatenate(blocks, axis=1) if blocks else np.zeros((rows, 0))
     with np.errstate(over="ignore", invalid="ignore"):
         means, spread = raw.mean(axis=0), np.nan_to_num(raw.std(axis=0), nan=np.inf)
     flat = [label for labels in names.values() for label in labels]
@@ -90,24 +114,37 @@ def booleans_as_such(column: Any) -> Any:
     return column.astype(bool) if known else column
 
 
-def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, list[str], str | None]:
+def known(column: Any, feature: str) -> Any:
+    """Return a feature's column, booleans as such; `DataProblem` where it has gaps."""
     if column.isna().any():
         raise DataProblem(
             f"feature '{feature}' has missing values; fill them in, drop the rows at every station, or set missing='complete'"
         )
-    column = booleans_as_such(column)
-    if column.dtype.kind in "biuf":
-        values = column.to_numpy(dtype=np.float64)[:, None]
-        if not np.all(np.isfinite(values)):
-            raise DataProblem(f"feature '{feature}' has values that are not finite; correct the station's file")
-        kinds = np.unique(values, return_counts=True)[1]
-        if len(kinds) == 2 and kinds.min() < minimum_count:
-            raise DataProblem(
-                f"feature '{feature}' has two values, one of them in fewer records than this node reveals; leave it out or merge it"
-            )
-        return values, [feature], None
-    texts = column.astype(str).str.strip()
-    labels, codes = np.unique(texts.to_numpy(dtype=str), return_inverse=True)
+    return booleans_as_such(column)
+
+
+def numbers(column: Any, feature: str, minimum_count: int) -> Matrix:
+    """Return a column of numbers, (rows,); `DataProblem` where one is infinite, or few records have one of two values."""
+    values = np.asarray(column.to_numpy(dtype=np.float64))
+    if not np.all(np.isfinite(values)):
+        raise DataProblem(f"feature '{feature}' has values that are not finite; correct the station's file")
+    kinds = np.unique(values, return_counts=True)[1]
+    if len(kinds) == 2 and kinds.min() < minimum_count:
+        raise DataProblem(
+            f"feature '{feature}' has two values, one of them in fewer records than this node reveals; leave it out or merge it"
+        )
+    return values
+
+
+def categories(texts: npt.NDArray[np.str_], feature: str, minimum_count: int, reference: str | None = None) -> Codes:
+    """Return the categories of a column's texts, in the order of the alphabet but the reference first.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: constant, a rare category, too many categories, or none that is the reference.
+    """
+    labels, codes = np.unique(texts, return_inverse=True)
     if len(labels) > MOST_CATEGORIES:
         raise DataProblem(f"feature '{feature}' is text with too many categories; recode it")
     if len(labels) < 2:
@@ -116,8 +153,11 @@ def _encoded(column: Any, feature: str, minimum_count: int) -> tuple[Matrix, lis
         raise DataProblem(
             f"feature '{feature}' has a category with fewer records than this node reveals; merge categories"
         )
-    indicators = (codes[:, None] == np.arange(1, len(labels))[None, :]).astype(np.float64)
-    return indicators, [f"{feature}={label}" for label in labels[1:]], str(labels[0])
+    places = [place for place, label in enumerate(labels) if reference in (None, canonical_text(str(label)))]
+    if not places:
+        raise DataProblem(f"feature '{feature}' has no record of the reference category; choose another reference")
+    order = [places[0], *(place for place in range(len(labels)) if place != places[0])]
+    return Codes(np.argsort(order)[codes].astype(np.int_), tuple(str(labels[place]) for place in order))
 
 
 @dataclass(frozen=True)

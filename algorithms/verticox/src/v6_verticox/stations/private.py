@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
@@ -36,7 +39,8 @@ from ..shares.newton_step import FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.program import Program, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
 from .binding import bound, chained
-from .columns import Survival, design, survival
+from .columns import Design, Survival, design, survival
+from .formula import design_of_terms
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
 from .outcome import describe
@@ -52,25 +56,28 @@ BEFORE_COUNTING = ("features", "gather", "complete")
 def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
 
-    **Reveals** to central: which features are here and their categories, each scale as a power of two, of heavy tails how far they
-    reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    **Reveals** to central: which features (of a formula: columns and terms) are here and their categories, each scale as a power of two,
+    of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
     """
     question = request.question
-    station.require_private(False)
+    terms = read_terms(question.formula).among(set(station.columns)) if question.formula else None
+    station.require_private(False, terms is not None and terms.has_formula)
     here = set(station.columns)
     outcome = [name for name in (question.time, question.event) if name in here]
     strata = [question.strata] if question.strata in here and len(outcome) == 2 else []
-    features = [name for name in question.features if name in here]
+    named = read_terms(question.formula).columns if question.formula else question.features
+    here_of = [name for name in named if name in here]
+    features = here_of if terms is None else terms.columns
     if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
-    if not features and not outcome:
+    if not here_of and not outcome:
         return PrepareReply(None)
     frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *strata, *features])
-    own = design(frame[present], features, limit)
+    own = _design(station, frame[present], features, terms, limit)
     values = spread_out(own.values, present)
     labels = [label for names in own.columns.values() for label in names]
     station.keep("design", values=values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
@@ -85,8 +92,18 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
         )
     scales = [float(scale) for scale in own.scales]
     share = rounded_up(present)
-    told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share)
+    levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
+    known = [] if terms is None else here_of
+    told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share, known, levels)
     return PrepareReply(station.exact(told, ANSWER))
+
+
+def _design(station: Station, frame: Any, features: list[str], terms: Terms | None, limit: int) -> Design:
+    """Return the design columns of the features, or of a formula's terms."""
+    if terms is not None:
+        return design_of_terms(frame, terms, limit)
+    entries = {} if station.dictionary is None else station.dictionary.columns
+    return design(frame, features, limit, {name: canonical_text(entry.reference) for name, entry in entries.items()})
 
 
 def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> npt.NDArray[np.bool_]:

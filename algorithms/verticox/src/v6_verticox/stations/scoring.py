@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 
@@ -19,6 +21,7 @@ from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
 from .columns import Survival, booleans_as_such, survival
+from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, most_groups, own_times
 from .outcome import describe
 from .private import rows_in_order
@@ -37,13 +40,13 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     """
     question = request.question
     present = set(station.columns)
-    features = [name for name in question.features if name in present]
+    terms = _own_terms(station, question.formula) if question.formula else None
+    features = [name for name in question.features if name in present] if terms is None else terms.names
+    columns = features if terms is None else terms.columns
     outcome = question.time in present and question.event in present
     if question.id_column is not None and question.id_column not in present:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
-    named = (
-        [question.id_column] if question.id_column else [*features, question.time][:1] if features or outcome else []
-    )
+    named = [question.id_column] if question.id_column else [*columns, question.time][:1] if features or outcome else []
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
@@ -60,15 +63,10 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
     """
     if station.organization not in request.scorers:
         return _scored(station, request, np.zeros(request.rows), [])
-    station.require_private(False)
+    station.require_private(False, bool(request.formula) and _own_terms(station, request.formula).has_formula)
     station.require_predictions()
     places = station.kept("places")["places"]
-    parts = zip(request.columns, request.categories, request.coefficients, strict=True)
-    own = [part for part in parts if part[0] in station.columns]
-    frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
-    total = np.zeros(len(frame))
-    for column, category, coefficient in own:
-        total = total + coefficient * _column(frame[column], column, category)
+    total = _of_formula(station, request, places) if request.formula else _of_columns(station, request, places)
     if np.max(np.abs(total), initial=0.0) >= LARGEST_SCORE:
         raise DataProblem("the linear predictor of this station's features is out of range; check their units")
     if len(total) != request.rows:
@@ -76,6 +74,38 @@ def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
     return _scored(
         station, request, total, _identifiers(station, places) if request.identify == station.organization else []
     )
+
+
+def _of_columns(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
+    """Return this station's part of the linear predictor of columns, (records,)."""
+    parts = zip(request.columns, request.categories, request.coefficients, strict=True)
+    own = [part for part in parts if part[0] in station.columns]
+    frame = station.data(columns=list(dict.fromkeys(column for column, _, _ in own))).iloc[places]
+    total = np.zeros(len(frame))
+    for column, category, coefficient in own:
+        total = total + coefficient * _column(frame[column], column, category)
+    return total
+
+
+def _of_formula(station: Station, request: ScoreRequest, places: npt.NDArray[np.intp]) -> Vector:
+    """Return this station's part of the linear predictor of a formula's terms, (records,)."""
+    terms = _own_terms(station, request.formula)
+    frame = station.data(columns=terms.columns).iloc[places]
+    known = columns_of(frame, terms, request.levels)
+    coefficients = dict(zip(request.columns, request.coefficients, strict=True))
+    if not set(known) <= set(coefficients):
+        raise DataProblem(
+            "the model's coefficients are not those of its formula; give the model of a result of verticox.fit as it is"
+        )
+    total = np.zeros(len(frame))
+    for label, values in known.items():
+        total = total + coefficients[label] * values
+    return total
+
+
+def _own_terms(station: Station, formula: str) -> Terms:
+    """Return those terms of a formula whose columns are here."""
+    return read_terms(formula).among(set(station.columns))
 
 
 def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> ScoreReply:

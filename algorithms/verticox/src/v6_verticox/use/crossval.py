@@ -92,7 +92,8 @@ def specification(model: Any, roles: Matched) -> Fit:
     missing = [name for name in ("time", "event", "features") if name not in told]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
-    given = {name: told[name] for name in ("time", "event", "features", "ties", "penalty", "strata") if name in told}
+    design = "formula" if told.get("formula") else "features"
+    given = {name: told[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in told}
     matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}
     return Fit.read("fit", {**given, **matched, "tolerance": TOLERANCE, "time_transform": None})
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.declared import Matched
 
+from ..arguments import checked_terms
 from ..messages.private import Question
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
 from ..rounds.setup import PARTIALS, aligned, joined
@@ -25,7 +27,9 @@ class Located:
         self.model = checked_model(model)
         self.federation = federation
         id_column = roles.identifier or None
-        named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *self.model["features"]]
+        formula = str(self.model.get("formula") or "")
+        used = read_terms(formula).columns if formula else self.model["features"]
+        named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *used]
         called = [*PARTIALS, "partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
         parties = joined(federation, roles.organizations, roles.helper, columns, called, single_records=True)
@@ -41,6 +45,7 @@ class Located:
             list(parties.stations),
             chosen,
             id_column,
+            formula=formula,
         )
         rows, orders = aligned(federation, self.question)
         requests = {
@@ -56,7 +61,7 @@ class Located:
         """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
         scorers = self._scorers()
         rows = self.rows[scorers[0]]
-        names = [_split(self.model, entry) for entry in self.model["coefficients"]]
+        names = [_column(self.model, entry) for entry in self.model["coefficients"]]
         request = ScoreRequest(
             scorers,
             receiver,
@@ -65,6 +70,8 @@ class Located:
             [category for _, category in names],
             [float(entry["coefficient"]) for entry in self.model["coefficients"]],
             scorers[0] if identifiers else 0,
+            self.question.formula,
+            dict(self.model.get("levels") or {}) if self.question.formula else {},
         )
         return self.federation.round("partial_score", request, self.members, ScoreReply)
 
@@ -97,8 +104,27 @@ def checked_model(model: Any) -> dict[str, Any]:
         if not isinstance(entry, dict) or not isinstance(entry.get("feature"), str):
             raise ArgumentError("model: every coefficient needs a feature and a coefficient")
         check_number("model: coefficient", entry.get("coefficient"))
+    if found.get("formula"):
+        _check_formula(found)
     _check_together(found)
     return found
+
+
+def _check_formula(model: dict[str, Any]) -> None:
+    """Raise `ArgumentError` where a formula, its terms and its categories are not those of a fit."""
+    terms = checked_terms("model", model["formula"], {})
+    told, levels = (check_mapping(f"model: {key}", model.get(key)) for key in ("terms", "levels"))
+    lists = [*told.values(), *levels.values()]
+    texts = all(isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists)
+    if (
+        terms.names != model["features"]
+        or set(told) != set(terms.names)
+        or not texts
+        or not set(levels) <= set(terms.factors)
+    ):
+        raise ArgumentError(
+            "model: formula, features, terms and levels do not agree; give the `model` of a result of verticox.fit as it is"
+        )
 
 
 def _check_together(model: dict[str, Any]) -> None:
@@ -117,13 +143,21 @@ def _check_together(model: dict[str, Any]) -> None:
 
 
 def _split(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
-    """Return feature and category of a coefficient."""
+    """Return feature and category of a coefficient; of a formula the term and its design column."""
     name = str(entry["feature"])
+    if model.get("formula"):
+        return next((term for term, labels in model["terms"].items() if name in labels), name), name
     if name in model["features"]:
         return name, None
     fitting = [feature for feature in model["features"] if name.startswith(f"{feature}=")]
     feature = max(fitting, key=len, default=name)
     return feature, name[len(feature) + 1 :]
+
+
+def _column(model: dict[str, Any], entry: dict[str, Any]) -> tuple[str, str | None]:
+    """Return what a station calls the column of a coefficient, and its category."""
+    feature, category = _split(model, entry)
+    return (str(category), None) if model.get("formula") else (feature, category)
 
 
 def curves_of(model: dict[str, Any]) -> list[Curve]:

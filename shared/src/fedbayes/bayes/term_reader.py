@@ -1,0 +1,239 @@
+"""Right sides of model formulae: the grammar of formulaic and patsy over the columns of a table, read once, never executed as code.
+
+``~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker)``
+
+Terms are joined by ``+``; ``a:b`` is a product, ``a*b`` is ``a + b + a:b``, parentheses group. A factor is a column, in backticks where its name is no
+word; ``C(column, reference=...)``, its categories; ``bs(column, df=, degree=, knots=, lower_bound=, upper_bound=)``, a spline basis; or ``I(...)`` and the
+functions of `formula.FUNCTIONS`, arithmetic of one row. There is no intercept to leave out (a Cox model has none), so ``0`` and ``- 1`` are no terms.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import Any
+
+from .encoding import SchemaError, canonical_text
+from .formula import FUNCTIONS, read_formula
+from .terms import Factor, Spline, Term, Terms, checked_spline, in_formula, name_of, spline_text
+
+LONGEST = 4000
+MOST_TERMS, MOST_FACTORS, DEEPEST = 200, 5, 20
+MOST_BASIS, MOST_DEGREE = 30, 5
+_TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")
+_SPLINE = ("df", "degree", "knots", "lower_bound", "upper_bound")
+
+
+def read_terms(text: object) -> Terms:
+    """Read the right side of a formula, with or without its ``~``.
+
+    Raises
+    ------
+    SchemaError
+        If it is no text, too long, or has something that the grammar lacks.
+    """
+    if not isinstance(text, str) or not 0 < len(text.strip()) <= LONGEST or not text.isprintable():
+        raise SchemaError(f"formula: give a text of at most {LONGEST} characters, like  ~ age + C(stage)")
+    reader = _Reader(text.strip().removeprefix("~"))
+    found = reader.sum(0)
+    if reader.peek() is not None:
+        raise reader.refusal()
+    ordered = tuple(sorted(found, key=len))
+    factors: dict[str, Factor] = {}
+    for factor in (factor for term in ordered for factor in term):
+        if factors.setdefault(factor.name, factor) != factor:
+            raise _two_ways(factor)
+    splines = [factor.columns[0] for factor in factors.values() if factor.spline is not None]
+    if len(set(splines)) < len(splines):  # differences of two could be aimed at single rows
+        raise SchemaError("formula: a column has two splines; choose one")
+    names = [name_of(term) for term in ordered]
+    if len(set(names)) != len(names):
+        raise SchemaError("formula: a column has the name of a product; rename it")
+    return Terms(ordered)
+
+
+class _Reader:
+    """A formula, read from left to right."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._place = text, 0
+
+    def refusal(self) -> SchemaError:
+        """Return the error for what stands here."""
+        rest = self._text[self._place :].strip()[:20]
+        where = f"at '{rest}'" if rest else "at its end"
+        return SchemaError(
+            f"formula: it cannot be read {where}; there are columns (in backticks where a name is no word), + : * and parentheses, C(column, reference=...), "
+            f"bs(column, df=...), I(...) and {', '.join(FUNCTIONS)}; there is no intercept"
+        )
+
+    def peek(self) -> str | None:
+        """Return the next token, None at the end."""
+        match = _TOKEN.match(self._text, self._place)
+        if match is None:
+            if self._text[self._place :].strip():
+                raise self.refusal()
+            return None
+        return match.group().strip()
+
+    def take(self, *wanted: str) -> bool:
+        """Pass the next token if it is one of these."""
+        token = self.peek()
+        if token is None or token not in wanted:
+            return False
+        self._place = self._text.index(token, self._place) + len(token)
+        return True
+
+    def sum(self, depth: int) -> list[Term]:
+        """Read terms that are joined by +."""
+        if depth > DEEPEST:
+            raise SchemaError("formula: it is too deep; split it")
+        found = self._star(depth)
+        while self.take("+"):
+            found = _union(found, self._star(depth))
+        return found
+
+    def _star(self, depth: int) -> list[Term]:
+        found = self._product(depth)
+        while self.take("*"):
+            other = self._product(depth)
+            found = _union(found, other, _products(found, other))
+        return found
+
+    def _product(self, depth: int) -> list[Term]:
+        found = self._atom(depth)
+        while self.take(":"):
+            found = _products(found, self._atom(depth))
+        return found
+
+    def _atom(self, depth: int) -> list[Term]:
+        if self.take("("):
+            found = self.sum(depth + 1)
+            if not self.take(")"):
+                raise self.refusal()
+            return found
+        token = self.peek()
+        if token is None or token in "+:*)":
+            raise self.refusal()
+        self.take(token)
+        if not token.startswith("`") and self.peek() == "(":
+            return [(self._call(token),)]
+        name = token.strip("`")
+        return [(Factor(name, (name,)),)]
+
+    def _call(self, function: str) -> Factor:
+        inside = _inside(self._text, self._place)
+        if inside is None:
+            raise self.refusal()
+        self._place = self._text.index("(", self._place) + len(inside) + 2
+        if function in FUNCTIONS or function == "I":
+            return _arithmetic(function, inside)
+        column, options = _options(function, inside)
+        if function == "C":
+            return Factor(column, (column,), True, options.get("reference"))
+        spline = _spline(options)
+        return Factor(spline_text(in_formula(column), spline, False), (column,), spline=spline)
+
+
+def _inside(text: str, place: int) -> str | None:
+    """Return what stands between the parenthesis that opens here and its own; None if it is never closed."""
+    depth, quote, start = 0, "", text.index("(", place)
+    for position in range(start, len(text)):
+        letter = text[position]
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'`":
+            quote = letter
+        else:
+            depth += (letter == "(") - (letter == ")")
+            if depth == 0:
+                return text[start + 1 : position]
+    return None
+
+
+def _union(*parts: list[Term]) -> list[Term]:
+    """Return terms, each once: the same factors in another order are the same term."""
+    found: dict[frozenset[str], Term] = {}
+    for term in (term for part in parts for term in part):
+        known = found.setdefault(frozenset(factor.name for factor in term), term)
+        other = set(term) - set(known)
+        if other:
+            raise _two_ways(other.pop())
+    if len(found) > MOST_TERMS:
+        raise SchemaError(f"formula: it has more than {MOST_TERMS} terms; leave some out")
+    return list(found.values())
+
+
+def _two_ways(factor: Factor) -> SchemaError:
+    return SchemaError(f"formula: '{factor.name}' is written in two ways; write it alike wherever it stands")
+
+
+def _products(left: list[Term], right: list[Term]) -> list[Term]:
+    """Return the product of every two terms; a factor stands in it once."""
+    found = _union([tuple({f.name: f for f in (*one, *other)}.values()) for one in left for other in right])
+    if any(len(term) > MOST_FACTORS for term in found):
+        raise SchemaError(f"formula: a product has more than {MOST_FACTORS} factors; leave some out")
+    return found
+
+
+def _quoted(text: str) -> str:
+    """Return columns in backticks as `column(...)`, which Python's grammar knows."""
+    return re.sub(r"`([^`]+)`", lambda match: f"column({match.group(1)!r})", text)
+
+
+def _arithmetic(function: str, inside: str) -> Factor:
+    text = _quoted(inside)
+    formula = read_formula("formula", text if function == "I" else f"{function}({text})")
+    written = ast.unparse(ast.parse(formula.text, mode="eval"))
+    return Factor(
+        f"I({written})" if function == "I" else written, formula.columns, formula=replace(formula, text=written)
+    )
+
+
+def _options(function: str, inside: str) -> tuple[str, dict[str, Any]]:
+    """Return the column and the options of C or bs."""
+    known = {"C": ("reference",), "bs": _SPLINE}.get(function)
+    if known is None:
+        raise SchemaError(f"formula: there is no {function}(...); there are C, bs, I, {', '.join(FUNCTIONS)}")
+    usage = f"formula: write {function}(column, {', '.join(f'{name}=...' for name in known)})"
+    try:
+        call = ast.parse(f"f({_quoted(inside)})", mode="eval").body
+        if not isinstance(call, ast.Call) or len(call.args) != 1:
+            raise SchemaError(usage)
+        column = read_formula("formula", ast.unparse(call.args[0]))
+        options = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise SchemaError(usage) from None
+    if isinstance(call.args[0], ast.Call | ast.Name) and len(column.columns) == 1 and set(options) <= set(known):
+        if function == "C" and "reference" in options:
+            options["reference"] = canonical_text(options["reference"])
+        if _is_bare(call.args[0]):
+            return column.columns[0], options
+    raise SchemaError(usage)
+
+
+def _is_bare(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) or (isinstance(node, ast.Call) and ast.unparse(node.func) == "column")
+
+
+def _spline(options: dict[str, Any]) -> Spline:
+    degree, knots = options.get("degree", 3), options.get("knots")
+    numbers = [
+        *(knots if isinstance(knots, list | tuple) else []),
+        options.get("lower_bound", 0),
+        options.get("upper_bound", 0),
+    ]
+    given = knots is None or isinstance(knots, list | tuple)
+    if not given or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
+        raise SchemaError("formula: bs: knots, lower_bound and upper_bound are numbers")
+    if type(degree) is not int or not 1 <= degree <= MOST_DEGREE:
+        raise SchemaError(f"formula: bs: degree is a whole number from 1 to {MOST_DEGREE}")
+    df = options.get("df", degree + len(knots) if knots is not None else None)
+    if type(df) is not int or not degree <= df <= MOST_BASIS or (knots is not None and df != degree + len(knots)):
+        raise SchemaError(
+            f"formula: bs: df is a whole number from its degree to {MOST_BASIS}; with knots, the degree and the number of knots"
+        )
+    bounds = [None if options.get(name) is None else float(options[name]) for name in ("lower_bound", "upper_bound")]
+    spline = Spline(df, degree, None if knots is None else tuple(float(knot) for knot in knots), *bounds)
+    return spline if None in bounds else checked_spline("bs", spline)
