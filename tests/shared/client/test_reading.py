@@ -114,6 +114,16 @@ def test_models_that_are_not_nested_are_refused(smaller, part):
         nested_test(cox(["a", "b"], -8.0), smaller)
 
 
+def test_splines_of_nested_models_have_the_same_bounds():
+    def model(high, *more):
+        formula = f"~ {' + '.join([f'bs(a, df=3, lower_bound=0, upper_bound={high})', *more])}"
+        return cox([*(f"bs(a, df=3)[{place}]" for place in range(3)), *more], -9.0 + len(more), formula=formula)
+
+    assert nested_test(model(9, "b"), model(9))["added"] == ["b"]
+    with pytest.raises(ValueError, match="other bounds"):
+        nested_test(model(9, "b"), model(10))
+
+
 def test_decimals_of_coefficients_are_aligned():
     entries = [
         {"feature": "a", "coefficient": value, "standard_error": 0.02, "z": value} for value in (1.5, -0.0573, 12.0)

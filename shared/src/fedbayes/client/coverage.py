@@ -131,6 +131,8 @@ def cox_gaps(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
     A model tells the categories that have a coefficient. The reference, which has none, is the first category in the order of the alphabet: what comes
     later is unknown, and of several that come earlier only one can be it.
     """
+    if model.get("formula"):  # a category that its fit did not know is refused
+        return _strata(model, frame)
     features = [str(entry["feature"]) for entry in model["coefficients"] if isinstance(entry, Mapping)]
     told = model.get("references") if isinstance(model.get("references"), Mapping) else {}
     known: dict[str, list[str]] = {}

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..bayes.term_reader import read_terms
 from .formats import number, p_value, title
 
 
@@ -86,6 +87,9 @@ def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[s
     names = [{str(entry["feature"]) for entry in model["coefficients"]} for model in (larger, smaller)]
     if not names[1] < names[0]:
         raise ValueError("the features of one model must be a part of the other's; give the larger model first")
+    splines = [_splines(model) for model in (larger, smaller)]
+    if any(splines[0].get(name, text) != text for name, text in splines[1].items()):
+        raise ValueError("a spline has other bounds in the other model: fit both with the same")
     other = [
         name
         for name in ("time", "event", "ties", "strata", "records", "events")
@@ -100,6 +104,12 @@ def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[s
     degrees = len(names[0]) - len(names[1])
     p = float(chi2.sf(statistic, degrees))
     return {"statistic": statistic, "degrees_of_freedom": degrees, "p": p, "added": sorted(names[0] - names[1])}
+
+
+def _splines(model: Mapping[str, Any]) -> dict[str, str]:
+    """Return the splines of a model's formula by name, with their bounds, which coefficients do not name."""
+    factors = read_terms(model["formula"]).factors if model.get("formula") else {}
+    return {name: factor.text for name, factor in factors.items() if factor.spline is not None}
 
 
 def chi_squared(test: Mapping[str, Any]) -> str:
