@@ -75,8 +75,8 @@ def test_a_formula_fits_as_lifelines_does(fitted, patients):
     rows = fitted["model"]["coefficients"]
     found = [[row["coefficient"], row["standard_error"]] for row in rows]
     wanted = expected.summary[["coef", "se(coef)"]].to_numpy()
-    np.testing.assert_allclose(in_order(found), in_order(wanted), rtol=1e-4, atol=1e-5)
-    assert fitted["model"]["log_likelihood"] == pytest.approx(expected.log_likelihood_, abs=1e-4)
+    np.testing.assert_allclose(in_order(found), in_order(wanted), rtol=1e-6, atol=1e-6)
+    assert fitted["model"]["log_likelihood"] == pytest.approx(expected.log_likelihood_, abs=1e-6)
 
 
 def test_coefficients_carry_the_names_of_terms(fitted):
@@ -169,6 +169,54 @@ def test_products_and_knots_cannot_be_aimed_at_few_records(patients):
     near = few.assign(bmi=np.where(np.arange(ROWS) < 1, 30.0, np.where(np.arange(ROWS) < 120, 20.0, 40.0)))
     with pytest.raises(DataProblem, match=r"bs\(bmi"):
         cells(near, "~ bs(bmi, knots=[29.9, 30.0, 30.1], degree=1, lower_bound=15, upper_bound=50)")
+
+
+AIMED = [  # each would have a column, or span one, that one record of the first carries
+    ("~ smokes:treated + age", r"'smokes:treated'"),
+    ("~ smokes*treated", r"'smokes:treated'"),
+    ("~ smokes:C(treated)", r"'smokes:treated'"),
+    ("~ age + bs(bmi, df=3, lower_bound=15, upper_bound=44.9) + bmi", r"'bs\(bmi, df=3\)'.*outside a bound"),
+    ("~ bs(bmi, knots=[27.9, 28.1], degree=1, lower_bound=15, upper_bound=50) + pair", "between two knots"),
+    ("~ bs(bmi, df=3, lower_bound=15, upper_bound=50):smokes:treated", "'bs.*:smokes:treated'"),
+    ("~ I(bmi == 45)", "two values"),
+    ("~ exp(bmi * 10)", "carried by fewer records"),
+    ("~ I(bmi + 1e6 * (bmi == 45))", "carried by fewer records"),
+]
+
+
+@pytest.mark.parametrize(("formula", "match"), AIMED)
+def test_one_record_is_not_set_apart(patients, formula, match):
+    places = np.arange(ROWS)
+    bmi = np.where(places == 0, 45.0, np.where(places == 1, 28.0, np.where(places < 120, 20.0, 40.0) + places / 100))
+    smokes, treated = (places < 60).astype(int), ((places == 0) | (places >= 60)).astype(int)
+    frame = patients.assign(bmi=bmi, smokes=smokes, treated=treated, pair=np.where(places < 120, "m", "n"))
+    with pytest.raises(DataProblem, match=match):
+        cells(frame, formula)
+
+
+def test_a_product_with_a_spline_counts_what_is_left_out(patients):
+    """The first category and the basis' first column have no column of their own, but the model spans their product."""
+    places = np.arange(ROWS)
+    low = (places < 1) | ((places >= 120) & (places < 180))
+    frame = patients.assign(pair=np.where(places < 120, "m", "n"), bmi=np.where(low, 16.0, 45.0) + places / 1000)
+    spline = "bs(bmi, df=1, degree=1, lower_bound=15, upper_bound=50)"
+    assert cells(frame, f"~ {spline} + pair").values.shape == (ROWS, 2)
+    near = frame.assign(bmi=np.where(low, 15.0, 50.0))
+    with pytest.raises(DataProblem, match=r"'bs.*:pair'"):
+        cells(near, f"~ {spline}*pair")
+
+
+@pytest.mark.parametrize(
+    "formula", ["~ log(zero)", "~ I(1 / zero)", "~ sqrt(zero - 1)", "~ exp(1000 * age)", "~ log(stage)"]
+)
+def test_values_that_are_no_numbers_are_refused(patients, formula):
+    with pytest.raises(DataProblem, match=r"feature '.*' is missing or no number in some records; fill in"):
+        cells(patients.assign(zero=np.arange(ROWS) % 7), formula)
+
+
+def test_a_product_out_of_range_is_refused(patients):
+    with pytest.raises(DataProblem, match="'age:bmi' has values of an extreme size"):
+        cells(patients.assign(age=patients["age"] * 1e200, bmi=patients["bmi"] * 1e200), "~ age:bmi")
 
 
 def test_the_dictionary_tells_the_reference_of_a_feature(patients):

@@ -81,6 +81,18 @@ def test_a_formula_written_again_is_the_same(formula):
     assert read_terms(terms.text) == terms
 
 
+def test_backticks_within_quotes_are_text():
+    factor = read_terms('~ C(`a b`, reference="`x` y")').factors["a b"]
+    assert factor.reference == "`x` y"
+
+
+def test_too_many_columns_are_refused_before_there_is_one():
+    levels = tuple(str(place) for place in range(50))
+    factors = {name: Codes(np.zeros(ROWS, dtype=int), levels) for name in "abcde"}
+    with pytest.raises(SchemaError, match=r"'a:b:c:d:e'.*more than 500 columns.*merge categories"):
+        matrix(read_terms("~ a:b:c:d:e"), factors, ROWS)
+
+
 def test_names_of_columns(table):
     found = own_matrix(
         table, '~ C(a, reference="y"):u + C(a, reference="y") + bs(v, df=3, lower_bound=0, upper_bound=10)'
@@ -122,6 +134,8 @@ def test_a_fitted_model_knows_its_categories(table):
         columns_at(terms, {**levels, "a": ["x", "y"]}, table, ROWS)
     with pytest.raises(SchemaError, match="'u' is missing or no number"):
         columns_at(terms, levels, table.assign(u=np.nan), ROWS)
+    with pytest.raises(SchemaError, match="'u:v' is out of range"):
+        columns_at(read_terms("~ u:v"), {}, table.assign(u=1e200, v=1e200), ROWS)
     with pytest.raises(SchemaError, match="'a' is missing or no number"):
         columns_at(terms, {"b": ["p", "q"]}, table, ROWS)
 
@@ -142,6 +156,15 @@ def test_a_fitted_model_knows_its_categories(table):
         ("~ f(a)", "there is no f"),
         ("~ C(a + b)", "write C"),
         ("~ C(a, levels=[1])", "write C"),
+        ("~ C(a, reference=[1])", "reference is a category"),
+        ("~ C(a, **{'reference': 1})", "write C"),
+        ("~ C(a, reference='x', reference='y')", "write C"),
+        ("~ bs(a, df={[]: 1})", "write bs"),
+        ("~ bs(a, df=4, upper_bound=1e999)", "are numbers"),
+        ("~ I(" + "-" * 900 + "a)", "too deep"),
+        ("~ C(" + "(" * 1900 + "a" + ")" * 1900 + ")", "write C"),
+        ("~ I((lambda: a)())", "not allowed"),
+        ("~ I(a.__class__)", "not allowed"),
         ("~ bs(a)", "df is a whole number"),
         ("~ bs(a, df=2)", "df is a whole number"),
         ("~ bs(a, df=31)", "df is a whole number"),

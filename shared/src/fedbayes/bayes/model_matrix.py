@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from .terms import Factor, Spline, Term, Terms, name_of
 
 Floats = NDArray[np.float64]
 Coding = tuple[tuple[str, bool], ...]
+MOST_COLUMNS = 500  # of a table: categories of products multiply
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,13 @@ def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> d
         Of every factor of the terms.
     rows : int
         How many rows there are.
+
+    Raises
+    ------
+    SchemaError
+        Naming a term, if there are too many columns.
     """
+    _check_width(terms.terms, factors)
     used: dict[frozenset[str], set[frozenset[str]]] = {frozenset(): {frozenset()}}
     found = {}
     for term in terms.terms:
@@ -99,6 +107,25 @@ def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> d
             tuple(label for part in parts for label in part.labels),
         )
     return found
+
+
+def _check_width(terms: Sequence[Term], factors: Mapping[str, Numbers | Codes]) -> None:
+    """Refuse terms of too many columns, before there is one."""
+    widths = {name: len(one.levels) if isinstance(one, Codes) else one.values.shape[1] for name, one in factors.items()}
+    total = 0
+    for term in terms:
+        total += prod(widths[factor.name] for factor in term)
+        if total > MOST_COLUMNS:
+            raise SchemaError(
+                f"formula: with '{name_of(term)}' it has more than {MOST_COLUMNS} columns; merge categories, take fewer knots or leave the term out"
+            )
+
+
+def whole(term: Term, factors: Mapping[str, Numbers | Codes], rows: int) -> Floats:
+    """Return the products of a term's columns with every category in full, (rows, columns): what the term spans beside the terms in it."""
+    _check_width([term], factors)
+    full = {factor.name: True for factor in term}
+    return _block(term, full, factors, rows).values
 
 
 def _codings(categories: list[str], used: set[frozenset[str]]) -> list[Coding]:
@@ -187,10 +214,16 @@ def columns_at(
     Raises
     ------
     SchemaError
-        Naming a factor with a missing value, with text in the place of numbers, or with a category that is not among the levels.
+        Naming a factor with a missing value, with text in the place of numbers, or with a category that is not among the levels; or a product that
+        is too large to be a number.
     """
     factors = {name: _at(factor, levels.get(name), table, rows) for name, factor in terms.factors.items()}
-    parts = matrix(terms, factors, rows).values()
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = matrix(terms, factors, rows)
+    endless = next((name for name, part in found.items() if not np.all(np.isfinite(part.values))), None)
+    if endless is not None:
+        raise SchemaError(f"feature '{endless}' is out of range in some records; check the units of its columns")
+    parts = found.values()
     return {label: part.values[:, place] for part in parts for place, label in enumerate(part.labels)}
 
 

@@ -22,6 +22,7 @@ LONGEST = 4000
 MOST_TERMS, MOST_FACTORS, DEEPEST = 200, 5, 20
 MOST_BASIS, MOST_DEGREE = 30, 5
 _TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")
+_QUOTED = re.compile(r"""`([^`]+)`|"[^"]*"|'[^']*'""")  # what is in quotes stays
 _SPLINE = ("df", "degree", "knots", "lower_bound", "upper_bound")
 
 
@@ -179,7 +180,7 @@ def _products(left: list[Term], right: list[Term]) -> list[Term]:
 
 def _quoted(text: str) -> str:
     """Return columns in backticks as `column(...)`, which Python's grammar knows."""
-    return re.sub(r"`([^`]+)`", lambda match: f"column({match.group(1)!r})", text)
+    return _QUOTED.sub(lambda match: f"column({match[1]!r})" if match[1] else match[0], text)
 
 
 def _arithmetic(function: str, inside: str) -> Factor:
@@ -203,9 +204,12 @@ def _options(function: str, inside: str) -> tuple[str, dict[str, Any]]:
             raise SchemaError(usage)
         column = read_formula("formula", ast.unparse(call.args[0]))
         options = {str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, TypeError, OverflowError, RecursionError, MemoryError):
         raise SchemaError(usage) from None
-    if isinstance(call.args[0], ast.Call | ast.Name) and len(column.columns) == 1 and set(options) <= set(known):
+    once = len(options) == len(call.keywords) and set(options) <= set(known)
+    if once and isinstance(call.args[0], ast.Call | ast.Name) and len(column.columns) == 1:
+        if not isinstance(options.get("reference"), str | int | float | bool | None):
+            raise SchemaError("formula: C: reference is a category, a text in quotes or a number")
         if function == "C" and "reference" in options:
             options["reference"] = canonical_text(options["reference"])
         if _is_bare(call.args[0]):

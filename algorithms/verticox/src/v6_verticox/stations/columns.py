@@ -91,7 +91,7 @@ def standardised(rows: int, names: dict[str, list[str]], blocks: list[Matrix], r
         means, spread = raw.mean(axis=0), np.nan_to_num(raw.std(axis=0), nan=np.inf)
     flat = [label for labels in names.values() for label in labels]
     for label, deviation, mean in zip(flat, spread, means, strict=True):
-        if deviation <= 1e-12 * abs(mean) or deviation == 0.0:
+        if (np.isfinite(mean) and deviation <= 1e-12 * abs(mean)) or deviation == 0.0:
             raise DataProblem(
                 f"feature '{label}' is constant, or varies too little beside its mean; leave it out, or subtract a constant"
             )
@@ -128,12 +128,17 @@ def numbers(column: Any, feature: str, minimum_count: int) -> Matrix:
     values = np.asarray(column.to_numpy(dtype=np.float64))
     if not np.all(np.isfinite(values)):
         raise DataProblem(f"feature '{feature}' has values that are not finite; correct the station's file")
+    check_two_values(values, feature, minimum_count)
+    return values
+
+
+def check_two_values(values: Matrix, feature: str, minimum_count: int) -> None:
+    """Raise `DataProblem` if a column, (rows,), has two values of which one is that of few records."""
     kinds = np.unique(values, return_counts=True)[1]
     if len(kinds) == 2 and kinds.min() < minimum_count:
         raise DataProblem(
             f"feature '{feature}' has two values, one of them in fewer records than this node reveals; leave it out or merge it"
         )
-    return values
 
 
 def categories(texts: npt.NDArray[np.str_], feature: str, minimum_count: int, reference: str | None = None) -> Codes:

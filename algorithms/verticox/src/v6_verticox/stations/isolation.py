@@ -1,0 +1,98 @@
+"""What a formula may not do: set few records apart by the products, knots, bounds and expressions that its caller chooses.
+
+A coefficient of a column that few records carry tells of these records, and what counts is what the columns of a model span, not what it names. So products are
+judged with every category, every column of a spline and both values of a two-valued number, and a spline by what lies between its knots and outside its bounds:
+beside its own column it spans what is outside a bound, and close knots beside an indicator span what is between two thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, whole
+from fedbayes.bayes.terms import Factor, Term, Terms, name_of
+from fedbayes.federation.errors import DataProblem
+
+from .columns import Matrix, check_two_values
+
+
+def check_arithmetic(values: Matrix, name: str, minimum_count: int) -> None:
+    """Raise `DataProblem` if few records carry an expression's values, (rows,), beside their median.
+
+    Two expressions together can still be aimed at a record, which is why a node answers with them by its administrator's leave only.
+    """
+    check_two_values(values, name, minimum_count)
+    if _is_narrow((values - np.median(values))[:, None], minimum_count):
+        raise DataProblem(
+            f"feature '{name}' is carried by fewer records than this node reveals; write another expression, or leave it out"
+        )
+
+
+def check_spline(values: Matrix, factor: Factor, minimum_count: int) -> None:
+    """Raise `DataProblem` if few records are below or above a spline's bounds, between two of its knots, or carry one of its columns.
+
+    Intervals at either end without any record are as if the knots there were not.
+    """
+    spline = factor.spline
+    assert spline is not None
+    assert spline.low is not None
+    assert spline.high is not None
+    outside = np.array([np.sum(values < spline.low), np.sum(values > spline.high)])
+    edges = np.array([spline.low, *spline.inner, spline.high])
+    between = np.histogram(np.clip(values, spline.low, spline.high), edges)[0]
+    between = np.trim_zeros(between)
+    if _few(outside, minimum_count) or np.any(between < minimum_count):
+        raise DataProblem(
+            f"feature '{factor.name}' has fewer records than this node reveals outside a bound or between two knots; take wider bounds or fewer knots"
+        )
+    if _is_narrow(spline_basis(values, spline), minimum_count):
+        raise DataProblem(
+            f"feature '{factor.name}' has a column with fewer records than this node reveals; take fewer knots or a smaller df"
+        )
+
+
+def check_products(frame: Any, terms: Terms, factors: Mapping[str, Numbers | Codes], minimum_count: int) -> None:
+    """Raise `DataProblem` naming a product of which few records carry a column, or have a combination of categories."""
+    spanned = {name: _spanned(frame, factor, factors[name]) for name, factor in terms.factors.items()}
+    for term in terms.terms:
+        if len(term) > 1 and _sets_apart(term, spanned, len(frame), minimum_count):
+            raise DataProblem(
+                f"feature '{name_of(term)}' has a combination of categories, or a column, with fewer records than this node reveals; "
+                "leave it out, merge categories or take fewer knots"
+            )
+
+
+def _spanned(frame: Any, factor: Factor, one: Numbers | Codes) -> Numbers | Codes:
+    """Return a factor with all that it spans beside a constant: the whole basis of a spline, both values of a number that has two."""
+    if isinstance(one, Codes):
+        return one
+    if factor.spline is not None:
+        basis = spline_basis(frame[factor.columns[0]].to_numpy(dtype=np.float64), factor.spline)
+        return Numbers(basis, tuple(str(place) for place in range(basis.shape[1])))
+    kinds, codes = np.unique(one.values[:, 0], return_inverse=True)
+    return Codes(np.asarray(codes, dtype=np.int_), ("0", "1")) if len(kinds) == 2 else one
+
+
+def _sets_apart(term: Term, spanned: Mapping[str, Numbers | Codes], rows: int, minimum_count: int) -> bool:
+    if _few(cells(term, spanned), minimum_count):
+        return True
+    values = whole(term, spanned, rows)
+    if _few(np.count_nonzero(values, axis=0), minimum_count):
+        return True
+    return any(factor.spline is not None for factor in term) and _is_narrow(values, minimum_count)
+
+
+def _few(counts: Any, minimum_count: int) -> bool:
+    """Say whether a count is above 0 and below the node's limit."""
+    return bool(np.any((counts > 0) & (counts < minimum_count)))
+
+
+def _is_narrow(values: Matrix, minimum_count: int) -> bool:
+    """Say whether a column is carried by few records: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
+    largest = np.max(np.abs(values), axis=0, initial=0.0)
+    sizes = np.abs(values) / np.where(largest > 0.0, largest, 1.0)
+    squares = np.sum(sizes**2, axis=0)
+    return bool(np.any((squares > 0.0) & (np.sum(sizes, axis=0) ** 2 < minimum_count * squares)))
