@@ -12,6 +12,7 @@ import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_verticox.cox import consensus, likelihood
+from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 pytestmark = pytest.mark.benchmark
@@ -45,7 +46,7 @@ def test_ten_thousand_records_against_a_pooled_fit():
     surface = Rehearsal(
         [values[:, :2], values[:, 2:4], values[:, 4:]], frame["time"].to_numpy(), frame["event"].to_numpy()
     )
-    private = seconds(lambda: solve(surface, np.zeros(6), 1e-7, 30))
+    private = seconds(lambda: alone(solve(surface, np.zeros(6), 1e-7, 30)))
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     pooled = seconds(lambda: likelihood.fit(risk, values, features))
     print(f"private_newton, all roles in one process: {private:.1f} s, pooled {pooled:.3f} s, {surface.rounds} rounds")

@@ -8,6 +8,7 @@ import pytest
 
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.cox import likelihood
+from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 pytestmark = pytest.mark.benchmark
@@ -33,7 +34,7 @@ def measured(frame):
     expected = likelihood.fit(risk, raw, features).coefficients
     farthest = np.max(values @ (expected * scale))
     try:
-        found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)
+        found = alone(solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True))
     except ConvergenceError:
         return np.inf, np.inf, farthest
     error = np.max(np.abs(found.coefficients / scale - expected) * raw.std(axis=0))

@@ -123,7 +123,7 @@ class Rehearsal:
             revealed[name] = total.value.decode(total.frac_bits)
         return revealed
 
-    def start(self) -> Gradient:
+    async def start(self) -> Gradient:
         stages = [Stage("features"), Stage("last"), Stage("information", rows=self.baseline_rows)]
         if self.layout.band:
             stages.insert(1, Stage("tied"))
@@ -165,7 +165,7 @@ class Rehearsal:
         self.views["parties"].append({"features": published})
         return published
 
-    def evaluate(self, step: int, coefficients: np.ndarray, plan: Any, beside: Any = ()) -> Gradient:
+    async def evaluate(self, step: int, coefficients: np.ndarray, plan: Any, beside: Any = ()) -> Gradient:
         self._step, self._coefficients = step, coefficients
         self.beside = {beside_step(step, place): point for place, point in enumerate(beside)}
         plans = {step: list(plan), **{key: point.plan for key, point in self.beside.items()}}
@@ -211,7 +211,7 @@ class Rehearsal:
         residuals = np.array([self.events - revealed[f"residual|{key}"].item() for key in self.beside])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), residual, slopes, residuals)
 
-    def refine(self, step: int) -> Gradient:
+    async def refine(self, step: int) -> Gradient:
         before, self._version = self._version, self._version + 1
         refined = [
             Stage("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self.beside)
@@ -228,7 +228,7 @@ class Rehearsal:
     def accept(self) -> None:
         self.accepted[self._step] = self.source
 
-    def information(self, step: int, final: bool) -> np.ndarray:
+    async def information(self, step: int, final: bool) -> np.ndarray:
         revealed = self._stage(self._pending)
         self.baseline, self.score = revealed.get("baseline"), revealed.get("trend", np.zeros(0)).ravel()
         return revealed["information"]

@@ -211,6 +211,7 @@ def test_large_units_are_no_problem(records):
 
 def test_the_stages_of_seer_are_named(paper_data, rehearse):
     """`6th Stage` is a function of `T Stage` and `N Stage`, whatever party has them."""
+    from v6_verticox.rounds.lockstep import alone
     from v6_verticox.solvers.newton import solve
 
     frame = pd.get_dummies(paper_data("seer_breast"), drop_first=True, dtype=float)
@@ -218,6 +219,6 @@ def test_the_stages_of_seer_are_named(paper_data, rehearse):
     surface, _ = rehearse(frame.head(1500), features, 3)
     surface.names = features
     with pytest.raises(ArgumentError, match="collinear") as refusal:
-        solve(surface, np.zeros(len(features)), 1e-7, 30)
+        alone(solve(surface, np.zeros(len(features)), 1e-7, 30))
     assert all(part in str(refusal.value) for part in ("6th Stage", "N Stage"))
     assert "Age" not in str(refusal.value)

@@ -33,12 +33,12 @@ class PooledRounds:
     def _at(self, coefficients):
         return likelihood.evaluate(self.risk, self.values, coefficients)
 
-    def start(self):
+    async def start(self):
         self.federation.rounds += 4 + (self.risk.ties == "efron")
         zero = np.zeros(self.values.shape[1])
         return Gradient(zero, self._at(zero).gradient, 0.0)
 
-    def information(self, step, final):
+    async def information(self, step, final):
         self.federation.rounds += 1
         return self._at(np.zeros(self.values.shape[1])).information
 
@@ -52,7 +52,7 @@ class PooledRounds:
         likelihood = self.here.log_likelihood
         return Seen(self.combination, self.here.gradient, products, likelihood, np.zeros(0), None, b"")
 
-    def seen_information(self, step, published, corrections, final):
+    async def seen_information(self, step, published, corrections, final):
         self.federation.rounds += 3
         self.trend = np.zeros(self.values.shape[1]) if final else self.trend
         return self.here.information

@@ -16,7 +16,7 @@ from fedbayes.mpc.relay import KeyPair
 from v6_verticox.cox import likelihood, survival
 from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply
 from v6_verticox.messages.private import Broadcast, PermuteReply, PermuteRequest, Plan
-from v6_verticox.rounds.lockstep import in_lockstep
+from v6_verticox.rounds.lockstep import FoldRounds, alone, in_lockstep
 from v6_verticox.shares.sorting import OutcomeHolder
 from v6_verticox.stations import folds as stations
 from v6_verticox.stations.columns import Survival
@@ -145,7 +145,6 @@ class Echo:
     def round(self, function, request, organizations, reply_type):
         assert function == "partial_folds"
         assert reply_type is FoldsReply
-        assert threading.current_thread() is threading.main_thread()
         self.rounds += 1
         self.sizes.append(len(request[organizations[0]].parts))
         answer = PermuteReply(Broadcast(b"answer", {}))
@@ -160,9 +159,10 @@ ASK = PermuteRequest(PLAN, 0, {}, b"")
 
 
 def asking(times):
-    def task(rounds):
+    async def task(rounds):
         for _ in range(times):
-            assert rounds.round("partial_permute", ASK, [1, 2], PermuteReply)[2].published.content == b"answer"
+            replies = await rounds.round("partial_permute", ASK, [1, 2], PermuteReply)
+            assert replies[2].published.content == b"answer"
         return rounds.rounds
 
     return task
@@ -175,18 +175,56 @@ def test_rounds_are_those_of_the_longest_computation():
 
 
 def test_one_failure_ends_all():
-    def failing(rounds):
-        rounds.round("partial_permute", ASK, [1, 2], PermuteReply)
+    ended = []
+
+    async def failing(rounds):
+        await rounds.round("partial_permute", ASK, [1, 2], PermuteReply)
         raise ConvergenceError("no")
 
+    async def long(rounds):
+        try:
+            await asking(500)(rounds)
+        finally:
+            ended.append(rounds.rounds)
+
+    echo = Echo()
     with pytest.raises(ConvergenceError, match="no"):
-        in_lockstep(Echo(), [(0, failing), (1, asking(500))])
-    own = [thread for thread in threading.enumerate() if thread.name.startswith("fold ")]
-    for thread in own:
-        thread.join(timeout=5.0)
-    assert not any(thread.is_alive() for thread in own)
+        in_lockstep(echo, [(0, long), (1, failing)])
+    assert (ended, echo.rounds) == ([1], 1)
     with pytest.raises(ValueError, match="one thing"):
         FoldRequest(0)
+
+
+def test_nothing_runs_beside_anything_else():
+    """All computations are of the thread that sends, each from one of its rounds to the next, in order of the folds."""
+    seen, started = [], threading.active_count()
+
+    def noting(name, times):
+        async def task(rounds):
+            for place in range(times):
+                seen.append((name, place, threading.active_count(), threading.current_thread()))
+                await rounds.round("partial_permute", ASK, [1, 2], PermuteReply)
+
+        return task
+
+    in_lockstep(Echo(), [(3, noting("a", 2)), (1, noting("b", 3))])
+    own = (started, threading.current_thread())
+    assert seen == [(*entry, *own) for entry in (("a", 0), ("b", 0), ("a", 1), ("b", 1), ("b", 2))]
+
+
+def test_a_computation_without_rounds_takes_none():
+    async def nothing(rounds):
+        return rounds.rounds
+
+    echo = Echo()
+    assert in_lockstep(echo, [(0, nothing), (1, asking(1))]) == [0, 1]
+    assert in_lockstep(echo, []) == []
+    assert echo.sizes == [1]
+
+
+def test_rounds_that_are_shared_are_not_taken_alone():
+    with pytest.raises(RuntimeError, match="in_lockstep"):
+        alone(asking(1)(FoldRounds(0, Echo(), 0)))
 
 
 def test_records_of_different_strata_are_not_compared(paper_data):

@@ -6,6 +6,7 @@ import pytest
 
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
 from v6_verticox.cox import likelihood
+from v6_verticox.rounds.lockstep import alone
 from v6_verticox.shares.program import relayed
 from v6_verticox.shares.reciprocals import is_wide, reciprocal_plan
 from v6_verticox.solvers.newton import solve
@@ -21,7 +22,7 @@ def oracle(frame, features):
 
 def solved(rehearse, frame, features, parties, penalty=0.0):
     surface, scale = rehearse(frame, features, parties)
-    return surface, solve(surface, penalty / scale**2 + np.zeros(len(scale)), 1e-7, 30, likelihood=True), scale
+    return surface, alone(solve(surface, penalty / scale**2 + np.zeros(len(scale)), 1e-7, 30, likelihood=True)), scale
 
 
 @pytest.mark.parametrize("parties", [2, 3, 4, 5])
@@ -53,7 +54,7 @@ def test_efron(paper_data, rehearse, name, limit):
     frame = pd.get_dummies(paper_data(name), drop_first=True, dtype=float)
     features = [column for column in frame if column not in ("time", "event")]
     surface, scale = rehearse(frame, features, 3, limit=limit)
-    found = solve(surface, np.zeros(len(features)), 1e-7, 30)
+    found = alone(solve(surface, np.zeros(len(features)), 1e-7, 30))
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties="efron")
     expected = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
@@ -76,7 +77,7 @@ def test_parity_with_strata_ties_and_penalty(paper_data, rehearse, name, parties
     features = [column for column in frame if column not in ("time", "event", "inst", strata)]
     codes = None if strata is None else np.unique(frame[strata], return_inverse=True)[1]
     surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=codes)
-    found = solve(surface, penalty / scale**2, 1e-7, 30, likelihood=True)
+    found = alone(solve(surface, penalty / scale**2, 1e-7, 30, likelihood=True))
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), codes, ties)
     expected = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features, penalty)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)
@@ -97,7 +98,7 @@ def test_penalty(paper_data, rehearse):
 def test_baseline_hazard(paper_data, rehearse):
     frame = paper_data("rossi")
     surface, _ = rehearse(frame, FEATURES, 3, baseline_rows=(10, 200))
-    found = solve(surface, np.zeros(7), 1e-7, 30)
+    found = alone(solve(surface, np.zeros(7), 1e-7, 30))
     values = np.concatenate(surface.columns, axis=1)
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     hazard = likelihood.evaluate_predictor(risk, values @ found.coefficients)[2]
@@ -142,8 +143,8 @@ def test_views_have_equal_shapes_on_different_data(paper_data, rehearse):
     shapes = []
     for table in (frame, other):
         surface, _ = rehearse(table, FEATURES, 3)
-        surface.start()
-        surface.information(0, False)
+        alone(surface.start())
+        alone(surface.information(0, False))
         shapes.append(
             [
                 (role, [(n, a.shape) for n, a in m.items() if hasattr(a, "shape")])
@@ -178,7 +179,7 @@ def test_the_dealer_works_without_data(paper_data, rehearse):
     """Dealing is a function of keys, shapes and stages: no data, no openings."""
     frame = paper_data("rossi")
     surface, _ = rehearse(frame, FEATURES, 2)
-    surface.start()
+    alone(surface.start())
     dealt = dict(surface.corrections)
     surface.corrections.clear()
     surface._deal([s for s in (surface_stage("features"), surface_stage("last"), surface_stage("information"))])
@@ -195,13 +196,13 @@ def test_collinear_features_are_named(paper_data, rehearse):
     frame = paper_data("rossi").assign(months=lambda table: table["age"] * 12 + 1.0)
     surface, _ = rehearse(frame, [*FEATURES, "months"], 2)
     with pytest.raises(ArgumentError, match="x1, x7"):
-        solve(surface, np.zeros(8), 1e-7, 30)
+        alone(solve(surface, np.zeros(8), 1e-7, 30))
 
 
 def test_too_few_steps(paper_data, rehearse):
     surface, _ = rehearse(paper_data("rossi"), FEATURES, 2)
     with pytest.raises(ConvergenceError, match="max_rounds"):
-        solve(surface, np.zeros(7), 1e-7, 1)
+        alone(solve(surface, np.zeros(7), 1e-7, 1))
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.3, 1.0, 2.0])
@@ -260,7 +261,7 @@ SKEWED = (*EXTREME, "lognormal", "rare")
 
 def attempted(surface):
     try:
-        return solve(surface, np.zeros(3), 1e-7, 30), ""
+        return alone(solve(surface, np.zeros(3), 1e-7, 30)), ""
     except ConvergenceError as refusal:
         return None, str(refusal)
 

@@ -8,6 +8,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.proportional import TRANSFORMS, check, trend, unavailable
+from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
@@ -64,7 +65,7 @@ def test_the_private_solver_finds_the_pooled_statistic(paper_data, rehearse, tra
     frame = paper_data("rossi")
     moved = trend(frame["time"].to_numpy(dtype=float), frame["event"].to_numpy(), transform)
     surface, scale = rehearse(frame, FEATURES, 3, limit=limit, baseline_rows=(10,), trend=moved)
-    found = solve(surface, np.zeros(7), 1e-9, 30)
+    found = alone(solve(surface, np.zeros(7), 1e-9, 30))
     covariance = np.linalg.inv(found.information * np.outer(scale, scale))
     own = check(FEATURES, surface.score * scale, covariance, transform)
     expected = pooled(frame, FEATURES, transform, "efron" if limit else "breslow")

@@ -10,6 +10,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
+from v6_verticox.rounds.lockstep import alone
 from v6_verticox.solvers.newton import solve
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -27,7 +28,7 @@ def check_fit(rehearse, frame, parties=3, ties="breslow", stratum=None):
     """Compare with the pooled fit; return the rounds."""
     features = [name for name in frame if name not in ("time", "event")]
     surface, scale = rehearse(frame, features, parties, limit=5 if ties == "efron" else 0, stratum=stratum)
-    found = solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True)
+    found = alone(solve(surface, np.zeros(len(features)), 1e-7, 30, likelihood=True))
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), stratum, ties)
     values = frame[features].to_numpy(dtype=float)
     expected = likelihood.fit(risk, values, features)
@@ -101,7 +102,7 @@ def test_an_indicator_without_events_is_named(rehearse):
     frame.loc[frame["first"] == 1.0, "event"] = 0
     surface, _ = rehearse(frame, ["first", "x", "y"], 3)
     with pytest.raises(ConvergenceError, match="x0 grow without limit"):
-        solve(surface, np.zeros(3), 1e-7, 40)
+        alone(solve(surface, np.zeros(3), 1e-7, 40))
     assert surface.rounds + SETUP <= 70
 
 
@@ -109,7 +110,7 @@ def test_a_penalty_fits_an_indicator_without_events(rehearse):
     frame = single("3 ones", "none", 1)
     frame.loc[frame["first"] == 1.0, "event"] = 0
     surface, scale = rehearse(frame, ["first", "x", "y"], 3)
-    found = solve(surface, 1.0 / scale**2, 1e-7, 40)
+    found = alone(solve(surface, 1.0 / scale**2, 1e-7, 40))
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy())
     expected = likelihood.fit(risk, frame[["first", "x", "y"]].to_numpy(), ["first", "x", "y"], penalty=1.0)
     np.testing.assert_allclose(found.coefficients / scale, expected.coefficients, atol=1e-6)

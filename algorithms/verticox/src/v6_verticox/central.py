@@ -11,6 +11,7 @@ from fedbayes.federation import Federation, central
 
 from . import report
 from .arguments import Fit
+from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
 from .rounds.setup import Prepared, prepare
 from .rounds.surface import FederatedSurface
@@ -53,9 +54,9 @@ def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options
 
 def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
     """Solve with nobody seeing a record-level value."""
-    surface = FederatedSurface(federation, prepared, options.limit)
+    surface = FederatedSurface(Alone(federation), prepared, options.limit)
     scales = np.array(prepared.scales)
-    solution = solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True)
+    solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
     if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
         federation.warn(
             "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "

@@ -1,30 +1,78 @@
-"""Several computations of central that take rounds together: one real round serves all that wait for one.
+"""Computations that take rounds: one alone, or several that take them together.
 
-Each computation runs in a thread of its own and sees a federation whose `round` waits; the thread of central, the only one that sends anything,
-collects what all of them ask, sends it as one round, and hands out the answers. The number of rounds is that of the longest
-computation, not the sum.
+What takes rounds is a coroutine: it awaits the answer of each round, and everything else in it is plain arithmetic. Alone, a round is the federation's.
+Several go on in turn, each up to the next round that it needs; what all of them ask is sent as one round, and each
+goes on with its part of the answers. So the number of rounds is that of the longest computation, not the sum; nothing runs at the same
+time as anything else, and who asks what does not depend on the machine.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from queue import Queue
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from dataclasses import dataclass
+from types import coroutine
+from typing import Any, Protocol, TypeVar
 
 from fedbayes.federation import Federation, Message
 
 from ..messages.folds import FoldReply, FoldRequest, FoldsReply, FoldsRequest
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Message)
+Replies = dict[int, Any]
 
 
-class _Stopped(Exception):
-    """Another computation failed."""
+class Rounds(Protocol):
+    """The federation as a computation sees it."""
+
+    @property
+    def rounds(self) -> int:
+        """Rounds so far."""
+
+    @property
+    def organization(self) -> int:
+        """The organization that runs central."""
+
+    async def round(
+        self, function: str, request: Any, organizations: Sequence[int], reply_type: type[M]
+    ) -> dict[int, M]:
+        """Ask as `Federation.round` does."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """The rounds of a computation that shares them with none."""
+
+    federation: Federation
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the job so far."""
+        return self.federation.rounds
+
+    @property
+    def organization(self) -> int:
+        """The organization that runs central."""
+        return self.federation.organization
+
+    async def round(
+        self, function: str, request: Any, organizations: Sequence[int], reply_type: type[M]
+    ) -> dict[int, M]:
+        """Ask at once."""
+        return self.federation.round(function, request, organizations, reply_type)
+
+
+def alone(computation: Coroutine[Any, Any, T]) -> T:
+    """Run one computation to its end, whose rounds are shared with none (`Alone`)."""
+    try:
+        computation.send(None)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+    computation.close()
+    raise RuntimeError("a computation that shares its rounds was run alone; run it with in_lockstep")
+
+
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """A round that one computation waits for: requests by organization."""
 
@@ -33,24 +81,13 @@ class _Asked:
     requests: dict[int, Any]
 
 
-@dataclass(slots=True)
-class _Ended(Generic[T]):
-    """The end of a computation."""
-
-    fold: int
-    value: T | None
-    failure: Exception | None
-
-
-@dataclass
+@dataclass(frozen=True, slots=True)
 class FoldRounds:
-    """The federation as one computation sees it: `round` and `rounds` only."""
+    """The rounds of one of several computations."""
 
     fold: int
     federation: Federation
     before: int
-    asked: Queue[Any]
-    answers: Queue[Any] = field(default_factory=Queue)
 
     @property
     def rounds(self) -> int:
@@ -62,19 +99,23 @@ class FoldRounds:
         """The organization that runs central."""
         return self.federation.organization
 
-    def round(
-        self, function: str, request: Any, organizations: Sequence[int], reply_type: type[Message]
-    ) -> dict[int, Any]:
-        """Ask as `Federation.round` does; wait until the real round is over."""
+    async def round(
+        self, function: str, request: Any, organizations: Sequence[int], reply_type: type[M]
+    ) -> dict[int, M]:
+        """Wait until all computations have asked, and their round is over."""
         requests = {member: request[member] if isinstance(request, dict) else request for member in organizations}
-        self.asked.put(_Asked(self.fold, function, requests))
-        answer = self.answers.get()
-        if answer is None:
-            raise _Stopped
-        return cast(dict[int, Any], answer)
+        return await _shared(_Asked(self.fold, function, requests))
 
 
-def in_lockstep(federation: Federation, tasks: Sequence[tuple[int, Callable[[Any], T]]]) -> list[T]:
+@coroutine
+def _shared(asked: _Asked) -> Generator[_Asked, Replies, Replies]:
+    """Leave the computation with what it asks; come back to it with the replies."""
+    return (yield asked)
+
+
+def in_lockstep(
+    federation: Federation, tasks: Sequence[tuple[int, Callable[[FoldRounds], Coroutine[Any, Any, T]]]]
+) -> list[T]:
     """Run computations that share rounds.
 
     Parameters
@@ -82,7 +123,7 @@ def in_lockstep(federation: Federation, tasks: Sequence[tuple[int, Callable[[Any
     federation : Federation
         The rounds.
     tasks : sequence of (int, callable)
-        The fold, and what is called with its `FoldRounds`.
+        The fold, and what makes the computation of its `FoldRounds`.
 
     Returns
     -------
@@ -94,38 +135,27 @@ def in_lockstep(federation: Federation, tasks: Sequence[tuple[int, Callable[[Any
     Exception
         What the first of them raises, or a station; the others end.
     """
-    posted: Queue[Any] = Queue()
-    views = {fold: FoldRounds(fold, federation, federation.rounds, posted) for fold, _ in tasks}
-    for fold, task in tasks:
-        arguments = (fold, task, views[fold], posted)
-        threading.Thread(target=_run, args=arguments, name=f"fold {fold}", daemon=True).start()
-    active, ended = set(views), cast(dict[int, _Ended[T]], {})
+    before, values = federation.rounds, dict[int, T]()
+    running = {fold: task(FoldRounds(fold, federation, before)) for fold, task in tasks}
+    answers: dict[int, Any] = dict.fromkeys(running)
     try:
-        while active:
-            waiting = [entry for entry in (posted.get() for _ in range(len(active)))]
-            for entry in (entry for entry in waiting if isinstance(entry, _Ended)):
-                active.discard(entry.fold)
-                if entry.failure is not None:
-                    raise entry.failure
-                ended[entry.fold] = entry
-            asked = [entry for entry in waiting if isinstance(entry, _Asked)]
-            if asked:
-                _one_round(federation, asked, views)
+        while running:
+            asked = []
+            for fold, computation in list(running.items()):
+                try:
+                    asked.append(computation.send(answers[fold]))
+                except StopIteration as end:
+                    values[fold] = end.value
+                    del running[fold]
+            answers = _one_round(federation, asked) if asked else {}
     finally:
-        for view in views.values():
-            view.answers.put(None)
-    return [cast(T, ended[fold].value) for fold, _ in tasks]
+        for computation in running.values():
+            computation.close()
+    return [values[fold] for fold, _ in tasks]
 
 
-def _run(fold: int, task: Callable[[Any], T], view: FoldRounds, posted: Queue[Any]) -> None:
-    try:
-        posted.put(_Ended(fold, task(view), None))
-    except Exception as failure:  # handed to the thread of central, which raises it
-        posted.put(_Ended(fold, None, failure))
-
-
-def _one_round(federation: Federation, asked: Sequence[_Asked], views: dict[int, FoldRounds]) -> None:
-    """Send what all folds ask as one round; hand out the answers."""
+def _one_round(federation: Federation, asked: Sequence[_Asked]) -> dict[int, Replies]:
+    """Send what all folds ask as one round; return the answers of each."""
     ordered = sorted(asked, key=lambda entry: entry.fold)
     members = sorted({member for entry in ordered for member in entry.requests})
     requests = {
@@ -142,7 +172,7 @@ def _one_round(federation: Federation, asked: Sequence[_Asked], views: dict[int,
     found: dict[int, dict[int, FoldReply]] = {
         member: {part.fold.value: part for part in reply.parts} for member, reply in replies.items()
     }
-    for entry in ordered:
-        views[entry.fold].answers.put(
-            {member: getattr(found[member][entry.fold], entry.function) for member in entry.requests}
-        )
+    return {
+        entry.fold: {member: getattr(found[member][entry.fold], entry.function) for member in entry.requests}
+        for entry in ordered
+    }

@@ -46,10 +46,10 @@ class Surface(Protocol):
     names: Sequence[str]
     tails: Tails
 
-    def start(self) -> Gradient:
+    async def start(self) -> Gradient:
         """Evaluate at zero."""
 
-    def evaluate(
+    async def evaluate(
         self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate elsewhere, the reciprocals refined as planned."""
@@ -57,11 +57,11 @@ class Surface(Protocol):
     def rounds_left(self) -> int:
         """Return how many rounds the job still has."""
 
-    def refine(self, step: int) -> Gradient:
+    async def refine(self, step: int) -> Gradient:
         """Refine the reciprocals of this step once more."""
 
     def accept(self) -> None:
         """Start the next reciprocals from those of the last gradient, not from those before."""
 
-    def information(self, step: int, final: bool) -> Vector:
+    async def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix where the last gradient was taken."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Broadcast, Federation
+from fedbayes.federation import Broadcast
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
@@ -28,6 +28,7 @@ from ..shares.newton_step import BESIDE, START
 from ..shares.newton_step import beside as beside_step
 from ..shares.program import CORRECTING, relayed
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
+from .lockstep import Rounds
 from .points import Beside, Gradient
 from .sealed import content_of, sealed_parts, to_one
 from .setup import Prepared
@@ -45,7 +46,8 @@ class FederatedSurface:
 
     Parameters
     ----------
-    federation : Federation
+    federation : Rounds
+        Alone, or shared with other computations.
     prepared : Prepared
     max_rounds : int
         The job's limit.
@@ -65,7 +67,7 @@ class FederatedSurface:
     the score of the features' interactions with time; where asked for, slopes at points beside a step, and a residual each.
     """
 
-    def __init__(self, federation: Federation, prepared: Prepared, max_rounds: int) -> None:
+    def __init__(self, federation: Rounds, prepared: Prepared, max_rounds: int) -> None:
         self.federation, self.plan, self.max_rounds = federation, prepared.plan, max_rounds
         self.events, self.rows = float(prepared.outcome.events), prepared.plan.rows
         self.names: Sequence[str] = prepared.names
@@ -83,19 +85,19 @@ class FederatedSurface:
         self._coefficients: Vector = np.zeros(len(prepared.names))
         self._openings: dict[str, npt.NDArray[np.uint8]] = {}
 
-    def start(self) -> Gradient:
+    async def start(self) -> Gradient:
         """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
         if self.plan.complete:
-            return self._start_complete()
+            return await self._start_complete()
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
         if self.plan.band:
             stages.insert(1, _info("tied", 0))
-        self._stage([stages[0]], *self._enter(0, stages))
+        await self._stage([stages[0]], *await self._enter(0, stages))
         for stage in stages[1:-1]:
-            revealed = self._stage([stage])
+            revealed = await self._stage([stage])
         return Gradient(self._coefficients, revealed["gradient"].ravel(), 0.0)
 
-    def _start_complete(self) -> Gradient:
+    async def _start_complete(self) -> Gradient:
         """Find the complete records on shares, and the reciprocals at zero coefficients, refined from what is expected."""
         spread = FEWER - math.log(self.plan.complete)
         plan = reciprocal_plan(spread, EXACT_START, spread)
@@ -112,17 +114,17 @@ class FederatedSurface:
             blends = {key: reciprocal_name(key, version, pair) for key in blends}
         rounds.append([*self._last(), *(_info("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
-        entered = self._enter(0, [*(info for part in rounds for info in part), self._final()])
-        revealed = self._stage(rounds[0], *entered)
+        entered = await self._enter(0, [*(info for part in rounds for info in part), self._final()])
+        revealed = await self._stage(rounds[0], *entered)
         for stages in rounds[1:]:
-            revealed = self._stage(stages)
+            revealed = await self._stage(stages)
         here = self._gradient(revealed)
         levels = np.array([revealed[f"level|{key}"].item() for key in blends])
         self.null = -revealed["expected level"].item() - integrated(levels)
         for _ in range(MOST_REFINEMENTS):
             if abs(here.residual) <= EXACT_START * self.events:
                 break
-            here = self.refine(0)
+            here = await self.refine(0)
         if not abs(here.residual) <= SETTLED_START * self.events:
             raise ConvergenceError(
                 "too many records at risk late have gaps beside those of others; fill them in or leave features with many gaps out"
@@ -130,13 +132,14 @@ class FederatedSurface:
         self.accept()
         return here
 
-    def observed(self) -> Vector:
+    async def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
         stages = [_info("features", 0), _info("observed", 0)]
-        self._stage([stages[0]], *self._enter(0, stages))
-        return np.asarray(self._stage([stages[1]])["observed"].ravel())
+        await self._stage([stages[0]], *await self._enter(0, stages))
+        revealed = await self._stage([stages[1]])
+        return np.asarray(revealed["observed"].ravel())
 
-    def evaluate(
+    async def evaluate(
         self, step: int, coefficients: Vector, plan: Sequence[Pair], beside: Sequence[Beside] = ()
     ) -> Gradient:
         """Evaluate at `coefficients`: four rounds and one for each refinement of the reciprocals; slopes beside in the same rounds."""
@@ -162,13 +165,13 @@ class FederatedSurface:
         self._source = sources[step]
         rounds.append(self._last())
         self._check_rounds(len(rounds) + 3)
-        entered = self._enter(step, [*(info for part in rounds for info in part), self._final()])
-        revealed = self._stage(rounds[0], *entered)
+        entered = await self._enter(step, [*(info for part in rounds for info in part), self._final()])
+        revealed = await self._stage(rounds[0], *entered)
         for stages in rounds[1:]:
-            revealed = self._stage(stages)
+            revealed = await self._stage(stages)
         return self._gradient(revealed)
 
-    def refine(self, step: int) -> Gradient:
+    async def refine(self, step: int) -> Gradient:
         """Refine the reciprocals once more: three rounds, one of the dealer alone."""
         self._check_rounds(4)
         self._version += 1
@@ -178,9 +181,9 @@ class FederatedSurface:
         ]
         self._source, last = f"{step}.{self._version}/reciprocal", self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
-        corrections = self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))
-        return self._gradient(self._stage(last))
+        corrections = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
+        await self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))
+        return self._gradient(await self._stage(last))
 
     def _all(self, kind: str) -> list[StageInfo]:
         """Return one stage of the step and of the points beside it."""
@@ -201,10 +204,10 @@ class FederatedSurface:
         """Start the next reciprocals from the last ones."""
         self._accepted[self._step] = self._source
 
-    def information(self, step: int, final: bool) -> Vector:
+    async def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
-        revealed = self._stage([_info("information", step, self._version, rows=rows)])
+        revealed = await self._stage([_info("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
             self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
@@ -214,7 +217,7 @@ class FederatedSurface:
         kinds = ["weigh_start", *(["tied"] if self.plan.band else []), "last", "information"]
         return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
 
-    def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
+    async def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
         """Return the information matrix where the outcome holder knows the linear predictor: three rounds.
 
         Parameters
@@ -230,10 +233,10 @@ class FederatedSurface:
         """
         weigh, *others, _ = self.seen_stages(step)
         self._version = 0
-        self._stage([weigh], published, corrections)
+        await self._stage([weigh], published, corrections)
         for stage in others:
-            self._stage([stage])
-        return self.information(step, final)
+            await self._stage([stage])
+        return await self.information(step, final)
 
     def _gradient(self, revealed: dict[str, Vector]) -> Gradient:
         events = 0.0 if self.plan.complete else self.events
@@ -253,7 +256,7 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, bytes]:
+    async def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, bytes]:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
         plan, start = self.plan, 0
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
@@ -265,14 +268,14 @@ class FederatedSurface:
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
-        entered = self.federation.round("partial_enter", requests, list(requests), EnterReply)
+        entered = await self.federation.round("partial_enter", requests, list(requests), EnterReply)
         inputs = {member: content_of(reply.sealed) for member, reply in entered.items() if member != plan.helper}
         request = PermuteRequest(plan, step, inputs, content_of(entered[plan.helper].sealed), list(self._beside))
         owner = plan.holders[-1]
-        published = self.federation.round("partial_permute", request, [owner], PermuteReply)[owner].published
-        return published, content_of(entered[plan.helper].dealt)
+        permuted = await self.federation.round("partial_permute", request, [owner], PermuteReply)
+        return permuted[owner].published, content_of(entered[plan.helper].dealt)
 
-    def _stage(
+    async def _stage(
         self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: bytes = b""
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
@@ -295,7 +298,7 @@ class FederatedSurface:
             own = self.federation.organization
             others = [member for member in plan.holders if member != own]
             requests = {member: requests[own if member == own else others[0]] for member in plan.holders}
-        replies = self.federation.round("partial_stage", requests, plan.holders, StageReply)
+        replies = await self.federation.round("partial_stage", requests, plan.holders, StageReply)
         names = replies[plan.holders[0]].openings
         self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
         self._told = {member: sealed_parts(dict(reply.told)) for member, reply in replies.items() if reply.told}

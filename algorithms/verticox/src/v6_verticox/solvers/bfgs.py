@@ -26,6 +26,7 @@ from fedbayes.mpc.wide import Wide
 from ..arguments import Fit
 from ..cox.likelihood import check_collinear, check_far
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import content_of, sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
@@ -88,7 +89,7 @@ class SeenPredictor:
 
     def __init__(self, federation: Federation, prepared: Prepared, options: Fit) -> None:
         self.federation, self.prepared, self.plan, self.ties = federation, prepared, prepared.plan, options.ties
-        self.surface = FederatedSurface(federation, prepared, options.limit)
+        self.surface = FederatedSurface(Alone(federation), prepared, options.limit)
         self.searches = (
             options.penalty == 0.0
         )  # a penalty depends on coefficients, which the outcome holder must not know
@@ -176,8 +177,8 @@ class Search:
 
     def begin(self) -> None:
         """Evaluate at zero."""
-        self.gradient = self.rounds.surface.start().gradient
-        self.first = self.curvature = self.rounds.surface.information(0, False)
+        self.gradient = alone(self.rounds.surface.start()).gradient
+        self.first = self.curvature = alone(self.rounds.surface.information(0, False))
         if not self.ridge.any():
             check_collinear(self.curvature, self.prepared.names)
         self._aim()
@@ -205,8 +206,8 @@ class Search:
         near = self._below(math.sqrt(self.options.tolerance) / 10.0)
         slow = self.spread > SMALL_SPREAD and self.spread > GOOD_GAIN * before
         if (near and self._rounds_left(3)) or (slow and self._rounds_left(3 + 2)):
-            self.first = self.curvature = self.rounds.surface.seen_information(
-                self.step, seen.published, seen.corrections, near
+            self.first = self.curvature = alone(
+                self.rounds.surface.seen_information(self.step, seen.published, seen.corrections, near)
             )
             self.exact, self.final = True, near
             self._aim()

@@ -12,6 +12,7 @@ from fedbayes.federation.errors import ConvergenceError, PlacementError
 
 from ..arguments import Fit
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import content_of, sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
@@ -46,8 +47,8 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     plan, rho = prepared.plan, options.rho
     if federation.organization == plan.holders[-1]:
         raise PlacementError("solver='admm' must be started at another organization than the one with the outcome")
-    surface = FederatedSurface(federation, prepared, options.limit)
-    observed = np.split(surface.observed(), np.cumsum(plan.widths)[:-1])
+    surface = FederatedSurface(Alone(federation), prepared, options.limit)
+    observed = np.split(alone(surface.observed()), np.cumsum(plan.widths)[:-1])
     sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
     asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     owner, step, broadcast = plan.holders[-1], 0, dict.fromkeys(asked, b"")
@@ -74,5 +75,6 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     beta = np.array([value for part in told if part is not None for value in part.value])
     published = found[owner].published
     assert published is not None
-    information = surface.seen_information(LAST, published, content_of(found[plan.helper].corrections), True)
+    corrections = content_of(found[plan.helper].corrections)
+    information = alone(surface.seen_information(LAST, published, corrections, True))
     return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)

@@ -78,7 +78,7 @@ class Fit:
     steps: int
 
 
-def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
+async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, likelihood: bool = False) -> Fit:
     """Maximise the penalised log partial likelihood by Newton's method.
 
     Parameters
@@ -100,11 +100,11 @@ def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: int, lik
         If it does not converge: naming the features whose coefficients run away (separation).
     """
     search = _Search(surface, ridge, max_steps, likelihood)
-    search.begin()
+    await search.begin()
     while True:
-        move = search.advance()
+        move = await search.advance()
         final = surface.tails.weighed(move) < math.sqrt(tolerance) / 10.0
-        search.measure(final)
+        await search.measure(final)
         if final:
             move = search.newton_step(search.here)
             return search.found(move)
@@ -119,16 +119,16 @@ class _Search:
         self.path, self.step, self.lag, self.tail, self.crowd = Path(), 0, 0.0, SHORT_TAIL, CROWD
         self.information: Vector = np.zeros((len(ridge), len(ridge)))
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Evaluate at zero."""
-        self.here = self.surface.start()
-        self.measure(False)
+        self.here = await self.surface.start()
+        await self.measure(False)
         if not self.ridge.any():
             check_collinear(self.information, self.surface.names)
 
-    def measure(self, final: bool) -> None:
+    async def measure(self, final: bool) -> None:
         """Ask for the information matrix here."""
-        self.information = self.surface.information(self.step, final)
+        self.information = await self.surface.information(self.step, final)
         if not np.all(np.abs(self.information) < FINITE) or np.min(np.diag(self.information)) < 0.0:
             raise ConvergenceError(TOO_SKEWED)
         self.path.add(self.here.coefficients, self.here.gradient, self.information)
@@ -150,13 +150,13 @@ class _Search:
         slope = point.gradient - self.ridge * point.coefficients
         return np.asarray(np.linalg.solve(self.information + np.diag(self.ridge), slope), dtype=np.float64)
 
-    def advance(self) -> Vector:
+    async def advance(self) -> Vector:
         """Go to the next point; return the Newton step that remains there."""
         move = self._wanted()
         whole = self._spread(move)
         for _ in range(ATTEMPTS):
             share = self._share(move, whole)
-            there = self._evaluate(share * move, whole * share)
+            there = await self._evaluate(share * move, whole * share)
             if there is not None:
                 self.surface.accept()
                 self.tail, self.crowd = max(SHORT_TAIL, self.tail / DECAY), max(CROWD, self.crowd / MORE_CROWDED)
@@ -188,7 +188,7 @@ class _Search:
         ordinary, limit = share * self.tail * spread, max(WIDEST_FAR, widest)
         return share * self.surface.tails.share(self.here.coefficients, share * move, ordinary, self.crowd, limit)
 
-    def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
+    async def _evaluate(self, move: Vector, spread: float) -> Gradient | None:
         """Evaluate one move from here; None where the reciprocals do not follow or the gradient grows."""
         self.step += 1
         here = self.here.coefficients
@@ -202,7 +202,7 @@ class _Search:
         beside = self._beside(coefficients) if self.likelihood and spread < NEAR else []
         if beside and self.surface.rounds_left() < ROUNDS_BESIDE + max(len(point.plan) for point in beside):
             beside = []
-        there = self._settled(self.surface.evaluate(self.step, coefficients, plan, beside), spread)
+        there = await self._settled(await self.surface.evaluate(self.step, coefficients, plan, beside), spread)
         if there is None or not np.all(np.abs(there.gradient) < FINITE):
             return None
         before, after = self.newton_step(self.here), self.newton_step(there)
@@ -234,7 +234,7 @@ class _Search:
         """Return the relative error planned for reciprocals beside a step: half of what `_settled` lets pass, so that it asks for no more rounds."""
         return min(max(EXACT, self._noise() / self.surface.events / 2.0), EXACT_ENOUGH)
 
-    def _settled(self, point: Gradient, spread: float) -> Gradient | None:
+    async def _settled(self, point: Gradient, spread: float) -> Gradient | None:
         """Refine until the reciprocals are as good as the step needs, and those beside exact; forget these if they do not get so.
 
         Where risks differ by many orders of magnitude the arithmetic's own error is larger than `noise`: refining helps no more.
@@ -252,7 +252,7 @@ class _Search:
             helpless = FALLING * before <= now <= FLOOR * events
             if helpless or now <= (noise if len(point.residuals) else target):
                 return point
-            before, point = now, self.surface.refine(self.step)
+            before, point = now, await self.surface.refine(self.step)
         alone = Gradient(point.coefficients, point.gradient, point.residual)
         return alone if abs(point.residual) <= max(target, FLOOR * events) else None
 

@@ -23,6 +23,7 @@ from ..cox.likelihood import likelihood_ratio, score_test
 from ..cox.survival import Steps
 from ..cox.tails import CROWD
 from ..messages.scoring import Curve
+from ..rounds.lockstep import Alone, alone
 from ..rounds.mean import mean_predictor
 from ..rounds.setup import Prepared, prepare
 from ..rounds.surface import FederatedSurface
@@ -52,9 +53,9 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
     prepared = prepare(federation, roles.organizations, options)
     scales = np.array(prepared.scales)
     target = _coefficients(model, prepared) * scales
-    surface = FederatedSurface(federation, prepared, options.limit)
+    surface = FederatedSurface(Alone(federation), prepared, options.limit)
     surface.chosen = True
-    score, information = walk(surface, target)
+    score, information = alone(walk(surface, target))
     offset, _ = mean_predictor(federation, prepared, target)
     shift = math.exp(offset - float(model["offset"]))
     steepness = float(target @ information @ target)
@@ -91,7 +92,7 @@ def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
     return np.array([told[name] for name in prepared.names])
 
 
-def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
+async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
     """Return gradient and information matrix at given coefficients (in the parties' scale), in steps that reciprocals follow.
 
     Raises
@@ -99,8 +100,8 @@ def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
     ConvergenceError
         When the risks of some records are too far apart.
     """
-    surface.start()
-    first = surface.information(0, False)
+    await surface.start()
+    first = await surface.information(0, False)
     spread = math.sqrt(max(float(target @ first @ target), 0.0) / surface.events)
     step, done = 0, 0.0
     while done < 1.0:
@@ -108,16 +109,16 @@ def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
         part, growth = _stride(surface, target * done, target * (1.0 - done), TAIL * spread * (1.0 - done))
         done = 1.0 if part == 1.0 else done + part * (1.0 - done)
         plan = reciprocal_plan(growth + SLACK, EXACT if done == 1.0 else SLACK)
-        there = surface.evaluate(step, target * done, plan)
+        there = await surface.evaluate(step, target * done, plan)
         allowed = surface.events * (10.0 * EXACT if done == 1.0 else SLACK)
         for _ in range(REFINEMENTS):
             if abs(there.residual) <= allowed:
                 break
-            there = surface.refine(step)
+            there = await surface.refine(step)
         if not abs(there.residual) <= allowed:
             raise ConvergenceError("the risks of some records are too far apart; transform outliers of the features")
         surface.accept()
-    return there.gradient, surface.information(step, True)
+    return there.gradient, await surface.information(step, True)
 
 
 def _stride(surface: FederatedSurface, here: Vector, move: Vector, ordinary: float) -> tuple[float, float]:

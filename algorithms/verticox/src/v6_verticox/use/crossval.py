@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -127,14 +127,14 @@ def _part(prepared: Prepared, outcome: Outcome, fold: int, folds: int) -> Prepar
     return replace(prepared, plan=shapes, outcome=outcome)
 
 
-def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds], FoldFit]:
+def fitting(fold: int, prepared: Prepared, options: Fit) -> Callable[[FoldRounds], Coroutine[Any, Any, FoldFit]]:
     """Return the computation of one fold."""
 
-    def fitted(rounds: FoldRounds) -> FoldFit:
-        surface = FederatedSurface(rounds, prepared, options.limit)  # type: ignore[arg-type]
+    async def fitted(rounds: FoldRounds) -> FoldFit:
+        surface = FederatedSurface(rounds, prepared, options.limit)
         ridge = options.penalty / np.array(prepared.scales) ** 2
         try:
-            found = solve(surface, ridge, options.tolerance, MOST_STEPS)
+            found = await solve(surface, ridge, options.tolerance, MOST_STEPS)
         except (ArgumentError, ConvergenceError) as error:
             raise type(error)(f"without fold {fold + 1}: {error}") from None
         return FoldFit(found.coefficients, FoldCurves(_curves(prepared.outcome, surface.hazard)))
