@@ -24,6 +24,7 @@ from ..messages.private import (
 )
 from ..shares.agreed import CHECK, check_bound, layout, taker
 from ..shares.complete import NODES, integrated, opened_names
+from ..shares.names import named
 from ..shares.newton_step import BESIDE, START
 from ..shares.newton_step import beside as beside_step
 from ..shares.program import CORRECTING, relayed
@@ -177,9 +178,10 @@ class FederatedSurface:
         self._version += 1
         before = self._version - 1
         refined = [
-            _info("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self._beside)
+            _info("refine", key, self._version, named("reciprocal", key, before), NEWTON)
+            for key in (step, *self._beside)
         ]
-        self._source, last = f"{step}.{self._version}/reciprocal", self._last()
+        self._source, last = named("reciprocal", step, self._version), self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
         await self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))

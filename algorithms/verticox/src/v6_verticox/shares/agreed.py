@@ -10,6 +10,7 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.private import Plan, StageInfo
+from .names import Input, Name
 from .newton_step import Layout, line_names, presence_name
 from .program import Stage
 
@@ -22,7 +23,7 @@ def layout(plan: Plan) -> Layout:
     return Layout(
         rows=plan.rows,
         features=sum(plan.widths),
-        factors=len(input_names(plan, 1)),
+        factors=len(step_inputs(plan, 1)),
         strata=tuple(plan.strata),
         owner=len(plan.holders) - 1,
         ties=tuple((first, size) for first, size in plan.ties),
@@ -47,24 +48,24 @@ def stage_of(info: StageInfo) -> Stage:
     return Stage(info.kind, info.step, info.version, info.source, (info.first, info.second), tuple(info.rows))
 
 
-def input_names(plan: Plan, step: int) -> list[tuple[str, int, int]]:
-    """Return name, share holder and columns of every private input of a step (0: the features)."""
+def step_inputs(plan: Plan, step: int) -> list[Input]:
+    """Return every private input of a step (0: the features)."""
     with_features = [(index, width) for index, width in enumerate(plan.widths) if width]
     if step == 0:
         everybody = range(len(plan.holders)) if plan.complete else ()
-        presence = [(presence_name(index), index, 1) for index in everybody]
-        return [(f"features/{index}", index, width) for index, width in with_features] + presence
+        presence = [Input(presence_name(index), index, 1) for index in everybody]
+        return [Input(Name("features", part=index), index, width) for index, width in with_features] + presence
     entering = [index for index, width in enumerate(plan.widths) if width or plan.complete]
-    return [(f"{step}.0/factor{place}", index, 1) for place, index in enumerate(entering)]
+    return [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(entering)]
 
 
-def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[tuple[str, int, int]]:
+def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[Input]:
     """Return every private input of a step and of the points beside it; with these, the linear predictors too."""
     others = list(beside)
-    entries = [entry for one in (step, *others) for entry in input_names(plan, one)]
+    entries = [entry for one in (step, *others) for entry in step_inputs(plan, one)]
     if others:
         holding = [index for index, width in enumerate(plan.widths) if width]
-        entries += [(name, index, 1) for name, index in zip(line_names(layout(plan), step), holding, strict=True)]
+        entries += [Input(name, index, 1) for name, index in zip(line_names(layout(plan), step), holding, strict=True)]
     return entries
 
 

@@ -23,7 +23,8 @@ import numpy.typing as npt
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
-from .newton_step import MOST_FACTORS, RECIPROCAL_BITS, Get, Layout, presence_name
+from .names import named
+from .newton_step import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
 
 EIGHTHS = 8  # the share of records without a gap is told in eighths, rounded up: enough to start from, and no count
 BLEND_BITS = 20
@@ -59,14 +60,14 @@ def groups(layout: Layout) -> list[list[int]]:
 def opened_names(layout: Layout) -> list[str]:
     """Return the names under which the groups' products are opened: that of the whole where there is one group."""
     found = groups(layout)
-    return ["0.0/present"] if len(found) == 1 else [f"0.0/present{place}" for place in range(len(found))]
+    return [PRESENT] if len(found) == 1 else [named("present", 0, part=place) for place in range(len(found))]
 
 
 def gathered(engine: Engine, layout: Layout, permuted: Mapping[str, Wide]) -> dict[str, Share]:
     """Multiply the stations' presence columns, group by group (in the dealer's order of the rows)."""
     shape, result = (layout.rows, 1), {}
     for name, group in zip(opened_names(layout), groups(layout), strict=True):
-        own = [presence_name(index) for index in group]
+        own = [str(presence_name(index)) for index in group]
         wires = [Wire(permuted.get(column), engine.random(column, shape), 0) for column in own]
         whole = len(wires) > 1
         result[name] = engine.product(name, wires, complete=True) if whole else engine.lifted(wires[0])
@@ -75,7 +76,7 @@ def gathered(engine: Engine, layout: Layout, permuted: Mapping[str, Wide]) -> di
 
 def combined(engine: Engine, layout: Layout, get: Get) -> Share:
     """Multiply the groups' products, where there is more than one group."""
-    return engine.product("0.0/present", [get(name) for name in opened_names(layout)], complete=True)
+    return engine.product(PRESENT, [get(name) for name in opened_names(layout)], complete=True)
 
 
 def scaled(wire: Wire, operation: Callable[[Wide], Wide], added_bits: int) -> Wire:

@@ -28,6 +28,7 @@ import numpy as np
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
+from .names import Name, named
 from .reciprocals import is_wide
 from .ties import TIE_BITS, PublicTies, corrected, corrected_back
 
@@ -41,11 +42,11 @@ COEFFICIENT_BITS = 5  # of a and b (`reciprocals.NARROW_UNIT`)
 WIDE_BITS = 12  # of a and b where the interval is wide (`reciprocals.UNIT`)
 LINE_BITS = 34  # of the linear predictor, whose slopes integrate to the log-likelihood: 6e-11
 BESIDE = 100  # steps of the solver are below it, points beside a step above
-START = "0.0/reciprocal"
-FIRST_HAZARD = "0.0/k"
+START = named("reciprocal", 0)
+FIRST_HAZARD = named("k", 0)
 BANDS = "bands"
 TREND = "trend"
-PRESENT, EVENT = "0.0/present", "0.0/event"
+PRESENT, EVENT = named("present", 0), named("event", 0)
 STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD)
 
 Get = Callable[[str], Wire]
@@ -53,7 +54,7 @@ Get = Callable[[str], Wire]
 
 def entered_names(layout: Layout, step: int) -> list[str]:
     """Return the names under which the outcome holder enters risks and reciprocals that it knows, and what small ties need."""
-    return [f"{step}.0/{kind}" for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
+    return [named(kind, step) for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +128,15 @@ class Layout:
         return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.complete > 0.0)
 
 
-def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
-    """Return shape, fractional bits and bits to cut of an opening, by its name ``step.version/kind``."""
+def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
+    """Return shape, fractional bits and bits to cut of an opening, by its name."""
     rows, features = layout.rows, layout.features
-    kind = name.rsplit("/", 1)[-1]
-    columns = 1 if layout.single else 2 if "." in name and int(name.split(".")[0]) >= BESIDE else 3
+    columns = 1 if layout.single else 2 if (name.step or 0) >= BESIDE else 3
     groups = layout.groups()
-    if kind in ("present", "event") or kind.startswith("present"):
+    if name.kind in ("present", "event"):
         return (rows, 1), 0, 0
-    if kind.startswith("group"):
-        return (rows, 1), RISK_BITS, len(groups[int(kind[5:])]) * layout.factor_bits() - RISK_BITS
+    if name.kind == "group":
+        return (rows, 1), RISK_BITS, len(groups[name.part or 0]) * layout.factor_bits() - RISK_BITS
     product_bits = layout.factor_bits() * layout.factors if len(groups) == 1 else RISK_BITS * len(groups)
     table = {
         "x": ((rows, features), FEATURE_BITS, 0),
@@ -153,7 +153,7 @@ def opening(layout: Layout, name: str) -> tuple[tuple[int, ...], int, int]:
         "es": ((rows, 1), LINE_BITS, TIE_BITS),
         "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
     }
-    return table[kind]
+    return table[name.kind]
 
 
 def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence[Wire]) -> list[Share]:
@@ -168,12 +168,12 @@ def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence
 
 def combined(engine: Engine, layout: Layout, step: int, get: Get) -> Share:
     """Multiply the groups' products, where there is more than one group."""
-    return engine.product(f"{step}/combined", [get(f"{step}.0/group{i}") for i in range(len(layout.groups()))])
+    return engine.product(f"{step}/combined", [get(named("group", step, part=i)) for i in range(len(layout.groups()))])
 
 
 def weighted_features(engine: Engine, step: int, get: Get) -> Share:
     """Return w x, (rows, features)."""
-    return engine.product(f"{step}/weighted", [get(f"{step}.0/w"), get("x")])
+    return engine.product(f"{step}/weighted", [get(named("w", step)), get("x")])
 
 
 def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
@@ -230,15 +230,16 @@ class Level:
 
 
 def last_level(
-    engine: Engine, layout: Layout, step: int, label: str, reciprocal: Wire, at_risk: Wire | None, get: Get
+    engine: Engine, layout: Layout, step: int, version: int, reciprocal: Wire, at_risk: Wire | None, get: Get
 ) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
-    weighted, events = get(f"{step}.0/y") if step or layout.complete else get("x"), reciprocal.columns([-1])
+    label = f"{step}.{version}"
+    weighted, events = get(named("y", step)) if step or layout.complete else get("x"), reciprocal.columns([-1])
     roots = events if layout.single else reciprocal.columns([1])
     sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
-        sums, hazard = sums + get(f"{step}.0/e"), hazard + get(back_name(layout, label))
+        sums, hazard = sums + get(named("e", step)), hazard + get(back_name(layout, step, version))
     explained = engine.inner(f"{label}/explained", events, sums)
     observed = engine.inner(f"{label}/observed", get(events_name(layout)), get("x"))
     return Level(
@@ -259,9 +260,9 @@ def residual(engine: Engine, layout: Layout, label: str, events: Wire, at_risk: 
     return count.times(1 << bits, bits) - explained
 
 
-def presence_name(index: int) -> str:
+def presence_name(index: int) -> Name:
     """Return the name under which a share holder enters which of its records have no gap."""
-    return f"presence/{index}"
+    return Name("presence", part=index)
 
 
 def events_name(layout: Layout) -> str:
@@ -269,14 +270,14 @@ def events_name(layout: Layout) -> str:
     return EVENT if layout.complete else "d"
 
 
-def back_name(layout: Layout, label: str) -> str:
+def back_name(layout: Layout, step: int, version: int) -> str:
     """Return the name of the corrections of hazards: opened once a step, or with every refinement where the first ones are rough."""
-    return f"{label}/k" if layout.complete else f"{label.split('.')[0]}.0/k"
+    return named("k", step, version if layout.complete else 0)
 
 
-def line_names(layout: Layout, step: int) -> list[str]:
+def line_names(layout: Layout, step: int) -> list[Name]:
     """Return the names of the parties' linear predictors, which are added."""
-    return [f"{step}.0/line{place}" for place in range(layout.lines)]
+    return [Name("line", step, part=place) for place in range(layout.lines)]
 
 
 def beside(step: int, place: int) -> int:
@@ -291,17 +292,17 @@ def beside_of(step: int) -> int:
 
 def weighted_line(engine: Engine, step: int, get: Get) -> Share:
     """Return w s, (rows, 1): s the linear predictor of the step that this point is beside of."""
-    return engine.product(f"{step}/weighted line", [get(f"{step}.0/w"), get(f"{beside_of(step)}.0/line")])
+    return engine.product(f"{step}/weighted line", [get(named("w", step)), get(named("line", beside_of(step)))])
 
 
 def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, get: Get) -> tuple[Share, Share]:
     """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
     events = get(f"{label}/reciprocal").columns([-1])
-    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(f"{step}.0/s"))
+    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(named("s", step)))
     if layout.band:
-        sums = sums + get(f"{step}.0/es")
+        sums = sums + get(named("es", step))
     explained = engine.inner(f"{label}/explained slope", events, sums)
-    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(f"{beside_of(step)}.0/line"))
+    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(named("line", beside_of(step))))
     left = residual(engine, layout, label, events, at_risk, get)
     return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, left
 

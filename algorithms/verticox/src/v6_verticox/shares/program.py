@@ -18,6 +18,7 @@ from fedbayes.mpc.wide import Wide
 
 from . import complete
 from . import newton_step as formulas
+from .names import Name, named
 from .newton_step import (
     BANDS,
     EVENT,
@@ -68,6 +69,10 @@ class Stage:
         """Prefix of the names of this step and version."""
         return f"{self.step}.{self.version}"
 
+    def named(self, kind: str) -> str:
+        """Return the name of something of this step and version."""
+        return named(kind, self.step, self.version)
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
@@ -112,7 +117,7 @@ class Program:
             "w": ((rows, 1), RISK_BITS),
             "c": ((rows, 1), RISK_BITS),
             "k": ((rows, 1), RECIPROCAL_BITS),
-        }[name.rsplit("/", 1)[-1]]
+        }[Name.read(name).kind]
 
     def enter(self, published: Mapping[str, Wide | None]) -> None:
         """Turn what the outcome holder entered into wires; at the dealer the names are enough."""
@@ -122,7 +127,7 @@ class Program:
 
     def receive(self, name: str, public: Wide | None, opened: Wide | None = None) -> None:
         """Turn an opening into a wire: at a party by its public part, at the dealer by its mask."""
-        shape, frac_bits, dropped = formulas.opening(self.layout, name)
+        shape, frac_bits, dropped = formulas.opening(self.layout, Name.read(name))
         if public is not None and public.shape != shape:
             raise ValueError("an opening has another shape than it must")
         self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped, opened)
@@ -160,7 +165,7 @@ class Program:
 
     def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
         shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
-        names = [f"{stage.step}.0/factor{index}" for index in range(self.layout.factors)]
+        names = [named("factor", stage.step, part=index) for index in range(self.layout.factors)]
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
     def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
@@ -176,18 +181,18 @@ class Program:
 
     def _complete(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         present, events = self.get(PRESENT), self.get("d")
-        self.wires["0.0/w"] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
+        self.wires[named("w", 0)] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
         told = complete.counts(self.engine, self.layout, present, events, self.get("x"))
         return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
 
     def _relative_risk(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
         if len(products) == 1:
-            return Outgoing({f"{stage.step}.0/w": products[0]})
-        return Outgoing({f"{stage.step}.0/group{index}": share for index, share in enumerate(products)})
+            return Outgoing({named("w", stage.step): products[0]})
+        return Outgoing({named("group", stage.step, part=index): share for index, share in enumerate(products)})
 
     def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        return Outgoing({f"{stage.step}.0/w": formulas.combined(self.engine, self.layout, stage.step, self.get)})
+        return Outgoing({named("w", stage.step): formulas.combined(self.engine, self.layout, stage.step, self.get)})
 
     def _observed(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         return Outgoing({}, {"observed": self.engine.inner("events only", self.get("d"), self.get("x"))})
@@ -195,36 +200,36 @@ class Program:
     def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
             self.enter(dict.fromkeys(formulas.entered_names(self.layout, stage.step)))
-        return Outgoing({f"{stage.step}.0/y": formulas.weighted_features(self.engine, stage.step, self.get)})
+        return Outgoing({named("y", stage.step): formulas.weighted_features(self.engine, stage.step, self.get)})
 
     def _tied(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
         step = stage.step
-        weighted = self.get(f"{step}.0/y") if step else self.get("x")
-        return Outgoing({f"{step}.0/e": formulas.tie_correction(self.engine, weighted, self.get)})
+        weighted = self.get(named("y", step)) if step else self.get("x")
+        return Outgoing({named("e", step): formulas.tie_correction(self.engine, weighted, self.get)})
 
     def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         weighted = formulas.weighted_features(self.engine, stage.step, self.get)
-        return Outgoing({f"{stage.step}.0/y": weighted, **self._first_refined(stage)})
+        return Outgoing({named("y", stage.step): weighted, **self._first_refined(stage)})
 
     def _first_refined(self, stage: Stage) -> dict[str, Share]:
         """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
-        step, source = stage.step, int(stage.source.split(".")[0])
+        step, source = stage.step, Name.read(stage.source).step or 0
         if self.layout.complete and stage.source == START:
             self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
-        risk = self.get(f"{step}.0/w")
-        self.wires[f"{step}.0/risk"] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
+        risk = self.get(named("w", step))
+        self.wires[named("risk", step)] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
         at_risk = self._at_risk(step, source)
         opened = self._refined(stage, at_risk)
         if self.layout.band:
-            opened[f"{step}.0/c"] = formulas.tie_correction(self.engine, risk, self.get)
+            opened[named("c", step)] = formulas.tie_correction(self.engine, risk, self.get)
         return opened
 
     def _at_risk(self, step: int, corrected: int) -> Wire:
         """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
-        sums = self.get(f"{step}.0/risk")
-        known = corrected or (self.layout.complete and "0.0/c" in self.wires)
-        return sums + self.get(f"{corrected}.0/c") if self.layout.band and known else sums
+        sums = self.get(named("risk", step))
+        known = corrected or (self.layout.complete and named("c", 0) in self.wires)
+        return sums + self.get(named("c", corrected)) if self.layout.band and known else sums
 
     def _refined(self, stage: Stage, at_risk: Wire) -> dict[str, Share]:
         previous = self.get(stage.source)
@@ -233,15 +238,15 @@ class Program:
 
     def _line(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         shape, total = (self.layout.rows, 1), None
-        for name in formulas.line_names(self.layout, stage.step):
+        for name in map(str, formulas.line_names(self.layout, stage.step)):
             own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
             total = own if total is None else total + own
         assert total is not None
-        return Outgoing({f"{stage.step}.0/line": total})
+        return Outgoing({named("line", stage.step): total})
 
     def _weigh_slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         weighted = formulas.weighted_line(self.engine, stage.step, self.get)
-        return Outgoing({f"{stage.step}.0/s": weighted, **self._first_refined(stage)})
+        return Outgoing({named("s", stage.step): weighted, **self._first_refined(stage)})
 
     def _slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         at_risk = self._at_risk(stage.step, stage.step)
@@ -252,12 +257,13 @@ class Program:
         """Refine the reciprocals between what is expected at risk and what is."""
         at_risk = self._at_risk(0, 0)
         if stage.version == 1:  # small ties are not corrected yet, whoever has the corrections already
-            at_risk, self.wires[START] = self.get("0.0/risk"), complete.first_reciprocals(self.layout, self.get(EVENT))
+            at_risk = self.get(named("risk", 0))
+            self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
         place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
         return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
 
     def _level(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        events = self.get(f"{stage.label}/reciprocal")
+        events = self.get(stage.named("reciprocal"))
         share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
         revealed = {f"level|{stage.step}": share}
         if stage.step == formulas.BESIDE:
@@ -269,29 +275,30 @@ class Program:
         opened = self._refined(stage, self._at_risk(step, step))
         if self.layout.band and stage.version == CORRECTING:
             kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
-            values = self.get(f"{step}.0/{weighted}")
-            opened[f"{step}.0/{kind}"] = formulas.tie_correction(self.engine, values, self.get)
+            values = self.get(named(weighted, step))
+            opened[named(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
         again = self.layout.complete and stage.version > CORRECTING
         if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
             events = self.get(stage.source).columns([-1])
-            name = formulas.back_name(self.layout, stage.label)
+            name = formulas.back_name(self.layout, step, stage.version)
             opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
         return Outgoing(opened)
 
     def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        reciprocal = self.get(f"{stage.label}/reciprocal")
+        reciprocal = self.get(stage.named("reciprocal"))
         refined = (stage.step or self.layout.complete) and stage.version
         at_risk = self._at_risk(stage.step, stage.step) if refined else None
-        level = formulas.last_level(self.engine, self.layout, stage.step, stage.label, reciprocal, at_risk, self.get)
+        level = formulas.last_level(self.engine, self.layout, stage.step, stage.version, reciprocal, at_risk, self.get)
         revealed = {"gradient": level.gradient}
         if level.residual is not None:
             revealed["residual"] = level.residual
-        return Outgoing({f"{stage.label}/z": level.hazard, f"{stage.label}/v": level.means}, revealed)
+        opened = {stage.named("z"): level.hazard, stage.named("v"): level.means}
+        return Outgoing(opened, revealed)
 
     def _information(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
         revealed = {"information": formulas.information(self.engine, stage.label, self.get)}
         if stage.rows:
-            reciprocal = self.get(f"{stage.label}/reciprocal")
+            reciprocal = self.get(stage.named("reciprocal"))
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
             if not self.layout.complete:
                 revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
@@ -330,14 +337,14 @@ def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
 
 def relayed(layout: Layout, name: str, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
     """Return one opening from those of all share holders, reduced and cut: what the relay sends back to each."""
-    _, frac_bits, dropped = formulas.opening(layout, name)
+    _, frac_bits, dropped = formulas.opening(layout, Name.read(name))
     bits = ring_bits(frac_bits, dropped)
     return closed([Wide.from_bytes(part) for part in parts], frac_bits, dropped).to_bytes(-(-(bits - dropped) // 8) * 8)
 
 
 def sent(layout: Layout, name: str, opening: Wide) -> npt.NDArray[np.uint8]:
     """Return a share holder's part of an opening as it travels."""
-    _, frac_bits, dropped = formulas.opening(layout, name)
+    _, frac_bits, dropped = formulas.opening(layout, Name.read(name))
     return opening.to_bytes(ring_bits(frac_bits, dropped))
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+from .names import named
+
 UNIT = 4096  # 2^12: coefficients of wide intervals are small, and rounded coarser they would not contract
 NARROW_UNIT = 128  # 2^7: seven bits fewer for the others
 NEWTON = (2 * UNIT, UNIT)
@@ -28,7 +30,7 @@ def is_wide(pair: Pair) -> bool:
 
 def reciprocal_name(step: int, version: int, pair: Pair) -> str:
     """Return the name of the reciprocals that a refinement with this pair opens."""
-    return f"{step}.{version}/{'wide' if is_wide(pair) else 'reciprocal'}"
+    return named("wide" if is_wide(pair) else "reciprocal", step, version)
 
 
 def reciprocal_plan(spread: float, target: float, down: float = DOWN_AT_MOST) -> list[Pair]:

@@ -26,6 +26,7 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
+from .names import named
 from .newton_step import BANDS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, START, TREND
 from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
@@ -194,11 +195,11 @@ class OutcomeHolder:
                 "relative risks are out of range (outliers, or separated events); transform features or set a penalty"
             )
         entries = {
-            f"{step}.0/w": Wide.encode(weight[:, None], RISK_BITS),
-            f"{step}.0/reciprocal": Wide.encode(reciprocals, RECIPROCAL_BITS),
+            named("w", step): Wide.encode(weight[:, None], RISK_BITS),
+            named("reciprocal", step): Wide.encode(reciprocals, RECIPROCAL_BITS),
         }
         if self.rows.band:
-            entries.update({f"{step}.0/{kind}": value for kind, value in self.corrections(weight, reciprocals).items()})
+            entries.update({named(kind, step): value for kind, value in self.corrections(weight, reciprocals).items()})
         starts = np.split(reciprocals[:, -1], np.cumsum(self.sizes)[:-1])
         hazard = np.concatenate([np.cumsum(part) for part in starts])
         return {name: engine.enter(name, value) for name, value in entries.items()}, hazard

@@ -14,6 +14,7 @@ from fedbayes.mpc.wide import Wide
 
 from ..messages.private import Plan, StageInfo
 from ..shares.agreed import layout, stage_of, taker
+from ..shares.names import Input
 from ..shares.program import Outgoing, Program, masks, pack, sent, unpack
 from ..shares.sorting import OutcomeHolder, delta
 
@@ -174,7 +175,7 @@ class ShareHolder:
                 raise MessageError("an opening has another form than it must; the job stops")
             try:
                 program.receive(name, Wide.from_bytes(opening))
-            except (ValueError, KeyError):
+            except (ValueError, LookupError):
                 raise MessageError("an opening has another shape than it must; the job stops") from None
 
 
@@ -195,7 +196,7 @@ def dealt(station: Station, plan: Plan, stages: list[StageInfo]) -> Sealed:
     return station.seal(takes, pack(corrections), "corrections")
 
 
-def dealt_inputs(station: Station, plan: Plan, inputs: list[tuple[str, int, int]]) -> Sealed:
+def dealt_inputs(station: Station, plan: Plan, inputs: list[Input]) -> Sealed:
     """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each."""
     keys = _keys(station, plan)
     return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
@@ -216,10 +217,10 @@ def _keys(station: Station, plan: Plan) -> list[bytes]:
     return [station.channel.key(member, PURPOSE) for member in plan.holders]
 
 
-def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[tuple[str, int, int]]) -> dict[str, Wide]:
+def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[Input]) -> dict[str, Wide]:
     rows = plan.rows
-    own = {name: expand_wide(keys[index], f"input/{name}", (rows, width)) for name, index, width in entries}
-    columns = [own.pop(name) for name, _, _ in entries if name.startswith("features")]
+    own = {str(one.name): expand_wide(keys[one.holder], f"input/{one.name}", (rows, one.columns)) for one in entries}
+    columns = [own.pop(str(one.name)) for one in entries if one.name.kind == "features"]
     found = {f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape)) for name, mask in own.items()}
     if columns:
         target = dealer.random("features", (rows, sum(plan.widths)))

@@ -35,6 +35,7 @@ from ..messages.private import (
 )
 from ..shares.agreed import inputs_of, layout, stage_of
 from ..shares.complete import rounded_up, spread_out, without_gaps
+from ..shares.names import Name
 from ..shares.newton_step import FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.program import Program, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
@@ -174,14 +175,14 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
         return EnterReply(dealt_inputs(station, plan, inputs) if inputs else None, dealt(station, plan, request.stages))
     holder = ShareHolder(station, plan)
     sent: dict[str, Wide] = {}
-    for name, index, _ in inputs_of(plan, request.step, request.beside):
-        if index == holder.index:
-            step = int(name.split(".")[0]) if request.step else 0
+    for entry in inputs_of(plan, request.step, request.beside):
+        if entry.holder == holder.index:
+            step = entry.name.step or 0
             coefficients = request.beside.get(step, request.coefficients)
             if request.chosen and step:
                 predictor = station.kept("design")["values"] @ np.asarray(coefficients, dtype=np.float64)
                 check_effect(predictor, station.policy.minimum_count)
-            sent[name] = _input(holder, name, coefficients)
+            sent[str(entry.name)] = _input(holder, entry.name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
@@ -189,23 +190,23 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
     return EnterReply(station.seal(plan.holders[-1], pack(sent), f"input|{request.step}"), None)
 
 
-def _input(holder: ShareHolder, name: str, coefficients: list[float]) -> Wide:
+def _input(holder: ShareHolder, name: Name, coefficients: list[float]) -> Wide:
     """Return this station's masked input of that name; keep it."""
     station, plan = holder.station, holder.plan
-    kept, kind = station.kept("design")["values"], name.rsplit("/", 1)[-1]
+    kept = station.kept("design")["values"]
     if kept.shape != (plan.records, plan.widths[holder.index]):
         raise MessageError("this station has other columns than the plan says; start the job again")
-    if name.startswith("features"):
+    if name.kind == "features":
         real, bits = kept, FEATURE_BITS
     elif name == presence_name(holder.index):
         real, bits = _presence(station), 0
-    elif kind.startswith("line"):
+    elif name.kind == "line":
         real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
     else:
         real, bits = _relative_risk(station, coefficients) * _presence(station), layout(plan).factor_bits()
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
-    sent = masked_input(holder.key, name, Wide.encode(real, bits))
-    holder.once(f"input|{name}", {name: sent})
+    sent = masked_input(holder.key, str(name), Wide.encode(real, bits))
+    holder.once(f"input|{name}", {str(name): sent})
     return sent
 
 
@@ -241,14 +242,14 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     engine = holder.engine(step, request.corrections)
     received: dict[str, Wide] = {}
     entries = inputs_of(plan, step, request.beside)
-    for index in dict.fromkeys(index for _, index, _ in entries):
+    for index in dict.fromkeys(entry.holder for entry in entries):
         sender = plan.holders[index]
         if sender not in request.inputs:
             raise MessageError("the input of a station is missing; start the job again")
-        names = [name for name, place, _ in entries if place == index]
+        names = [str(entry.name) for entry in entries if entry.holder == index]
         received.update(_own_or_unsealed(holder, sender, request.inputs[sender], step, names))
     if step == 0:
-        columns = [received.pop(name) for name, _, _ in entries if name.startswith("features")]
+        columns = [received.pop(str(entry.name)) for entry in entries if entry.name.kind == "features"]
         published = {"features": sorter.permuted(Wide.concatenate(columns), engine.correction("features"))}
         published.update(sorter.entries(engine))
     else:
