@@ -202,6 +202,11 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         )
         refuse += more[0]
         may += more[1]
+    used = cox_formula.used(arguments)
+    cells = {name: [record[name] for record in whole if record[name] is not None] for name in used}
+    widths = [1 if is_numeric(own) else len({cell.strip() for cell in own}) - 1 for own in cells.values()]
+    if len(whole) < 5 * sum(widths):
+        may.append(("ThresholdError", "too few records for so many columns"))
     events = [record for record in records if record[EVENT] == "1"]
     if not events:
         refuse.append(("DataProblem", "no event"))
@@ -218,6 +223,14 @@ def _hardly_varies(cells: list[str]) -> bool:
     """Whether numbers have no deviation, or one of which double precision keeps hardly a digit beside their mean."""
     values = np.array([float(number(cell) or 0) for cell in cells])
     return bool(np.ptp(values) == 0 or values.std() <= 1e-12 * abs(values.mean()))
+
+
+def _collinear(x: Any) -> bool:
+    """Whether columns depend on one another, far beyond what rounding on shares hides."""
+    deviation = x.std(axis=0)
+    if not (deviation > 0).all():
+        return False
+    return bool(np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(x, rowvar=False))).min() < 1e-12)
 
 
 def _at_one_station(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]], feature: str) -> list[Any]:
@@ -270,6 +283,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
     pooled = cox.fit(time, event, strata, x, ties, penalty)
+    if not penalty and _collinear(x):
+        refuse += [(kind, "collinear columns") for kind in ("ArgumentError", "ConvergenceError", "DataProblem")]
     standardised = np.abs((x - x.mean(axis=0)) / scale).max()
     hard = np.abs((x - x.mean(axis=0)) @ pooled.coefficients).max() > 5.0 or standardised > 8
     if not pooled.converged or hard or arguments.get("solver") == "admm":

@@ -191,7 +191,7 @@ def check_far(coefficients: Vector, names: Sequence[str], limit: float) -> None:
 
 
 def check_collinear(information: Vector, names: Sequence[str]) -> None:
-    """Refuse an information matrix (at zero coefficients) that is singular.
+    """Refuse an information matrix (at zero coefficients, or where a fit ended) that is singular.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 
 from ..arguments import Fit
+from ..cox.likelihood import check_collinear
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..rounds.lockstep import Alone, alone
 from ..rounds.sealed import content_of, sealed_parts
@@ -43,6 +44,8 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
         When central runs where the outcome is.
     ConvergenceError
         When max_rounds are used up.
+    ArgumentError
+        When features of several stations are collinear.
     """
     plan, rho = prepared.plan, options.rho
     if federation.organization == plan.holders[-1]:
@@ -77,4 +80,5 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     assert published is not None
     corrections = content_of(found[plan.helper].corrections)
     information = alone(surface.seen_information(LAST, published, corrections, True))
+    check_collinear(information, prepared.names)
     return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)
