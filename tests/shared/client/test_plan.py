@@ -7,9 +7,14 @@ import pandas as pd
 import pytest
 
 from fedbayes.client.catalogue import declared_of, installed, rounds_of
+from fedbayes.client.exits import UsageProblem
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
+from fedbayes.federation import Federation
 from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.opening import Preflight
+from fedbayes.federation.outset import Foreseen, Outlook, Outset
+from fedbayes.federation.policy import Policy
 
 DOMAIN = {"y": {"categories": ["p", "q"]}, "x": {"bounds": [0, 1]}, "z": {"bounds": [0, 1]}}
 FIT = Job("dp_naive_bayes", "fit", {"label": "y", "epsilon": 0.5, "domain": DOMAIN})
@@ -126,3 +131,39 @@ def test_every_function_that_reads_tables_tells_its_rounds():
         if not rounds_of(Job(name, function))
     ]
     assert not silent
+
+
+def test_what_asks_before_it_tells_cannot_be_planned(monkeypatch):
+    """A round before the channel is open ends the plan; a mistake in a central function is no such end."""
+    import v6_dp_naive_bayes as package
+
+    def asking(federation, **given):
+        federation.round("partial_count", None, federation.resolve(None), None)
+
+    def mistaken(federation, **given):
+        federation.no_such_thing()
+
+    monkeypatch.setattr(package.fit, "fedbayes_body", asking)
+    with pytest.raises(UsageProblem, match="fedbayes check"):
+        plan(FIT, Setting())
+    monkeypatch.setattr(package.fit, "fedbayes_body", mistaken)
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        plan(FIT, Setting())
+
+
+def test_an_outlook_and_a_federation_know_the_same_at_the_outset():
+    policy = Policy()
+    here, outlook = Outset({4: "Maastro", 7: "Rotterdam"}, 4, policy), Outlook(2, policy)
+    for outset in (here, outlook):
+        outset.warn("once")
+        outset.warn("once")
+        assert outset.warnings == ["once"]
+        assert outset.policy is policy
+        assert outset.name(9) == "organization 9"
+    assert here.resolve(["Rotterdam"]) == (7,)
+    assert (outlook.resolve(["Rotterdam"]), outlook.resolve(None)) == ((1,), (1, 2))
+    assert issubclass(Federation, Outset)
+    with pytest.raises(Foreseen) as end:
+        outlook.open_channel(["Rotterdam"], Preflight(functions=("fit",)))
+    assert end.value.preflight.functions == ("fit",)
+    assert list(outlook.names) == [1]

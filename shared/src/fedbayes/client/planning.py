@@ -5,50 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .catalogue import declared_of, rounds_of
 from .exits import UsageProblem
 from .local import Job
 
+if TYPE_CHECKING:
+    from ..federation.outset import Outlook
+
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
-
-
-class _Told(Exception):
-    """Central is at its first round: what it would tell the stations before anything is spent."""
-
-    def __init__(self, preflight: Any) -> None:
-        super().__init__("the plan is told")
-        self.preflight = preflight
-
-
-class _Outlook:
-    """What a central function sees before its first round, where no federation is: it ends there."""
-
-    def __init__(self, stations: int, policy: Any) -> None:
-        self.names = {number: f"station {number}" for number in range(1, stations + 1)}
-        self.organization, self.policy, self.dry = 1, policy, False
-        self.dictionary: Any = None
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        """Keep a warning."""
-        self.warnings.append(text)
-
-    def name(self, organization: int) -> str:
-        """Return a made-up name."""
-        return self.names.get(organization, f"organization {organization}")
-
-    def resolve(self, organizations: Any = None, argument: str = "organizations") -> tuple[int, ...]:
-        """Return all stations, or as many as are named: names are known at the server only."""
-        if isinstance(organizations, list):
-            return tuple(range(1, len(organizations) + 1))
-        return tuple(self.names)
-
-    def open_channel(self, organizations: Any = None, preflight: Any = None) -> Any:
-        """End the plan with what the stations would be told."""
-        self.names = {number: self.name(number) for number in self.resolve(organizations)}
-        raise _Told(preflight)
 
 
 @dataclass(frozen=True)
@@ -77,8 +43,10 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     ArgumentError
         What the function says of its arguments.
     """
+    from ..federation.outset import Outlook
+
     policy = _policy(setting.limits or {})
-    outlook = _Outlook(setting.stations, policy)
+    outlook = Outlook(setting.stations, policy)
     told = _ask(job, outlook)
     rounds = rounds_of(job)
     return {
@@ -97,10 +65,11 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     }
 
 
-def _ask(job: Job, outlook: _Outlook) -> Any:
+def _ask(job: Job, outlook: Outlook) -> Any:
     import importlib
 
     from ..federation.decorators import without_seals
+    from ..federation.outset import Foreseen
     from .catalogue import PREFIX, algorithm_named, check_function
 
     name = algorithm_named(job.algorithm).name
@@ -110,11 +79,9 @@ def _ask(job: Job, outlook: _Outlook) -> Any:
         raise UsageProblem(f"{job.function} asks nothing that can be planned; plan a fit or an answer")
     try:
         body(outlook, **without_seals(dict(job.arguments))[0])
-    except _Told as told:
-        if told.preflight is not None:
-            return told.preflight
-    except AttributeError:
-        pass
+    except Foreseen as end:
+        if end.preflight is not None:
+            return end.preflight
     raise UsageProblem(
         f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
     )

@@ -30,7 +30,7 @@ from .loudness import noise_warnings
 from .manifest import Manifest, ModelClaim
 from .memory import Memory
 from .opening import CloseRequest, OpenReply, OpenRequest, Preflight
-from .organizations import resolve
+from .outset import Outset
 from .platform import Origin, Run
 from .policy import Policy
 from .results import provenance, strict_json, versions
@@ -75,8 +75,16 @@ class Parties:
         return tuple(sorted(self.stations + self.helpers))
 
 
-class Federation:
-    """The federation as a central function sees it.
+def _listed(client: Any) -> dict[int, str]:
+    """Return the collaboration's organizations by id."""
+    listed = client.organization.list()
+    if not isinstance(listed, list) or not listed:
+        raise StationError("the server does not list the collaboration's organizations; try again")
+    return {int(entry["id"]): str(entry.get("name") or entry["id"]) for entry in listed}
+
+
+class Federation(Outset):
+    """The federation as a central function sees it: what it knows at the outset, and rounds.
 
     Parameters
     ----------
@@ -97,27 +105,21 @@ class Federation:
     ----------
     dry : bool
         Whether the job ends with its preflight, by `Checked`.
-    dictionary : dict or None
-        The study's data dictionary, as stations apply it.
     """
 
     def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, asked: Question) -> None:
+        super().__init__(_listed(client), run.organization, policy)
         self._client = client
         self._run = run
-        self.policy = policy
-        self.organization = run.organization
         self.session = memory.session
         self.dry = False
-        self.dictionary: dict[str, Any] | None = None
         self._origin, self._question = origin, asked
         self._ended: set[int] = set()
         self._transport = Transport(client, run, policy, memory, self.name)
         self._per_round: list[dict[str, Any]] = []
-        self._warnings: list[str] = []
         self._asked: set[int] = set()
         self._nodes: dict[int, dict[str, Any]] = {}
         self._began = time.monotonic()
-        self.names = self._names()
 
     @property
     def public_key(self) -> bytes:
@@ -129,31 +131,10 @@ class Federation:
         """The package of the image, as the mock client tells it; a container has it in PKG_NAME."""
         return str(getattr(self._client, "module_name", self._question.algorithm))
 
-    def _names(self) -> dict[int, str]:
-        listed = self._client.organization.list()
-        if not isinstance(listed, list) or not listed:
-            raise StationError("the server does not list the collaboration's organizations; try again")
-        return {int(entry["id"]): str(entry.get("name") or entry["id"]) for entry in listed}
-
     @property
     def rounds(self) -> int:
         """Rounds so far."""
         return len(self._per_round)
-
-    def warn(self, text: str) -> None:
-        """Add a warning to the result, once."""
-        if text not in self._warnings:
-            self._warnings.append(text)
-
-    def name(self, organization: int) -> str:
-        """Return an organization's name."""
-        return self.names.get(organization, f"organization {organization}")
-
-    # -- organizations ---------------------------------------------------------------------------------------------------
-
-    def resolve(self, organizations: Any, argument: str = "organizations") -> tuple[int, ...]:
-        """Return ids of organizations given by id or name; None means all of the collaboration; see `organizations.resolve`."""
-        return resolve(self.names, organizations, argument)
 
     def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> Parties:
         """Make fresh channel keys at every organization, and learn which of them hold data and whether any refuses the task. One round.
@@ -391,8 +372,8 @@ class Federation:
                     "federation": report,
                     "diagnostics": diagnostics or {},
                     "warnings": [
-                        *self._warnings,
-                        *noise_warnings(self._question.algorithm, plain, privacy, self._warnings),
+                        *self.warnings,
+                        *noise_warnings(self._question.algorithm, plain, privacy, self.warnings),
                     ],
                     "versions": versions(),
                     "provenance": provenance(
