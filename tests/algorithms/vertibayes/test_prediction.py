@@ -128,6 +128,8 @@ def test_models_and_labels_are_checked(model) -> None:
         read.target("nothing")
     with pytest.raises(ArgumentError, match="counts"):
         chosen_method(read, "ill", "records", "horizontal")
+    with pytest.raises(ArgumentError, match=r"epsilon: .* use counts"):
+        chosen_method(read, "ill", "records", "vertical", private=True)
     alone = BayesianNetwork({"a": ("x", "y"), "b": ("x", "y")}, {"a": (), "b": ()}, {n: np.full(2, 0.5) for n in "ab"})
     with pytest.raises(ArgumentError, match="connected to no other"):
         classifier_of(alone, "a")

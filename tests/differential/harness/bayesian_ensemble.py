@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
-from .records import check_states, not_aligned
+from .records import check_states, not_aligned, place_of
 from .rows import LABEL, compare_scores
 from .states import drawn_states
 from .tables import categories, joined, population, vertical
-from .vertibayes import codes_of, posterior
+from .vertibayes import codes_of
 
 ALGORITHM = "bayesian_ensemble"
 
@@ -146,39 +146,95 @@ def _used(draw: Any, function: str) -> Case:
     if function == "classify" and draw(st.booleans()):
         stations = [entry["name"] for entry in place["organizations"] if entry["columns"] is not None]
         arguments["identify"] = draw(st.sampled_from(stations))
+    if function == "classify" and draw(st.integers(0, 2)) == 2:
+        arguments = {"model": {"$model": 0}, "records": draw(_outside(people))}
     return Case(ALGORITHM, function, place["organizations"], place["central"], [["fit", fit], [function, arguments]])
 
 
+@st.composite
+def _outside(draw: Any, people: dict[str, Any]) -> dict[str, list[Any]]:
+    """Draw records that the researcher gives: people as they are, with gaps, with values that nobody has, without some columns."""
+    columns: dict[str, list[Any]] = {}
+    rows = draw(st.lists(st.integers(0, people["people"] - 1), min_size=1, max_size=12))
+    gaps = draw(st.sampled_from([0.0, 0.3]))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    names = draw(st.lists(st.sampled_from(list(people["columns"])), min_size=1, unique=True))
+    for name in names if draw(st.booleans()) else list(people["columns"]):
+        values: list[Any] = [people["columns"][name][row] for row in rows]
+        if people["kinds"][name] == "number":
+            values = [None if value is None else float(value) for value in values]
+            strange: Any = 1e15
+        else:
+            strange = "nobody has this"
+        columns[name] = [
+            None if random.random() < gaps else strange if random.random() < gaps / 6 else value for value in values
+        ]
+    if draw(st.integers(0, 3)) == 3:
+        columns["a column that no member knows"] = [1] * len(rows)
+    return columns
+
+
+def known_codes(network: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the codes of records over a network's nodes; what is missing or unknown is the state "?", else -1."""
+    codes = {}
+    for name, node in network["nodes"].items():
+        labels = [state for state in node["states"] if state != "?"]
+        gap = len(labels) if "?" in node["states"] else -1
+        places = [
+            place_of(record[name], labels, node.get("cuts")) if record.get(name) is not None else None
+            for record in records
+        ]
+        codes[name] = np.array([gap if place is None else place for place in places], dtype=int)
+    return codes
+
+
 def votes(model: Any, records: list[dict[str, Any]]) -> Any:
-    """Return log P(class | record) of an ensemble as its page defines votes; records must be complete."""
-    added = behind = None
+    """Return log P(class | record) of an ensemble as its page defines votes.
+
+    What a record lacks is summed over, and a member says nothing of classes that it has not seen.
+    """
+    classes = list(model["classes"])
+    added, behind = np.zeros((2, len(records), len(classes)))
     for member in model["members"]:
-        network = {
-            **member["network"],
-            "nodes": {n: {"cuts": None, **v} for n, v in member["network"]["nodes"].items()},
-        }
-        codes, _ = codes_of(network, records, list(network["nodes"]))
+        network = member["network"]
+        beliefs = networks.belief(network, known_codes(network, records), LABEL)
         states = network["nodes"][LABEL]["states"]
-        beliefs = posterior(network, codes, LABEL)
-        if set(states) == set(model["classes"]):
-            beliefs = beliefs[:, [states.index(name) for name in model["classes"]]]
-        classes = beliefs.shape[1]
-        beliefs = (1 - model["bound"]) * beliefs + model["bound"] / classes
+        known = np.array([name in member["classes"] for name in classes])
+        if known.sum() < 2 or member["weight"] <= 0:
+            continue
+        beliefs = np.stack(
+            [beliefs[:, states.index(c)] if c in member["classes"] else 0 * beliefs[:, 0] for c in classes], 1
+        )
+        beliefs = beliefs / beliefs.sum(axis=1, keepdims=True)
+        beliefs = (1 - model["bound"]) * beliefs + model["bound"] * known / known.sum()
         weight = np.full(len(records), float(member["weight"]))
         if model.get("weights") == "dynamic":
             with np.errstate(divide="ignore", invalid="ignore"):
                 entropy = -np.nansum(np.where(beliefs > 0, beliefs * np.log(beliefs), 0.0), axis=1)
-            weight = weight * (1 - entropy / np.log(classes))
+            weight = weight * (1 - entropy / np.log(len(classes)))
         if model["vote"] == "majority":
             best = beliefs >= beliefs.max(axis=1, keepdims=True) - 1e-12
             beliefs = best / best.sum(axis=1, keepdims=True)
         value = np.log(np.maximum(beliefs, np.exp(-30.0))) if model["vote"] == "log_pool" else beliefs
-        added = (0 if added is None else added) + value * weight[:, None]
-        behind = (0 if behind is None else behind) + weight[:, None]
-    average = added / behind
+        added += value * weight[:, None] * known
+        behind += weight[:, None] * known
+    with np.errstate(divide="ignore", invalid="ignore"):
+        average = np.where(behind > 4e-9, added / behind, -np.inf if model["vote"] == "log_pool" else 0.0)
     if model["vote"] == "log_pool":
-        average = np.exp(average - average.max(axis=1, keepdims=True))
-    return np.log(np.maximum(average / average.sum(axis=1, keepdims=True), 1e-14))
+        top = average.max(axis=1, keepdims=True)
+        average = np.where(np.isfinite(top), np.exp(average - np.where(np.isfinite(top), top, 0.0)), 0.0)
+    total = average.sum(axis=1, keepdims=True)
+    shares = np.where(total > 0, average / np.where(total > 0, total, 1.0), 1.0 / len(classes))
+    return np.log(np.maximum(shares, 1e-14))
+
+
+def _as_cells(records: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return records from outside as those of a file."""
+    cells = {
+        name: [None if v is None else repr(v) if isinstance(v, float) else str(v) for v in values]
+        for name, values in records.items()
+    }
+    return [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
 
 
 def _simple(model: Any, records: list[dict[str, Any]]) -> bool:
@@ -192,13 +248,22 @@ def _simple(model: Any, records: list[dict[str, Any]]) -> bool:
 
 
 def check_classify(case: Case, outcome: Outcome) -> None:
+    given = case.arguments.get("records")
+
     def compare(result: Any) -> None:
         model, shown = outcome.results[0]["model"], result["model"]
-        records = joined(case.stations(), case.id_column)
-        same("identifiers", sorted(shown["identifiers"]), sorted(records))
-        chosen = [records[identifier] for identifier in shown["identifiers"]]
-        if _simple(model, chosen):
-            close("probabilities", shown["probabilities"], np.exp(votes(model, chosen)).tolist(), 0.0, 1e-5)
+        if given is None:
+            records = joined(case.stations(), case.id_column)
+            same("identifiers", sorted(shown["identifiers"]), sorted(records))
+            chosen = [records[identifier] for identifier in shown["identifiers"]]
+        else:
+            chosen = [{**record, LABEL: None} for record in _as_cells(given)]
+        if given is not None or _simple(model, chosen):
+            wanted = np.exp(votes(model, chosen))
+            firm = np.isfinite(wanted).all(axis=1)
+            same("records", len(shown["probabilities"]), len(wanted))
+            found = [line for line, sure in zip(shown["probabilities"], firm, strict=True) if sure]
+            close("probabilities", found, wanted[firm].tolist(), 0.0, 1e-5)
 
     judge(case, outcome, [], compare)
 

@@ -185,3 +185,21 @@ def table(cells: Any, pseudocount: float) -> Any:
     smoothed = cells + pseudocount
     sums = smoothed.sum(axis=-1, keepdims=True)
     return np.where(sums > 0, smoothed / np.where(sums > 0, sums, 1.0), 1.0 / cells.shape[-1])
+
+
+def belief(model: dict[str, Any], codes: Codes, target: str) -> Any:
+    """Return P(target | what is known of the other nodes), (rows, states); codes of -1 are summed over in the joint distribution."""
+    names = list(model["nodes"])
+    joint = np.ones([len(model["nodes"][name]["states"]) for name in names])
+    for name, entry in model["tables"].items():
+        axes = [names.index(node) for node in [*entry["parents"], name]]
+        turned = np.transpose(np.array(entry["probabilities"]), np.argsort(axes))
+        joint = joint * np.expand_dims(turned, [axis for axis in range(len(names)) if axis not in axes])
+    found = np.empty((len(codes[names[0]]), joint.shape[names.index(target)]))
+    for row in range(len(found)):
+        seen = [int(codes[name][row]) for name in names]
+        place = tuple(slice(None) if name == target or at < 0 else at for name, at in zip(names, seen, strict=True))
+        left = [name for name, at in zip(names, seen, strict=True) if name == target or at < 0]
+        part = joint[place].sum(axis=tuple(axis for axis, name in enumerate(left) if name != target))
+        found[row] = part / part.sum() if part.sum() > 0 else np.nan
+    return found

@@ -75,16 +75,9 @@ _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
     ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
-    ("bayesian_ensemble", "classify"): {"records": "records from outside: no twin yet"},
     ("vertibayes", "fit"): {
         **dict.fromkeys(("epsilon", "folds", "public_records", "validation"), "no twin yet; wrong values are drawn"),
     },
-    ("vertibayes", "evaluate"): {
-        "epsilon": "no twin yet; wrong values are drawn",
-        "organizations": "as in fit",
-        "split": _SPLIT,
-    },
-    ("vertibayes", "classify"): {"organizations": "as in fit"},
 }
 """Arguments that no strategy draws, with the reason."""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
-from .rows import compare_scores, limits
+from .rows import HUGE_EPSILON, compare_scores, limits
 from .scalar_product import _who
 from .states import drawn_states, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
@@ -330,13 +330,51 @@ def _fitted(draw: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @st.composite
+def _members(draw: Any, place: dict[str, Any]) -> dict[str, Any]:
+    """Draw `organizations`, now and then: with everyone, or without some."""
+    if draw(st.integers(0, 2)) < 2:
+        return {}
+    names = [entry["name"] for entry in place["organizations"]]
+    return {"organizations": draw(st.lists(st.sampled_from(names), min_size=2, max_size=len(names), unique=True))}
+
+
+@st.composite
 def evaluate_cases(draw: Any) -> Case:
+    if draw(st.integers(0, 3)) == 3:
+        return draw(_evaluate_by_rows())
     place, fit = draw(_fitted())
     arguments = {"model": {"$model": 0}, "id_column": place["id_column"], "helper": fit["helper"]}
     if draw(st.booleans()):
         arguments["method"] = draw(st.sampled_from(["counts", "records"]))
     if draw(st.booleans()):
         arguments["label"] = draw(st.sampled_from(fit["columns"]))
+    if draw(st.integers(0, 3)) == 3:
+        arguments["epsilon"] = HUGE_EPSILON
+    if draw(st.integers(0, 5)) == 5:
+        arguments["split"] = "vertical"
+    arguments |= draw(_members(place))
+    return Case(
+        ALGORITHM, "evaluate", place["organizations"], place["central"], [["fit", fit], ["evaluate", arguments]]
+    )
+
+
+@st.composite
+def _evaluate_by_rows(draw: Any) -> Case:
+    """Draw a network of records that are split by rows, and whose rows it is scored on."""
+    people = draw(population(fewest=2, most=4, people=(20, 120), gaps=(0.0, 0.0, 0.0, 0.2)))
+    fixed = {"minimum_organizations": 1, "minimum_rows": 1, "minimum_count": 0}
+    place = draw(horizontal(people, (2, 5), fixed))
+    names = list(people["columns"])
+    pairs = [[a, b] for at, a in enumerate(names) for b in names[at + 1 :]]
+    fit = {"columns": names, "split": "horizontal", "label": draw(st.sampled_from(names)), "missing": "drop"}
+    fit |= {"structure": draw(st.sampled_from(["naive", "k2", pairs[:3]]))} | draw(_public(people))
+    arguments = {"model": {"$model": 0}, "split": "horizontal"} | draw(_members(place))
+    if draw(st.booleans()):
+        arguments["method"] = draw(st.sampled_from(["counts", "counts", "records"]))
+    if draw(st.booleans()):
+        arguments["label"] = draw(st.sampled_from(names))
+    if draw(st.booleans()):
+        arguments["epsilon"] = HUGE_EPSILON
     return Case(
         ALGORITHM, "evaluate", place["organizations"], place["central"], [["fit", fit], ["evaluate", arguments]]
     )
@@ -351,6 +389,7 @@ def classify_cases(draw: Any) -> Case:
     if draw(st.booleans()):
         stations = [entry["name"] for entry in place["organizations"] if entry["columns"] is not None]
         arguments["identify"] = draw(st.sampled_from(stations))
+    arguments |= draw(_members(place))
     return Case(
         ALGORITHM, "classify", place["organizations"], place["central"], [["fit", fit], ["classify", arguments]]
     )
@@ -365,22 +404,20 @@ def sample_cases(draw: Any) -> Case:
 
 
 def posterior(model: dict[str, Any], codes: Any, target: str) -> Any:
-    """Return P(target | the other columns) of complete records by the product of all tables; NaN where a value is missing."""
-    names = list(model["nodes"])
+    """Return P(target | the other columns) by the product of the tables that know of it; NaN where one of their values is missing."""
+    families = [[*table["parents"], name] for name, table in model["tables"].items()]
+    families = [family for family in families if target in family]
+    around = {name for family in families for name in family} - {target}
     width = len(model["nodes"][target]["states"])
-    rows = len(codes[target])
-    found = np.full((rows, width), np.nan)
-    for row in range(rows):
-        here = {name: int(codes[name][row]) for name in names}
-        if any(code < 0 for name, code in here.items() if name != target):
+    found = np.full((len(codes[target]), width), np.nan)
+    for row in range(len(found)):
+        here = {name: int(codes[name][row]) for name in around}
+        if min(here.values(), default=0) < 0:
             continue
         for state in range(width):
             here[target] = state
-            value = 1.0
-            for name in names:
-                table = model["tables"][name]
-                value *= np.array(table["probabilities"])[tuple(here[n] for n in [*table["parents"], name])]
-            found[row, state] = value
+            tables = (np.array(model["tables"][family[-1]]["probabilities"]) for family in families)
+            found[row, state] = np.prod([t[tuple(here[n] for n in f)] for t, f in zip(tables, families, strict=True)])
     with np.errstate(invalid="ignore", divide="ignore"):
         return found / found.sum(axis=1, keepdims=True)
 
@@ -392,12 +429,11 @@ def _records(case: Case) -> dict[str, dict[str, Any]]:
 def check_classify(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model, shown = outcome.results[0]["model"], result["model"]
-        target = case.arguments.get("label", case.steps[0][1]["label"])
+        target = _target(case)
         records = _records(case)
         same("identifiers", sorted(shown["identifiers"]), sorted(records))
         chosen = [records[identifier] for identifier in shown["identifiers"]]
-        codes, _ = codes_of(model, chosen, list(model["nodes"]))
-        wanted = posterior(model, codes, target)
+        wanted = posterior(model, _known_codes(model, chosen), target)
         for row, line in enumerate(wanted):
             if np.isfinite(line).all():
                 close(f"probabilities of record {row}", shown["probabilities"][row], line.tolist(), 0.0, 5e-5)
@@ -405,7 +441,33 @@ def check_classify(case: Case, outcome: Outcome) -> None:
                 if len(line) > 1 and best[-1] - best[-2] > 1e-3:
                     same(f"prediction of record {row}", shown["predicted"][row], shown["states"][int(line.argmax())])
 
-    judge(case, outcome, [], compare, may=_may(case, outcome))
+    identify = case.arguments.get("identify")
+    needed = _needed(case, outcome, label=False)
+    refuse = roles(case, case.id_column) + unknown_columns(case, needed)
+    if identify is not None and identify not in case.stations():
+        refuse.append(("ArgumentError", "the station that names the records does not take part"))
+    judge(case, outcome, refuse, compare, may=_may(case, outcome))
+
+
+def _known_codes(model: dict[str, Any], records: list[dict[str, Any]]) -> Any:
+    """Return the codes of records over all nodes; a column that nobody who takes part has is missing."""
+    names = list(model["nodes"])
+    return codes_of(model, [{**dict.fromkeys(names), **record} for record in records], names)[0]
+
+
+def _target(case: Case) -> str:
+    return str(case.arguments.get("label", case.steps[0][1]["label"]))
+
+
+def _needed(case: Case, outcome: Outcome, label: bool) -> list[str]:
+    """Return the columns that predicting needs: the label's Markov blanket, with `label` the label itself too."""
+    target = _target(case)
+    if not outcome.results:
+        return []
+    edges = [tuple(edge) for edge in outcome.results[0]["model"]["edges"]]
+    families = {target, *(child for parent, child in edges if parent == target)}
+    around = families | {parent for parent, child in edges if child in families}
+    return [name for name in case.steps[0][1]["columns"] if name in around and (label or name != target)]
 
 
 def _may(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
@@ -415,30 +477,51 @@ def _may(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
 
 def _idle(case: Case, outcome: Outcome) -> bool:
     model = outcome.results[0]["model"]
-    target = case.arguments.get("label", case.steps[0][1]["label"])
+    target = _target(case)
     return len(model["nodes"][target]["states"]) < 2 or not any(target in edge for edge in model["edges"])
 
 
 def check_evaluate(case: Case, outcome: Outcome) -> None:
-    method = case.arguments.get("method")
+    by_rows = case.arguments.get("split") == "horizontal"
+    epsilon = case.arguments.get("epsilon")
 
     def compare(result: Any) -> None:
         model, shown = outcome.results[0]["model"], result["model"]
-        target = case.arguments.get("label", case.steps[0][1]["label"])
-        records = list(_records(case).values())
-        codes, _ = codes_of(model, records, list(model["nodes"]))
-        same("records", result["diagnostics"]["records"], len(records))
-        if any((codes[name] < 0).any() for name in codes):
+        if by_rows:
+            columns = stacked(case.stations(), list(model["nodes"]))
+            records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        else:
+            records = list(_records(case).values())
+            same("records", result["diagnostics"]["records"], len(records))
+        same("epsilon", result["privacy"]["epsilon"], epsilon)
+        codes = _known_codes(model, records)
+        needed = _needed(case, outcome, label=True)
+        if any((codes[name] < 0).any() for name in needed):
             return  # records with gaps are scored over what is known of them
-        logs = np.log(np.maximum(posterior(model, codes, target), 1e-300))
-        scores = {**shown, "n": shown.get("n", len(records)), "calibration": None}
-        if logs.shape[1] > 1:
-            compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3)
+        compare_evaluated(shown, model, codes, _target(case))
 
-    may = _may(case, outcome)
-    if method == "counts":
-        may.append(("ArgumentError", "the blanket is too large for a table"))
-    judge(case, outcome, [], compare, may)
+    judge(case, outcome, _not_evaluated(case, outcome), compare, _may(case, outcome))
+
+
+def _not_evaluated(case: Case, outcome: Outcome) -> list[tuple[str, str]]:
+    """Return why scores must be refused."""
+    arguments, needed = case.arguments, _needed(case, outcome, label=True)
+    by_rows, records = arguments.get("split") == "horizontal", arguments.get("method") == "records"
+    refuse: list[tuple[str, str]] = []
+    if records and (by_rows or arguments.get("epsilon") is not None):
+        refuse.append(("ArgumentError", "records are scored where columns are split, and exactly"))
+    if by_rows:
+        return refuse + limits(case, True)
+    names = needed if records else case.steps[0][1]["columns"]
+    return refuse + roles(case, case.id_column) + unknown_columns(case, names)
+
+
+def compare_evaluated(shown: dict[str, Any], model: dict[str, Any], codes: Any, target: str) -> None:
+    """Hold scores against those of the records one by one; `codes`: of all nodes, complete around the label."""
+    logs = np.log(np.maximum(posterior(model, codes, target), 1e-300))
+    scores = {**shown, "n": shown.get("n", len(logs)), "calibration": None}
+    if len(logs) and logs.shape[1] > 1:
+        compare_scores(scores, logs, codes[target], near=1e-3, auc_margin=1e-3)
 
 
 def check_sample(case: Case, outcome: Outcome) -> None:

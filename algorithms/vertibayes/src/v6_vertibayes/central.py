@@ -74,7 +74,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     """
     read = Model.read(asked.model)
     target = read.target(asked.label)
-    if chosen_method(read, target, asked.method, asked.split) == "counts":
+    if chosen_method(read, target, asked.method, asked.split, asked.epsilon is not None) == "counts":
         question = _question(asked, read.network.nodes, read.domain, read.bins)
         source = open_source(federation, question, asked.organizations)
         scores = by_counts(read, target, source)

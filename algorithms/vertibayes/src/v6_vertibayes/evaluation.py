@@ -17,17 +17,19 @@ MOST_BLANKET_CELLS = 100_000
 MOST_BLANKET_COLUMNS = 8
 
 
-def chosen_method(model: Model, label: str, method: str | None, split: str) -> str:
-    """Return "counts" or "records": as asked, or counts where the table over the blanket is small enough."""
+def chosen_method(model: Model, label: str, method: str | None, split: str, private: bool = False) -> str:
+    """Return "counts" or "records": as asked, or counts where the table over the blanket is small enough, and with an epsilon."""
     if method is not None:
         chosen = method
     else:
         around = blanket(model.network, label)
         cells = float(np.prod([len(model.variables[name].all_states()) for name in (*around, label)]))
         fits = cells <= MOST_BLANKET_CELLS and len(around) < MOST_BLANKET_COLUMNS
-        chosen = "counts" if fits or split != "vertical" else "records"
+        chosen = "counts" if fits or private or split != "vertical" else "records"
     if chosen == "records" and split != "vertical":
         raise ArgumentError('method="records" needs split="vertical"; use counts')
+    if chosen == "records" and private:
+        raise ArgumentError('epsilon: method="records" scores exactly; use counts, or leave epsilon out')
     return chosen
 
 
