@@ -143,6 +143,14 @@ def test_a_curve_has_the_area_and_no_step_of_few_rows(positive, negative, minimu
         assert area == pytest.approx(metrics.auc_from_histograms(yes, no), abs=1.0 / metrics.CURVE_POINTS)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_curve_of_noisy_counts_ends_at_one_exactly(seed):
+    rng = np.random.default_rng(seed)
+    curve = metrics.roc(rng.normal(3.0, 2.0, 40), rng.normal(3.0, 2.0, 40))
+    for rates in curve.values():
+        assert rates[-1] == rates.max() == 1.0
+
+
 def test_tenths_of_few_rows_are_not_told_and_do_not_follow_from_the_sum():
     confidence = np.zeros((10, 2))
     confidence[9], confidence[8], confidence[5] = (2, 50), (0, 20), (1, 2)

@@ -318,10 +318,10 @@ def roc(positive: Floats, negative: Floats, minimum: float = 0.0) -> dict[str, F
         ``false_positive_rate`` and ``true_positive_rate``, float64, shape (points,), not decreasing; empty where one side is.
     """
     sides = [np.maximum(side, 0.0)[::-1] for side in (negative, positive)]
-    totals = [float(side.sum()) for side in sides]
+    seen = [np.cumsum(side) for side in sides]
+    totals = [float(part[-1]) for part in seen]  # a sum in another order may differ in its last digit
     if min(totals) <= 0.0:
         return {"false_positive_rate": np.zeros(0), "true_positive_rate": np.zeros(0)}
-    seen = [np.cumsum(side) for side in sides]
     points, last, step = [(0.0, 0.0)], (0.0, 0.0), sum(totals) / CURVE_POINTS
     for now in zip(*(part.tolist() for part in seen), strict=True):
         gained = [later - earlier for later, earlier in zip(now, last, strict=True)]
