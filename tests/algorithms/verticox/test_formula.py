@@ -38,9 +38,9 @@ def patients():
     return frame
 
 
-def parties_of(patients, folder):
+def parties_of(patients, folder, split=SPLIT):
     found = {}
-    for place, (name, columns) in enumerate(SPLIT.items()):
+    for place, (name, columns) in enumerate(split.items()):
         patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
         found[name] = {"default": folder / f"{name}.csv"}
     return found
@@ -58,11 +58,11 @@ def fitted(federation):
     return federation.run("verticox", "fit", {**OUTCOME, **MATCHED, "formula": FORMULA, "dictionary": DICTIONARY})
 
 
-def pooled(patients, formula=POOLED):
+def pooled(patients, formula=POOLED, strata=None):
     found = patsy.dmatrix(formula, patients, return_type="dataframe").drop(columns="Intercept")
-    table = found.assign(time=patients["time"], event=patients["event"])
+    table = found.join(patients[["time", "event", *([strata] if strata else [])]])
     return found, CoxPHFitter(baseline_estimation_method="breslow").fit(
-        table, "time", "event", fit_options={"precision": 1e-10}
+        table, "time", "event", strata=strata, fit_options={"precision": 1e-10}
     )
 
 
@@ -192,6 +192,47 @@ def test_one_record_is_not_set_apart(patients, formula, match):
     frame = patients.assign(bmi=bmi, smokes=smokes, treated=treated, pair=np.where(places < 120, "m", "n"))
     with pytest.raises(DataProblem, match=match):
         cells(frame, formula)
+
+
+CUTS = {
+    "old": {"type": "category", "categories": ["no", "yes"], "cut": {"column": "age", "at": [60]}},
+    "older": {"type": "category", "categories": ["no", "yes"], "cut": {"column": "age", "at": [60.2]}},
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"features": ["old", "older", "arm"]},
+        {"formula": "~ old + older + arm"},
+        {"formula": "~ old + bs(age, df=3, lower_bound=0, upper_bound=120)"},
+    ],
+)
+def test_thresholds_of_one_column_are_not_compared(federation, model):
+    with pytest.raises(DataProblem, match="have thresholds of one column; choose one of them"):
+        federation.run("verticox", "fit", {**OUTCOME, **MATCHED, **model, "dictionary": {"columns": CUTS}})
+
+
+SOLVED = {"bfgs": {"solver": "bfgs"}, "complete": {"missing": "complete"}, "strata": {"strata": "grade"}}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("way", SOLVED)
+def test_a_formula_fits_in_every_way(patients, tmp_path, way):
+    frame, formula, wanted = patients.copy(), FORMULA.split(" + C(grade)")[0], POOLED.split(" + C(grade)")[0]
+    split = SPLIT | {"a": ["age", "stage"], "c": [*SPLIT["c"], "grade"]}
+    if way == "complete":
+        rng = np.random.default_rng(4)
+        for name in ("age", "bmi", "stage"):
+            frame.loc[rng.choice(ROWS, 20, replace=False), name] = np.nan
+    with EmbeddedFederation(parties=parties_of(frame, tmp_path, split), helpers=["helper"]) as running:
+        task = {**OUTCOME, **MATCHED, "formula": formula, "dictionary": DICTIONARY}
+        model = running.run("verticox", "fit", {**task, **SOLVED[way]})["model"]
+    _, expected = pooled(frame.dropna().reset_index(drop=True), wanted, SOLVED[way].get("strata"))
+    found = [[row["coefficient"], row["standard_error"]] for row in model["coefficients"]]
+    np.testing.assert_allclose(
+        in_order(found), in_order(expected.summary[["coef", "se(coef)"]].to_numpy()), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_a_product_with_a_spline_counts_what_is_left_out(patients):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, whole
 from fedbayes.bayes.terms import Factor, Term, Terms, name_of
 from fedbayes.federation.errors import DataProblem
@@ -52,6 +53,17 @@ def check_spline(values: Matrix, factor: Factor, minimum_count: int) -> None:
         raise DataProblem(
             f"feature '{factor.name}' has a column with fewer records than this node reveals; take fewer knots or a smaller df"
         )
+
+
+def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
+    """Raise `DataProblem` if a column that the task's dictionary cuts is cut again, or has a spline: their difference is what is between two thresholds."""
+    splines = [] if terms is None else [factor for factor in terms.factors.values() if factor.spline is not None]
+    chosen = {factor.columns[0]: factor.name for factor in splines}
+    for name in columns:
+        entry = None if dictionary is None else dictionary.columns.get(name)
+        if entry is not None and entry.cut is not None and chosen.setdefault(entry.cut.column, name) != name:
+            other = chosen[entry.cut.column]
+            raise DataProblem(f"features '{other}' and '{name}' have thresholds of one column; choose one of them")
 
 
 def check_products(frame: Any, terms: Terms, factors: Mapping[str, Numbers | Codes], minimum_count: int) -> None:

@@ -44,6 +44,7 @@ from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
+from .isolation import check_cuts
 from .outcome import describe
 from .telling import mean_of_complete, sealed_told, told_counts
 
@@ -78,6 +79,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *strata, *features])
+    check_cuts(station.dictionary, [*features, *[s for s in strata if s]], terms)
     own = _design(station, frame[present], features, terms, limit)
     values = spread_out(own.values, present)
     labels = [label for names in own.columns.values() for label in names]
