@@ -123,6 +123,7 @@ def test_values_outside_the_bounds_are_moved_to_them():
     found = spline_basis(np.array([-5.0, 0.0, 10.0, 99.0]), factor.spline)
     np.testing.assert_array_equal(found[[0, 2]], found[[1, 3]])
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert spline_basis(np.zeros(0), factor.spline).shape == (0, 5)
 
 
 def test_a_fitted_model_knows_its_categories(table):
@@ -172,6 +173,9 @@ def test_a_fitted_model_knows_its_categories(table):
         ("~ bs(a, knots='a')", "are numbers"),
         ("~ bs(a, knots=[3, 2], lower_bound=0, upper_bound=5)", "must increase"),
         ("~ I(__import__('os'))", "not allowed"),
+        ("~ bs(a, df=12, lower_bound=1, upper_bound=1.0000000000000002)", "must increase, by steps"),
+        ("~ bs(a, df=4, lower_bound=0, upper_bound=1e-320)", "must increase, by steps"),
+        ("~ bs(a, knots=[1e-300, 1], lower_bound=0, upper_bound=2)", "must increase, by steps"),
         ("~ C(a, reference='x') + a", "two ways"),
         ("~ bs(a, df=4) + bs(a, df=5)", "two splines"),
         ("~ a:b + `a:b`", "name of a product"),

@@ -64,6 +64,8 @@ def spline_basis(values: Floats, spline: Spline) -> Floats:
 
     assert spline.low is not None
     assert spline.high is not None
+    if not len(values):
+        return np.zeros((0, spline.df + 1))
     ends = [spline.low] * (spline.degree + 1), [spline.high] * (spline.degree + 1)
     inside = np.clip(values, spline.low, spline.high)
     found = BSpline.design_matrix(inside, np.array([*ends[0], *spline.inner, *ends[1]]), spline.degree)

@@ -11,6 +11,8 @@ from typing import Any
 from .encoding import SchemaError, canonical_text
 from .formula import Formula
 
+CLOSEST, SMALLEST_STEP = 1e-9, 1e-100  # between two knots: as a part of the range, and at all
+
 
 @dataclass(frozen=True)
 class Spline:
@@ -155,9 +157,12 @@ def checked_spline(name: str, spline: Spline) -> Spline:
     """Return a spline; `SchemaError` where its bounds and knots are in no order."""
     assert spline.low is not None
     assert spline.high is not None
-    points = [spline.low, *(spline.knots or ()), spline.high]
-    if any(later <= earlier for earlier, later in pairwise(points)):
-        raise SchemaError(f"formula: {name}: the lower bound, the knots and the upper bound must increase")
+    least = max((spline.high - spline.low) * CLOSEST, SMALLEST_STEP)
+    if any(later - earlier < least for earlier, later in pairwise([spline.low, *spline.inner, spline.high])):
+        raise SchemaError(
+            f"formula: {name}: the lower bound, the knots and the upper bound must increase, by steps that can be told apart; give the column in other units, "
+            "or take fewer knots"
+        )
     return spline
 
 
