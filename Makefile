@@ -4,7 +4,7 @@ PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark audit lock clean
+.PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark audit advisories lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -55,6 +55,9 @@ benchmark: setup ## Measure times as ratios in one run
 
 audit: setup ## Gather long evidence, which make test leaves out
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
+
+advisories: setup ## Ask for known vulnerabilities of the images' Python dependencies (pip-audit; needs a package index)
+	@scripts/advisories
 
 lock: setup ## Resolve requirements.lock anew
 	@scripts/lock

@@ -39,9 +39,9 @@ def test_a_study_imports_its_own_method_only() -> None:
 
 
 def test_images_are_built_without_studies() -> None:
-    """An algorithm's image is built from its own folder, the base image from `shared` and the lock."""
+    """An algorithm's image is built from its own folder, the base image from `shared`, the lock and what trims it."""
     kept = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert kept[0] == "*"
-    assert {line for line in kept if line.startswith("!")} == {"!requirements.lock", "!shared"}
+    assert {line for line in kept if line.startswith("!")} == {"!requirements.lock", "!shared", "!docker/base/trim.py"}
     found = [path.name for path in DEPLOYED if path.name in ("simulation.py", "baselines.py", "thesis.py")]
     assert found == []
