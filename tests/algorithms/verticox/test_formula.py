@@ -6,12 +6,10 @@ import patsy
 import pytest
 from lifelines import CoxPHFitter
 
-from fedbayes.bayes.term_reader import read_terms
 from fedbayes.client.predictions import by_cox
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError
 from v6_verticox.stations.columns import design
-from v6_verticox.stations.formula import design_of_terms
 
 ROWS = 240
 SPLIT = {"a": ["age", "stage", "grade"], "b": ["bmi", "dose"], "c": ["arm", "time", "event"]}
@@ -156,44 +154,6 @@ def test_arithmetic_needs_the_nodes_permission(federation, patients, tmp_path):
     assert found["arm=placebo"] == pytest.approx(expected.params_["C(arm)[T.placebo]"], abs=1e-5)
 
 
-def cells(frame, formula):
-    return design_of_terms(frame, read_terms(formula), 5)
-
-
-def test_products_and_knots_cannot_be_aimed_at_few_records(patients):
-    few = patients.assign(pair=np.where(np.arange(ROWS) < 120, "m", "n"), rare="no")
-    few.loc[[0, 1, 121, 122, 123, 124, 125, 126], "rare"] = "yes"
-    assert cells(few, "~ rare + pair").values.shape == (ROWS, 2)
-    with pytest.raises(DataProblem, match="'rare:pair'"):
-        cells(few, "~ rare:pair + age")
-    near = few.assign(bmi=np.where(np.arange(ROWS) < 1, 30.0, np.where(np.arange(ROWS) < 120, 20.0, 40.0)))
-    with pytest.raises(DataProblem, match=r"bs\(bmi"):
-        cells(near, "~ bs(bmi, knots=[29.9, 30.0, 30.1], degree=1, lower_bound=15, upper_bound=50)")
-
-
-AIMED = [  # each would have a column, or span one, that one record of the first carries
-    ("~ smokes:treated + age", r"'smokes:treated'"),
-    ("~ smokes*treated", r"'smokes:treated'"),
-    ("~ smokes:C(treated)", r"'smokes:treated'"),
-    ("~ age + bs(bmi, df=3, lower_bound=15, upper_bound=44.9) + bmi", r"'bs\(bmi, df=3\)'.*outside a bound"),
-    ("~ bs(bmi, knots=[27.9, 28.1], degree=1, lower_bound=15, upper_bound=50) + pair", "between two knots"),
-    ("~ bs(bmi, df=3, lower_bound=15, upper_bound=50):smokes:treated", "'bs.*:smokes:treated'"),
-    ("~ I(bmi == 45)", "two values"),
-    ("~ exp(bmi * 10)", "carried by fewer records"),
-    ("~ I(bmi + 1e6 * (bmi == 45))", "carried by fewer records"),
-]
-
-
-@pytest.mark.parametrize(("formula", "match"), AIMED)
-def test_one_record_is_not_set_apart(patients, formula, match):
-    places = np.arange(ROWS)
-    bmi = np.where(places == 0, 45.0, np.where(places == 1, 28.0, np.where(places < 120, 20.0, 40.0) + places / 100))
-    smokes, treated = (places < 60).astype(int), ((places == 0) | (places >= 60)).astype(int)
-    frame = patients.assign(bmi=bmi, smokes=smokes, treated=treated, pair=np.where(places < 120, "m", "n"))
-    with pytest.raises(DataProblem, match=match):
-        cells(frame, formula)
-
-
 CUTS = {
     "old": {"type": "category", "categories": ["no", "yes"], "cut": {"column": "age", "at": [60]}},
     "older": {"type": "category", "categories": ["no", "yes"], "cut": {"column": "age", "at": [60.2]}},
@@ -211,6 +171,14 @@ CUTS = {
 def test_thresholds_of_one_column_are_not_compared(federation, model):
     with pytest.raises(DataProblem, match="have thresholds of one column; choose one of them"):
         federation.run("verticox", "fit", {**OUTCOME, **MATCHED, **model, "dictionary": {"columns": CUTS}})
+
+
+def test_a_recode_of_the_task_is_looked_at(federation, patients):
+    recode = {str(value): 0 for value in patients["age"]} | {str(patients["age"][7]): 1}
+    recode |= {str(value): 0.001 for value in patients["age"].drop(7)[:20] if value != patients["age"][7]}
+    entry = {"columns": {"age": {"type": "number", "recode": recode}}}
+    with pytest.raises(DataProblem, match="'age' is recoded to values that fewer records"):
+        federation.run("verticox", "fit", {**OUTCOME, **MATCHED, "features": ["age", "arm"], "dictionary": entry})
 
 
 SOLVED = {"bfgs": {"solver": "bfgs"}, "complete": {"missing": "complete"}, "strata": {"strata": "grade"}}
@@ -233,31 +201,6 @@ def test_a_formula_fits_in_every_way(patients, tmp_path, way):
     np.testing.assert_allclose(
         in_order(found), in_order(expected.summary[["coef", "se(coef)"]].to_numpy()), rtol=1e-5, atol=1e-6
     )
-
-
-def test_a_product_with_a_spline_counts_what_is_left_out(patients):
-    """The first category and the basis' first column have no column of their own, but the model spans their product."""
-    places = np.arange(ROWS)
-    low = (places < 1) | ((places >= 120) & (places < 180))
-    frame = patients.assign(pair=np.where(places < 120, "m", "n"), bmi=np.where(low, 16.0, 45.0) + places / 1000)
-    spline = "bs(bmi, df=1, degree=1, lower_bound=15, upper_bound=50)"
-    assert cells(frame, f"~ {spline} + pair").values.shape == (ROWS, 2)
-    near = frame.assign(bmi=np.where(low, 15.0, 50.0))
-    with pytest.raises(DataProblem, match=r"'bs.*:pair'"):
-        cells(near, f"~ {spline}*pair")
-
-
-@pytest.mark.parametrize(
-    "formula", ["~ log(zero)", "~ I(1 / zero)", "~ sqrt(zero - 1)", "~ exp(1000 * age)", "~ log(stage)"]
-)
-def test_values_that_are_no_numbers_are_refused(patients, formula):
-    with pytest.raises(DataProblem, match=r"feature '.*' is missing or no number in some records; fill in"):
-        cells(patients.assign(zero=np.arange(ROWS) % 7), formula)
-
-
-def test_a_product_out_of_range_is_refused(patients):
-    with pytest.raises(DataProblem, match="'age:bmi' has values of an extreme size"):
-        cells(patients.assign(age=patients["age"] * 1e200, bmi=patients["bmi"] * 1e200), "~ age:bmi")
 
 
 def test_the_dictionary_tells_the_reference_of_a_feature(patients):

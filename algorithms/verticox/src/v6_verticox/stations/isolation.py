@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, whole
 from fedbayes.bayes.terms import Factor, Term, Terms, name_of
 from fedbayes.federation.errors import DataProblem
@@ -26,7 +25,7 @@ def check_arithmetic(values: Matrix, name: str, minimum_count: int) -> None:
     Two expressions together can still be aimed at a record, which is why a node answers with them by its administrator's leave only.
     """
     check_two_values(values, name, minimum_count)
-    if _is_narrow((values - np.median(values))[:, None], minimum_count):
+    if is_narrow((values - np.median(values))[:, None], minimum_count):
         raise DataProblem(
             f"feature '{name}' is carried by fewer records than this node reveals; write another expression, or leave it out"
         )
@@ -45,25 +44,14 @@ def check_spline(values: Matrix, factor: Factor, minimum_count: int) -> None:
     edges = np.array([spline.low, *spline.inner, spline.high])
     between = np.histogram(np.clip(values, spline.low, spline.high), edges)[0]
     between = np.trim_zeros(between)
-    if _few(outside, minimum_count) or np.any(between < minimum_count):
+    if few(outside, minimum_count) or np.any(between < minimum_count):
         raise DataProblem(
             f"feature '{factor.name}' has fewer records than this node reveals outside a bound or between two knots; take wider bounds or fewer knots"
         )
-    if _is_narrow(spline_basis(values, spline), minimum_count):
+    if is_narrow(spline_basis(values, spline), minimum_count):
         raise DataProblem(
             f"feature '{factor.name}' has a column with fewer records than this node reveals; take fewer knots or a smaller df"
         )
-
-
-def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
-    """Raise `DataProblem` if a column that the task's dictionary cuts is cut again, or has a spline: their difference is what is between two thresholds."""
-    splines = [] if terms is None else [factor for factor in terms.factors.values() if factor.spline is not None]
-    chosen = {factor.columns[0]: factor.name for factor in splines}
-    for name in columns:
-        entry = None if dictionary is None else dictionary.columns.get(name)
-        if entry is not None and entry.cut is not None and chosen.setdefault(entry.cut.column, name) != name:
-            other = chosen[entry.cut.column]
-            raise DataProblem(f"features '{other}' and '{name}' have thresholds of one column; choose one of them")
 
 
 def check_products(frame: Any, terms: Terms, factors: Mapping[str, Numbers | Codes], minimum_count: int) -> None:
@@ -89,20 +77,20 @@ def _spanned(frame: Any, factor: Factor, one: Numbers | Codes) -> Numbers | Code
 
 
 def _sets_apart(term: Term, spanned: Mapping[str, Numbers | Codes], rows: int, minimum_count: int) -> bool:
-    if _few(cells(term, spanned), minimum_count):
+    if few(cells(term, spanned), minimum_count):
         return True
     values = whole(term, spanned, rows)
-    if _few(np.count_nonzero(values, axis=0), minimum_count):
+    if few(np.count_nonzero(values, axis=0), minimum_count):
         return True
-    return any(factor.spline is not None for factor in term) and _is_narrow(values, minimum_count)
+    return any(factor.spline is not None for factor in term) and is_narrow(values, minimum_count)
 
 
-def _few(counts: Any, minimum_count: int) -> bool:
+def few(counts: Any, minimum_count: int) -> bool:
     """Say whether a count is above 0 and below the node's limit."""
     return bool(np.any((counts > 0) & (counts < minimum_count)))
 
 
-def _is_narrow(values: Matrix, minimum_count: int) -> bool:
+def is_narrow(values: Matrix, minimum_count: int) -> bool:
     """Say whether a column is carried by few records: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     sizes = np.abs(values) / np.where(largest > 0.0, largest, 1.0)

@@ -44,8 +44,8 @@ from .columns import Design, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
-from .isolation import check_cuts
 from .outcome import describe
+from .rewritten import check_cuts, check_rewritten
 from .telling import mean_of_complete, sealed_told, told_counts
 
 ANSWER = "verticox: sums over the records of a fit"
@@ -81,6 +81,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     present = _present(station, question, frame, [*outcome, *strata, *features])
     check_cuts(station.dictionary, [*features, *[s for s in strata if s]], terms)
     own = _design(station, frame[present], features, terms, limit)
+    check_rewritten(station.dictionary, frame[present], [*features, *[s for s in strata if s]], limit)
     values = spread_out(own.values, present)
     labels = [label for names in own.columns.values() for label in names]
     station.keep("design", values=values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
