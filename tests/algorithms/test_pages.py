@@ -186,6 +186,7 @@ def test_the_commands_for_administrators_run(check_runs, tmp_path):
 ELSEWHERE = {
     ("README.md", ""): "make demo and make test: .ci/run",
     ("README.md", "Quick start: real vantage6 nodes"): "a server: tests/network",
+    ("docs/node-administrators.md", "What is in an image"): "an image: tests/network/test_images.py",
     ("docs/node-administrators.md", "Check the configuration"): "tests/shared/client/test_node_check.py",
     ("docs/differential.md", ""): "make differential: .ci/run",
     ("docs/sources.md", "OMOP"): "tests/shared/federation/test_databases.py",
