@@ -147,6 +147,9 @@ def main() -> int:
         return 0
     options.folder.mkdir(parents=True, exist_ok=True)
     chosen = [entry for entry in FUNCTIONS if options.only in ".".join(entry)]
+    if not chosen:
+        print(f"error: --only {options.only}: no method.function has this in its name", file=sys.stderr)
+        return 2
     print(f"seed {options.seed}", flush=True)
     fork = multiprocessing.get_context("fork")
     PLAN = Plan(options, time.monotonic(), options.jobs, fork.Value("i", len(chosen)))
