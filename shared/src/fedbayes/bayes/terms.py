@@ -107,7 +107,13 @@ class Terms:
     @property
     def has_formula(self) -> bool:
         """Whether a factor is arithmetic: what a researcher could aim at single rows."""
-        return any(factor.formula is not None for factor in self.factors.values())
+        return bool(self.derived_from)
+
+    @property
+    def derived_from(self) -> list[str]:
+        """Columns of the table that arithmetic takes, each once."""
+        taken = (factor.columns for factor in self.factors.values() if factor.formula is not None)
+        return list(dict.fromkeys(name for columns in taken for name in columns))
 
     @property
     def text(self) -> str:

@@ -31,6 +31,8 @@ class Preflight(Message):
         Whether all that leaves is differentially private.
     single_records : bool
         Whether single records are predicted.
+    derived_from : tuple of str
+        Columns that arithmetic of the task's own takes; a station that has one of them must let formulae through.
     """
 
     columns: tuple[str, ...] = ()
@@ -41,6 +43,7 @@ class Preflight(Message):
     queries: int = 0
     private: bool = False
     single_records: bool = False
+    derived_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the costs are numbers."""

@@ -46,7 +46,7 @@ def _check(station: Station, preflight: Preflight) -> None:
     if not station.has_data:
         return
     policy.check_release(preflight.epsilon, preflight.delta)
-    station.require_private(preflight.private)
+    station.require_private(preflight.private, any(name in station.columns for name in preflight.derived_from))
     if preflight.single_records:
         station.require_predictions()
     station.check_columns(list(preflight.columns))

@@ -64,6 +64,7 @@ def joined(
     functions: Sequence[str],
     queries: int = 1,
     single_records: bool = False,
+    derived_from: Sequence[str] = (),
 ) -> Parties:
     """Open the channel; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
 
@@ -79,6 +80,8 @@ def joined(
         Questions that will be debited.
     single_records : bool
         Whether numbers of single records are shown to somebody.
+    derived_from : sequence of str
+        Columns that the formula's arithmetic takes.
     """
     if helper == "none":
         raise ArgumentError(
@@ -91,6 +94,7 @@ def joined(
         functions=tuple(functions),
         queries=queries,
         single_records=single_records,
+        derived_from=tuple(derived_from),
     )
     return federation.open_channel(organizations, asked)
 
@@ -117,7 +121,8 @@ def prepare(
     named = [options.time, options.event, options.strata, options.id_column, *options.columns]
     called = [*PARTIALS, *FITTING, *functions]
     columns = [name for name in named if name]
-    parties = joined(federation, organizations, options.helper, columns, called, queries, "partial_split" in functions)
+    shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
+    parties = joined(federation, organizations, options.helper, columns, called, queries, shown, derived)
     helper = choose_helper(federation, parties, options.helper)
     if len(parties.stations) < 2:
         raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")

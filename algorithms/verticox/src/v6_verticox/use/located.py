@@ -28,11 +28,14 @@ class Located:
         self.federation = federation
         id_column = roles.identifier or None
         formula = str(self.model.get("formula") or "")
-        used = read_terms(formula).columns if formula else self.model["features"]
+        terms = read_terms(formula) if formula else None
+        used = self.model["features"] if terms is None else terms.columns
         named = [self.model["time"], self.model["event"], self.model.get("strata"), id_column, *used]
         called = [*PARTIALS, "partial_locate", "partial_score", *functions]
         columns = [name for name in named if name]
-        parties = joined(federation, roles.organizations, roles.helper, columns, called, single_records=True)
+        derived = [] if terms is None else terms.derived_from
+        whom = (roles.organizations, roles.helper)
+        parties = joined(federation, *whom, columns, called, single_records=True, derived_from=derived)
         self.members = parties.members
         chosen = choose_helper(federation, parties, roles.helper) if id_column or roles.helper is not None else 0
         if len(parties.stations) < 2:
