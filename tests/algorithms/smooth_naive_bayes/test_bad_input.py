@@ -160,8 +160,10 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
         assert any("rows of class 'nobody' do not" in text for text in rare)
         assert not any("'ill'" in text for text in rare)
         wide = {**domain, "age": {"bounds": [-1e6, 1e6]}}
-        flat = fit(federation, wide, epsilon=1e5, sensitivity=sensitivity)["warnings"]
-        assert [text[:26] for text in flat] == ["the spread of 'age' cannot"]
+        # One draw in some hundreds of this heavy-tailed noise looks like a spread.
+        fits = [fit(federation, wide, epsilon=1e5, sensitivity=sensitivity) for _ in range(3)]
+        flat = [[text[:26] for text in told["warnings"]] == ["the spread of 'age' cannot"] for told in fits]
+        assert sum(flat) >= 2
     tables = fit(federation, nobody, features=["smoker"], epsilon=1000.0)["warnings"]
     assert any("rows of class 'nobody' do not" in text for text in tables)
     loud = fit(federation, domain, epsilon=0.001)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
@@ -59,6 +59,7 @@ def plain(column) -> list:
     domain=st.sampled_from(DOMAINS),
     rows=st.integers(1, 5),
 )
+@example(cells=["", "NA", "", "true"], numeric=False, domain={}, rows=2)
 @settings(deadline=None, max_examples=120)
 def test_pieces_give_what_the_whole_gives(tmp_path_factory, cells, numeric, domain, rows):
     path = tmp_path_factory.mktemp("large") / "t.csv"

@@ -104,7 +104,12 @@ def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int) -> di
 
 
 def _kinds(parts: Sequence[Any]) -> set[str]:
-    return {part.dtype.kind if isinstance(part, np.ndarray) else "text" for part in parts}
+    return {part.dtype.kind if isinstance(part, np.ndarray) else _kind_of_labels(part) for part in parts}
+
+
+def _kind_of_labels(part: Any) -> str:
+    """Return what a piece of texts, or of truth values beside missing cells, holds."""
+    return "truth" if part.categories.dtype.kind == "b" else "text"
 
 
 def _fit(parts: Sequence[Any]) -> bool:
