@@ -7,6 +7,7 @@ from typing import Any
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import check_alignment
+from fedbayes.federation.vertical.roles import check_helper_name
 
 from . import results
 from . import scoring as elections
@@ -44,6 +45,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         The result with ``accuracy``, ``auc``, ``log_loss``, ``calibration``, ``n`` and ``unlabelled``.
     """
     ensemble = Ensemble.read(asked.model)
+    check_helper_name(federation, asked.helper)
     if ensemble.split == "horizontal":
         if ensemble.secret:
             raise ArgumentError(
@@ -67,6 +69,9 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
         The result; its ``model`` has ``identifiers``, ``states``, ``predicted`` and ``probabilities``, shape (records, states).
     """
     ensemble = Ensemble.read(asked.model)
+    check_helper_name(federation, asked.helper)
+    if asked.identify is not None:
+        federation.resolve([asked.identify], "identify")
     if asked.records is not None:
         probabilities = elections.outside_predictions(federation, ensemble, asked.records, asked.organizations)
         return results.classified(federation, ensemble, [], probabilities)

@@ -61,7 +61,7 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
 
 
 def check_helper_name(federation: Federation, helper: int | str | None) -> None:
-    """Refuse a helper that is no organization, where records are split by rows and none is needed: `ArgumentError`."""
+    """Refuse a helper that is no organization, also where none is needed: `ArgumentError`."""
     if helper not in (None, NO_HELPER):
         federation.resolve([helper], "helper")
 
