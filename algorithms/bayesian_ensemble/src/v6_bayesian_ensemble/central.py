@@ -70,6 +70,7 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     """
     ensemble = Ensemble.read(asked.model)
     check_helper_name(federation, asked.helper)
+    federation.resolve(asked.organizations)
     if asked.identify is not None:
         federation.resolve([asked.identify], "identify")
     if asked.records is not None:
