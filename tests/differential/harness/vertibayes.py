@@ -111,7 +111,17 @@ def check_horizontal(case: Case, outcome: Outcome) -> None:
 
     few = _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
     may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
-    judge(case, outcome, limits(case, True), compare, may)
+    judge(case, outcome, limits(case, True) + _nothing_known(case, names), compare, may)
+
+
+def _nothing_known(case: Case, names: list[str]) -> list[tuple[str, str]]:
+    """Return why stations refuse: each that has rows must know a value of every column."""
+    return [
+        ("DataProblem", f"{name!r} has no value at {station!r}")
+        for station, columns in case.stations().items()
+        for name in names
+        if columns[name] and all(cell is None for cell in columns[name])
+    ]
 
 
 def _cut_anywhere(arguments: dict[str, Any], stations: dict[str, Any], minimum: int) -> bool:
