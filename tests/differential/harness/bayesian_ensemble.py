@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from . import networks
 from .cases import Case, Difference, Outcome, close, judge, same
+from .network_fit import codes_of
 from .records import check_states, not_aligned, place_of
 from .rows import LABEL, compare_scores
 from .states import drawn_states
 from .tables import categories, joined, population, vertical
-from .vertibayes import codes_of
 
 ALGORITHM = "bayesian_ensemble"
 
