@@ -278,8 +278,11 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         arguments.get("formula")
         and np.linalg.matrix_rank((x - x.mean(axis=0)) / np.maximum(x.std(axis=0), 1e-12)) < x.shape[1]
     ):
-        refuse += [(kind, "design columns depend on one another") for kind in ("DataProblem", "ArgumentError")]
-        return judge(case, outcome, refuse, lambda _: None, may)
+        (may if arguments.get("penalty") else refuse).extend(
+            (kind, "design columns depend on one another") for kind in ("DataProblem", "ArgumentError")
+        )
+        if refuse:
+            return judge(case, outcome, refuse, lambda _: None, may)
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
     pooled = cox.fit(time, event, strata, x, ties, penalty)

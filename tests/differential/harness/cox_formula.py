@@ -71,6 +71,8 @@ def _terms(arguments: dict[str, Any]) -> list[list[str]]:
 
 
 def _canonical(cell: str) -> str:
+    if re.fullmatch(r"-?[0-9]+", cell.strip()):  # wholly, also where a float would round it
+        return str(int(cell))
     value = number(cell)
     if value is None or not np.isfinite(value):
         text = cell.strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,8 @@ def expected_cuts(rule: Any, values: Sequence[float], bounds: Sequence[float] | 
         if bounds is None:
             return None
         count = rule if isinstance(rule, int) else 5
-        return [float(bounds[0] + (bounds[1] - bounds[0]) * part / count) for part in range(1, count)]
+        low, high = (Fraction(str(bound)) for bound in bounds)  # as people write them: a third of -14.1 to 2.4 is -3.1
+        return [float(low + (high - low) * part / count) for part in range(1, count)]
     count = rule if isinstance(rule, int) else 5
     if not len(present):
         return []

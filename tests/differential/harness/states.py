@@ -83,7 +83,7 @@ def entry_of(case: Case, column: str) -> tuple[dict[str, Any], Any]:
 
 def _is_public(case: Case, column: str) -> bool:
     entry, rule = entry_of(case, column)
-    return bool(entry) or (isinstance(rule, list) and bool(rule))
+    return bool(entry) or isinstance(rule, list)
 
 
 def _cut_around(case: Case, column: str, cells: list[Any]) -> bool:

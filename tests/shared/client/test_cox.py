@@ -84,7 +84,7 @@ def printed(result):
 
 def test_the_terminal_shows_table_and_tests(fitter):
     text = printed({"model": model_of(fitter, proportional_hazards=CHECK)})
-    assert "95 % interval" in text
+    assert "95 % CI" in text
     assert "of age: chi-squared 11.2 on 1 df, p < 0.001" in text
     assert "of fin" not in text
     assert all(len(line) <= 80 for line in text.splitlines())

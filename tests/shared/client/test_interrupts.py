@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from processes import wait_for_control
 
+from fedbayes.client import interrupts
+
 LINE = "error: interrupted; the task was stopped"
 SEED = int(os.environ.get("FEDBAYES_TEST_SEED", "7"))
 
@@ -159,3 +161,17 @@ def test_exit_codes_and_output_pass_through(tmp_path, algorithm_folder, parties)
     for arguments, code in ((["algorithms"], 0), (["nothing"], 2)):
         told = subprocess.run([sys.executable, "-m", "fedbayes.client", *arguments], capture_output=True, check=False)
         assert told.returncode == code
+
+
+def test_what_is_to_be_killed_does_not_run_on(monkeypatch, tmp_path):
+    child = subprocess.Popen(["sleep", "60"])
+    states = []
+
+    def see_and_kill(number):
+        states.append(Path(f"/proc/{number}/stat").read_text().split(") ")[1][0])
+        child.kill()
+
+    monkeypatch.setattr(interrupts, "_kill_all", see_and_kill)
+    assert interrupts._stopped(child.pid, tmp_path) is None
+    child.wait(timeout=60)
+    assert states == ["T"]

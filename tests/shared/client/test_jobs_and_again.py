@@ -275,3 +275,28 @@ def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
         env={**os.environ, "COLUMNS": "80"},
     )
     assert re.search(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "given", "taken"),
+    [
+        ("verticox", [], {"dictionary": {"columns": {}}, "id_column": "id"}),
+        ("verticox", ["id_column=other"], {"dictionary": {"columns": {}}}),
+        ("verticox", ["rows_aligned=true"], {"dictionary": {"columns": {}}}),
+        ("verticox", ["dictionary={}"], {"id_column": "id"}),
+        ("dp_naive_bayes", [], {"dictionary": {"columns": {}}}),
+    ],
+)
+def test_a_models_use_takes_from_its_fit_how_records_are_matched(tmp_path, algorithm, given, taken):
+    from fedbayes.client.run_options import Options
+
+    told = {
+        "id_column": "id",
+        "time": "t",
+        "dictionary": {"columns": {}},
+        "rows_aligned": {"omitted": 9, "sha256": "x"},
+    }
+    (tmp_path / "m.json").write_text(json.dumps({"model": {"kind": "x"}, "provenance": {"arguments": told}}))
+    options = Options(algorithm, "evaluate", arg=given, model=tmp_path / "m.json")
+    assert options.inherited() == taken
+    assert options.arguments().items() >= {"model": {"kind": "x"}, **taken}.items()

@@ -245,12 +245,18 @@ def _fitted(
 
 
 def restricted(network: BayesianNetwork, columns: Sequence[str]) -> BayesianNetwork:
-    """Return the network over some of its nodes; their parents must be among them."""
-    kept = [node for node in network.nodes if node in columns]
+    """Return the network over some of its nodes and their ancestors: what else is not observed sums to one."""
+    kept = {node for node in network.nodes if node in columns}
+    waiting = list(kept)
+    while waiting:
+        new = set(network.parents[waiting.pop()]) - kept
+        kept |= new
+        waiting += new
+    nodes = [node for node in network.nodes if node in kept]
     return BayesianNetwork(
-        {node: network.states[node] for node in kept},
-        {node: network.parents[node] for node in kept},
-        {node: network.tables[node] for node in kept},
+        {node: network.states[node] for node in nodes},
+        {node: network.parents[node] for node in nodes},
+        {node: network.tables[node] for node in nodes},
     )
 
 

@@ -262,7 +262,9 @@ class Gaussian(_Json):
         rows = np.maximum(self.count, 0.0)
         everything = max(float(rows.sum()), 1.0)
         pooled_mean = np.clip(self.total.sum() / everything, -1.0, 1.0)
-        pooled_second = np.clip(self.squares.sum() / everything + 0.5, pooled_mean**2, 1.0)
+        # Moments that a method has bounded itself may lie a deviation beyond the bounds; a class without rows needs that deviation.
+        most = 1.0 if self.noise > 0 else pooled_mean**2 + 1.0
+        pooled_second = np.clip(self.squares.sum() / everything + 0.5, pooled_mean**2, most)
         weight = np.maximum(rows + self.noise, np.where(rows > 0, 0.0, 1.0))
         prior = weight - rows
         mean = (self.total * (rows > 0) + prior * pooled_mean) / weight

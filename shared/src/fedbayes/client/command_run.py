@@ -36,6 +36,8 @@ def execute(given: Options) -> None:
     job = Job(given.algorithm, given.function, given.arguments())
     target = Target.checked(given.out, given.report, given.force)
     progress = Progress(Console(stderr=True), given.quiet, rounds_of(job))
+    for name, value in given.inherited().items():
+        progress.note(f"{name}: as in {given.model}" + ("" if isinstance(value, dict) else f", {value}"))
     result = _run(given, job, progress)
     if given.judges_its_own_records():
         result.setdefault("warnings", []).append(OWN_RECORDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from .exits import UsageProblem
 from .files import check_output, write_text
 from .kinds import read_result
 from .view import view_of
+
+FILE_WIDTH = 100  # columns where nobody says how wide: a file, a pipe
 
 
 def list_algorithms(as_json: bool, name: str | None = None) -> None:
@@ -58,7 +61,10 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
             check_output(option, target)
     result = read_result(path)
     exported = _exported(result, export) if export is not None else ""
-    print_result(Console(), result)
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = FILE_WIDTH
+    print_result(console, result)
     if report is not None:
         from .report import heading_of, render
 

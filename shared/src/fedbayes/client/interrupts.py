@@ -109,7 +109,10 @@ def _ended(child: int) -> int | None:
 
 
 def _stopped(child: int, folder: Path | None) -> int | None:
-    """Stop the child and all that it started; return its exit code if it had finished or is finishing, else None."""
+    """Stop the child and all that it started; return its exit code if it had finished or is finishing, else None.
+
+    A child that is to be killed stays stopped until then: it would put finished files in their places in between.
+    """
     os.kill(child, signal.SIGSTOP)
     _, status = os.waitpid(child, os.WUNTRACED)
     if not os.WIFSTOPPED(status):  # it had ended by itself
@@ -118,7 +121,8 @@ def _stopped(child: int, folder: Path | None) -> int | None:
     committed, asks = _told(folder, COMMITTED), _told(folder, ASKS)
     if asks and not committed:
         os.kill(child, signal.SIGTERM)
-    os.kill(child, signal.SIGCONT)
+    if committed or asks:
+        os.kill(child, signal.SIGCONT)
     ended = _patiently(child) if committed or asks else None
     if committed and ended is not None:
         return ended

@@ -57,7 +57,7 @@ def ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the table that a survival analyst expects."""
     return [
-        ("feature", "coef", "se", "hazard ratio", "95 % interval", "z", "p"),
+        ("feature", "coef", "se", "HR", "95 % CI", "z", "p"),
         *coefficient_rows(model["coefficients"]),
     ]
 

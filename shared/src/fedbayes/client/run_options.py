@@ -10,9 +10,11 @@ from typing import Any
 
 from ..federation.results import OMITTED
 from . import options
+from .catalogue import declared_of
 from .dictionaries import read_dictionary
 from .exits import UsageProblem
 from .kinds import read_result
+from .local import Job
 
 REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")
 LOCAL_ONLY = ("party", "helper", "policy", "aggregator", "latency")
@@ -29,6 +31,8 @@ KEPT = (
     "database",
 )
 """What a written result keeps of its place; never the user, a code or a key."""
+MATCHING = ("id_column", "rows_aligned")
+"""How records are matched: by one of these."""
 
 
 @dataclass(frozen=True)
@@ -97,20 +101,26 @@ class Options:
             given["model"] = read_result(self.model).get("model")
             if given["model"] is None:
                 raise UsageProblem(f"--model: {self.model} holds no model")
+            given = {**self.inherited(), **given}
         found = {**(self.repeated or {}), **given}
-        lost = next(
-            (
-                name
-                for name, value in found.items()
-                if isinstance(value, dict) and set(value) <= {OMITTED, "sha256"} and value
-            ),
-            None,
-        )
+        lost = next((name for name, value in found.items() if _is_left_out(value)), None)
         if lost is not None:
             raise UsageProblem(
                 f"--again: the result does not keep the argument '{lost}'; give it by --arg, --args or --model"
             )
         return found
+
+    def inherited(self) -> dict[str, Any]:
+        """Return what a model's use takes from its fit unless it is given: the data dictionary, and in vertical methods how records are matched."""
+        if self.model is None:
+            return {}
+        declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
+        given = options.read_arguments(self.arg or [], self.args)
+        names = set() if self.dictionary is not None or "dictionary" in given else {"dictionary"}
+        if "unit" not in declared and not set(MATCHING) & set(given):
+            names |= set(MATCHING) & declared
+        told = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
+        return {name: told[name] for name in sorted(names & set(told)) if not _is_left_out(told[name])}
 
     def judges_its_own_records(self) -> bool:
         """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
@@ -151,6 +161,11 @@ class Options:
 
     def _from_environment(self) -> bool:
         return self.username == os.environ.get("VANTAGE6_USERNAME")
+
+
+def _is_left_out(value: Any) -> bool:
+    """Whether a written result keeps of an argument only that it was long."""
+    return isinstance(value, dict) and bool(value) and set(value) <= {OMITTED, "sha256"}
 
 
 def _files(parties: list[str]) -> set[Path]:

@@ -47,7 +47,9 @@ def choose_helper(federation: Federation, parties: Parties, helper: int | str | 
             raise PlacementError(
                 "the only organization without data runs central; start the task at another organization, or include one more without data"
             )
-        raise ArgumentError("helper: no organization without data takes part; include one")
+        raise ArgumentError(
+            "helper: no organization without data takes part; include one (--helper NAME in an embedded federation)"
+        )
     chosen = federation.resolve([helper], "helper")[0]
     if chosen in parties.stations:
         raise PlacementError(

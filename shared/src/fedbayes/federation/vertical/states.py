@@ -217,7 +217,7 @@ def check_public(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> N
     without = [
         name
         for name in columns
-        if "categories" not in domain.get(name, {}) and not cut_rule(name, domain.get(name), bins)
+        if "categories" not in domain.get(name, {}) and cut_rule(name, domain.get(name), bins) is None
     ]
     if without:
         raise ArgumentError(
