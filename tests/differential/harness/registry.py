@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from .cases import Case, Outcome
 from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files
+from .wide import check_wide, wide_cases
 from .wrong import check_preflight, check_wrong, preflight_cases, wrong_cases
 
 ONE_STEP = ("fit", "count", "contingency", "information_gain", "scalar_product")
@@ -55,17 +56,18 @@ for _method in METHODS:
     )
 
 RIGHT = dict(FUNCTIONS)
-"""Functions that are asked right questions; below come wrong ones, `function!`, and the preflight of each method."""
+"""Functions that are asked right questions; below come wrong ones, `function!`, any that are declared, `function?`, and the preflight of each method."""
 for _method in METHODS:
     _first = tuple((name, RIGHT[_method, name][0]) for entry, name in RIGHT if entry == _method and name in ONE_STEP)
     FUNCTIONS[_method, "preflight"] = (functools.partial(preflight_cases, _method, _first), check_preflight)
 for (_method, _function), (_right, _) in RIGHT.items():
     FUNCTIONS[_method, f"{_function}!"] = (functools.partial(wrong_cases, _method, _function, _right), check_wrong)
+    FUNCTIONS[_method, f"{_function}?"] = (functools.partial(wide_cases, _method, _function, _right), check_wide)
 
 
 def check(case: Case, outcome: Outcome) -> None:
     """Hold an outcome against its function's pooled twin."""
-    name = case.function + "!" * bool(case.invalid)
+    name = case.function + ("!" if case.invalid else "?" if "wide" in case.facts else "")
     FUNCTIONS[case.algorithm, name][1](case, outcome)
 
 

@@ -187,3 +187,9 @@ def test_a_fitted_model_knows_its_categories(table):
 def test_what_is_outside_the_grammar_is_refused(formula, match):
     with pytest.raises(SchemaError, match=match):
         read_terms(formula)
+
+
+def test_a_name_that_is_no_word_is_quoted_in_either_way():
+    assert read_terms("~ age:Q('ph.ecog') + Q( \"a b\" )") == read_terms("~ age:`ph.ecog` + `a b`")
+    kept = read_terms("C(x, reference=\"Q('a')\")")
+    assert kept != read_terms('C(x, reference="`a`")')

@@ -29,7 +29,7 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
-from fedbayes.federation.vertical.declared import Matched
+from fedbayes.federation.vertical.declared import Dealt
 
 from .cox.proportional import TRANSFORMS
 from .messages.folds import MOST_FOLDS
@@ -78,7 +78,7 @@ FORMULA = Kind("string", "a formula", _readable)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Matched):
+class Fit(Dealt):
     """Of `fit`."""
 
     rounds_usually: ClassVar[int] = 45
@@ -207,7 +207,7 @@ def times(least: int) -> Kind:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Matched):
+class Evaluate(Dealt):
     """Of `evaluate`."""
 
     rounds_usually: ClassVar[int] = 6
@@ -245,7 +245,7 @@ class Evaluate(Matched):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(Matched):
+class Predict(Dealt):
     """Of `predict`; with `rows_aligned` the records come in the order of the stations' rows, else in an order that is random."""
 
     rounds_usually: ClassVar[int] = 5
@@ -266,7 +266,7 @@ class Predict(Matched):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Baseline(Matched):
+class Baseline(Dealt):
     """Of `baseline`."""
 
     rounds_usually: ClassVar[int] = 5

@@ -2,9 +2,10 @@
 
 ``~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker)``
 
-Terms are joined by ``+``; ``a:b`` is a product, ``a*b`` is ``a + b + a:b``, parentheses group. A factor is a column, in backticks where its name is no
-word; ``C(column, reference=...)``, its categories; ``bs(column, df=, degree=, knots=, lower_bound=, upper_bound=)``, a spline basis; or ``I(...)`` and the
-functions of `formula.FUNCTIONS`, arithmetic of one row. There is no intercept to leave out (a Cox model has none), so ``0`` and ``- 1`` are no terms.
+Terms are joined by ``+``; ``a:b`` is a product, ``a*b`` is ``a + b + a:b``, parentheses group. A factor is a column, in backticks or as ``Q("name")``
+where its name is no word; ``C(column, reference=...)``, its categories; ``bs(column, df=, degree=, knots=, lower_bound=, upper_bound=)``, a spline
+basis; or ``I(...)`` and the functions of `formula.FUNCTIONS`, arithmetic of one row. There is no intercept to leave out (a Cox model has none), so
+``0`` and ``- 1`` are no terms.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ MOST_TERMS, MOST_FACTORS, DEEPEST = 200, 5, 20
 MOST_BASIS, MOST_DEGREE = 30, 5
 _TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")
 _QUOTED = re.compile(r"""`([^`]+)`|"[^"]*"|'[^']*'""")  # what is in quotes stays
+_NAMED = re.compile(r"""("[^"]*"|'[^']*'|`[^`]*`)|\bQ\(\s*(?:"([^"`]+)"|'([^'`]+)')\s*\)""")  # Q, but not within quotes
 _SPLINE = ("df", "degree", "knots", "lower_bound", "upper_bound")
 
 
@@ -36,7 +38,8 @@ def read_terms(text: object) -> Terms:
     """
     if not isinstance(text, str) or not 0 < len(text.strip()) <= LONGEST or not text.isprintable():
         raise SchemaError(f"formula: give a text of at most {LONGEST} characters, like  ~ age + C(stage)")
-    reader = _Reader(text.strip().removeprefix("~"))
+    plain = _NAMED.sub(lambda found: found[1] or f"`{found[2] or found[3]}`", text)
+    reader = _Reader(plain.strip().removeprefix("~"))
     found = reader.sum(0)
     if reader.peek() is not None:
         raise reader.refusal()
@@ -65,8 +68,8 @@ class _Reader:
         rest = self._text[self._place :].strip()[:20]
         where = f"at '{rest}'" if rest else "at its end"
         return SchemaError(
-            f"formula: it cannot be read {where}; there are columns (in backticks where a name is no word), + : * and parentheses, C(column, reference=...), "
-            f"bs(column, df=...), I(...) and {', '.join(FUNCTIONS)}; there is no intercept"
+            f"formula: it cannot be read {where}; there are columns (in backticks, or Q('name'), where a name is no word), + : * and parentheses, "
+            f"C(column, reference=...), bs(column, df=...), I(...) and {', '.join(FUNCTIONS)}; there is no intercept"
         )
 
     def peek(self) -> str | None:

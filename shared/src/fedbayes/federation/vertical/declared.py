@@ -33,10 +33,8 @@ BINS = json_value(
 )
 DOMAIN_WORDS = "Public states; what is not in it is found by its column's owner and revealed. Demanded of every column with an epsilon."
 BINS_WORDS = "How numeric columns become states."
-HELPER_WORDS = (
-    'The organization without data that serves as dealer; the first one without data when left out, and "none" does without one (three '
-    "stations or more)."
-)
+DEALER_WORDS = "The organization without data that serves as dealer; the first one without data when left out."
+HELPER_WORDS = f'{DEALER_WORDS.removesuffix(".")}, and "none" does without one (three stations or more).'
 SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_EDGES = 10_000
 MOST_RECORDS = 1_000_000
@@ -146,6 +144,13 @@ class Helped(Arguments):
 @dataclass(frozen=True, kw_only=True)
 class Matched(Records, Helped):
     """Of every function over matched records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dealt(Matched):
+    """Of every function over matched records that needs a dealer."""
+
+    helper: int | str | None = argument(ORGANIZATION, DEALER_WORDS, None, rank=PARTIES)
 
 
 @dataclass(frozen=True, kw_only=True)
