@@ -3,8 +3,9 @@ PYTHON_BIN := .venv/bin/python
 PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
+REPRODUCE = @PYTHONPATH=scripts:studies:tests/benchmarks OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark audit advisories lock clean
+.PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark reproduce audit advisories lock clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -52,6 +53,12 @@ network-logs: ## Show the logs of the server, the nodes and the algorithm contai
 
 benchmark: setup ## Measure times as ratios in one run
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -m benchmark -s $(ARGS)
+
+reproduce: setup ## Every table and figure of the papers beside ours into docs/reproduction (reproduce-PAPER: one; QUICK=1: few repetitions, into out/)
+	$(REPRODUCE)
+
+reproduce-%: setup
+	$(REPRODUCE) $*
 
 audit: setup ## Gather long evidence, which make test leaves out
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)

@@ -1,0 +1,1 @@
+"""One module a paper: `reproduce(quick)` returns its items."""
