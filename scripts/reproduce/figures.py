@@ -23,12 +23,14 @@ def draw(item: dict[str, Any], path: Path) -> None:
     with mpl.rc_context(STYLE):
         size = (3.0 * len(used) + 0.6, 1.9 * len(panels) + 0.7)
         drawn, grid = pyplot.subplots(
-            len(panels), len(used), figsize=size, sharey="row", squeeze=False, layout="constrained"
+            len(panels), len(used), figsize=size, sharex=True, sharey="row", squeeze=False, layout="constrained"
         )
         for axes, panel in zip(grid, panels, strict=True):
             rows = [row for row in item["rows"] if panel is None or row["row"][keys.index(plot["panel"])] == panel]
             for one, column in zip(axes, used, strict=True):
                 lines(one, item, rows, column)
+                if not any(row[column] is not None for row in rows):
+                    one.text(0.5, 0.5, "no numbers", transform=one.transAxes, ha="center", va="center", color="0.6")
                 one.set_title((f"{panel}: " if panel else "") + HEADS[COLUMNS.index(column)], fontsize=8)
             axes[0].set_ylabel(item["measure"].partition(",")[0])
         for one in grid[-1]:
@@ -77,9 +79,12 @@ def lines(axes: Any, item: dict[str, Any], rows: list[dict[str, Any]], column: s
             low, high = ([a + sign * b for a, b in zip(y, spread, strict=True)] for sign in (-1, 1))
             axes.fill_between(x, low, high, color=f"C{place}", alpha=0.12, linewidth=0)
     axes.set(xscale="log" if plot.get("logx") else "linear", yscale="log" if plot.get("logy") else "linear")
+    names = [name for name in ordered(item, plot["x"]) if name != NOWHERE]
     if not numeric(item):
-        names = ordered(item, plot["x"])
         axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
+    elif plot.get("logx"):
+        axes.minorticks_off()
+        axes.set_xticks([float(name) for name in names], names)
 
 
 def numeric(item: dict[str, Any]) -> bool:

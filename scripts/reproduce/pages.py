@@ -98,12 +98,13 @@ def number(value: float, digits: int) -> str:
 
 def facts(name: str, item: dict[str, Any]) -> str:
     """Return what the numbers are, how they were made, and why they are away from one another."""
+    time = f"{item['seconds']:,.0f} s for this item" if item["seconds"] else "from the runs of the items above"
     told = [
         ("Numbers", item["measure"]),
         ("Theirs", item["theirs"]),
         ("Ours, as published", item["ours_as_published"]),
         ("Ours, by default", item["ours_default"]),
-        ("Command", f"`make reproduce-{name}`, {item['seconds']:,.0f} s for this item"),
+        ("Command", f"`make reproduce-{name}`, {time}"),
         ("Repetitions and seeds", f"{item['repetitions']}; {item['seeds']}"),
         ("Deviation", item["deviation"]),
     ]
