@@ -53,6 +53,12 @@ def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, 
     assert sorted(entry.epsilon for entry in entries) == charges
 
 
+def test_a_node_without_a_ledger_tells_the_budget_once_too(parties):
+    with EmbeddedFederation(parties) as federation:
+        result = federation.run(ALGORITHM, "fit", {**BASE, "tables": "dp", "epsilon": 2.0})
+    assert result["federation"]["debits"] == {name: {"epsilon": 2.0, "delta": 1e-6, "queries": 0.0} for name in parties}
+
+
 def test_exact_fits_are_refused_where_only_private_answers_may_leave(parties):
     from fedbayes.federation.errors import PolicyError
 

@@ -1,6 +1,7 @@
 """Right questions of which one to three arguments are any value that they declare to take, where no pooled twin knows the answer.
 
-What comes is held against what holds for every answer: strict JSON in the form of the result's schema, or a refusal with a reason; no exception, no crash.
+What comes is held against what holds for every answer: strict JSON in the form of the result's schema, a statement of privacy that is what the stations
+debited; or a refusal with a reason; no exception, no crash.
 """
 
 from __future__ import annotations
@@ -87,3 +88,16 @@ def check_wide(case: Case, outcome: Outcome) -> None:
         raise Difference(
             f"the answer has not the form of a result at {'/'.join(map(str, wrong.absolute_path))}: {wrong.message:.300}"
         )
+    _check_promise(result)
+
+
+def _check_promise(result: Any) -> None:
+    """Hold the statement of an answer against what the stations debited: nobody more than is stated, and all together as much."""
+    told, debits = result["privacy"], list(result["federation"]["debits"].values())
+    for name in ("epsilon", "delta"):
+        stated, spent = told.get(name) or 0.0, [entry[name] for entry in debits]
+        slack = 1e-9 * max(1.0, stated)
+        if max(spent, default=0.0) > stated + slack or sum(spent) < stated - slack:
+            raise Difference(f"{name}: {stated} is stated, and {spent} debited")
+    if told["differentially_private"] and not (0 < told["epsilon"] <= 20 and 0 <= (told["delta"] or 0.0) <= 1e-3):
+        raise Difference("called private with a budget that nobody may call so")

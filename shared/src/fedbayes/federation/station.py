@@ -239,6 +239,8 @@ class Station:
                     return receipt
             except LedgerExhausted as error:
                 raise BudgetError(str(error)) from None
+        elif once is not None and not self._is_first("-".join(("debit", *place))):
+            return receipt
         for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
             self.spent[name] += cost
         return receipt
@@ -448,6 +450,10 @@ class Station:
         from ..randomness import secret_bytes
 
         return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
+
+    def _is_first(self, name: str) -> bool:
+        """Whether this round, or this round before a retry, is the first of the job to come by."""
+        return self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
 
     def bind(self, asked: str) -> None:
         """Bind the round's name to the question of this digest.
