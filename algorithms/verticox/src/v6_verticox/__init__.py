@@ -1,4 +1,4 @@
-"""Cox regression on vertically split records: the remote functions."""
+"""Cox regression on vertically or horizontally split records: the remote functions."""
 
 from fedbayes.federation import (
     describe,
@@ -26,9 +26,12 @@ from .partial import (
     partial_predict,
     partial_prepare,
     partial_residuals,
+    partial_risk,
     partial_score,
     partial_split,
+    partial_squares,
     partial_stage,
+    partial_tally,
 )
 from .use.apply import baseline, evaluate, predict
 
@@ -56,10 +59,13 @@ __all__ = [
     "partial_predict",
     "partial_prepare",
     "partial_residuals",
+    "partial_risk",
     "partial_score",
     "partial_split",
+    "partial_squares",
     "partial_stage",
     "partial_submit",
+    "partial_tally",
     "predict",
     "preflight",
 ]

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar
 
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
-from fedbayes.federation.arguments import check_number
 from fedbayes.federation.declare import (
     COLUMN,
     COLUMNS,
     FLAG,
     MODEL,
     NAME,
+    ORGANIZATION,
+    PARTIES,
     TARGET,
     Kind,
     argument,
@@ -29,9 +29,10 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
-from fedbayes.federation.vertical.declared import Dealt
+from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
 from .cox.proportional import TRANSFORMS
+from .horizontal.declared import Split, times
 from .messages.folds import MOST_FOLDS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
@@ -40,11 +41,13 @@ MISSING = ("refuse", "complete")
 UPDATES = ("standard", "published")
 REVEALED = ("predictors", "aggregates")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
+BY_ROWS, VERTICAL = 40, unless("split", "horizontal")
 COEFFICIENTS = ["feature", "coefficient", "hazard_ratio", "standard_error", "z", "p", "lower_95", "upper_95"]
 
 STORE = Store(
-    "Vertical Cox regression",
-    "Proportional hazards on vertically split records: gradient and information matrix by arithmetic on shares, nobody sees a value of one record.",
+    "Cox regression",
+    "Proportional hazards on vertically split records: gradient and information matrix by arithmetic on shares, nobody sees a value of one record; "
+    "on horizontally split ones by secure sums over risk sets.",
     "vertical",
     {
         "fit": [
@@ -78,7 +81,7 @@ FORMULA = Kind("string", "a formula", _readable)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Dealt):
+class Fit(Split, Dealt):
     """Of `fit`."""
 
     rounds_usually: ClassVar[int] = 45
@@ -104,6 +107,7 @@ class Fit(Dealt):
         "private_newton: nobody sees a record-level value; bfgs: fewer rounds, but the outcome holder sees every record's total linear "
         "predictor; admm: the published method, for comparison.",
         "private_newton",
+        used_when=VERTICAL,
     )
     ties: str = argument(choice(TIES), "How tied events are treated; admm knows breslow only.", "breslow")
     penalty: float = argument(
@@ -126,7 +130,10 @@ class Fit(Dealt):
         unit="standard deviations of a feature",
     )
     max_rounds: int | None = argument(
-        whole(12, 100_000), "Most task rounds; 80, 30 or 2000 by solver when left out.", None, unit="rounds"
+        whole(12, 100_000),
+        "Most task rounds; 80, 30 or 2000 by solver when left out, 40 with split='horizontal'.",
+        None,
+        unit="rounds",
     )
     time_transform: str | None = argument(
         choice(TRANSFORMS),
@@ -142,6 +149,13 @@ class Fit(Dealt):
         "refuse",
     )
 
+    helper: int | str | None = argument(ORGANIZATION, DEALER_WORDS, None, used_when=VERTICAL, rank=PARTIES)
+
+    @property
+    def identifier(self) -> str:
+        """The identifier's column, "" where the files are aligned, or records are split by rows."""
+        return "" if self.by_rows else super().identifier
+
     @cached_property
     def terms(self) -> Terms | None:
         """The formula's terms, None without one."""
@@ -155,17 +169,20 @@ class Fit(Dealt):
     @property
     def limit(self) -> int:
         """Most task rounds."""
-        return MOST_ROUNDS[self.solver] if self.max_rounds is None else self.max_rounds
+        usual = BY_ROWS if self.by_rows else MOST_ROUNDS[self.solver]
+        return usual if self.max_rounds is None else self.max_rounds
 
     def check_together(self) -> None:
         """Refuse a column in two roles."""
         super().check_together()
-        if self.missing == "complete" and self.solver != "private_newton":
+        if self.by_rows and (self.formula is not None or self.strata is not None):
+            raise ArgumentError("formula and strata are for split='vertical'; give features, and leave strata out")
+        if self.missing == "complete" and self.solver != "private_newton" and not self.by_rows:
             raise ArgumentError(
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
                 "choose that solver, or fill in or leave out the records with gaps"
             )
-        if self.solver == "admm" and (self.penalty or self.strata or self.ties != "breslow"):
+        if self.solver == "admm" and not self.by_rows and (self.penalty or self.strata or self.ties != "breslow"):
             raise ArgumentError(
                 "solver='admm' takes neither penalty nor strata nor Efron's ties; choose another solver"
             )
@@ -183,27 +200,10 @@ class Fit(Dealt):
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
-        """Return fewer for `bfgs`, whose stations see predictors."""
+        """Return fewer for `bfgs`, whose stations see predictors, and where stations hold whole records."""
+        if given.get("split") == "horizontal":
+            return 12
         return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
-
-
-def checked_times(times: Any, least: int) -> list[float] | None:
-    """Return increasing times, or None; raise `ArgumentError` otherwise."""
-    if times is None:
-        return None
-    if not isinstance(times, list | tuple) or len(times) < least or len(times) > 1000:
-        raise ArgumentError(f"times must be a list of {least} to 1000 increasing times")
-    found = [float(check_number(f"times[{place}]", value, low=0.0)) for place, value in enumerate(times)]
-    if any(later <= earlier for earlier, later in pairwise(found)):
-        raise ArgumentError("times must increase")
-    return found
-
-
-def times(least: int) -> Kind:
-    """Return a list of so many times or more."""
-    return Kind(
-        "float_list", f"a list of {least} or more increasing numbers", lambda _, value: checked_times(value, least)
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Vertical Cox regression: `fit`."""
+"""Cox regression: `fit`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.bayes.schema import Schema
 from fedbayes.federation import Federation, central
+from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
 from . import report
 from .arguments import Fit
+from .horizontal import report as horizontal_report
+from .horizontal.fitting import Sums, solve_sums, tally, widths
+from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
 from .rounds.setup import Prepared, prepare
@@ -22,6 +28,7 @@ from .solvers.newton import solve
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
+SUMMING = ("partial_tally", "partial_risk", "partial_squares")
 ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks differ so much that the fixed point rounds some of them
 LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
 KNOWN_LIKELIHOOD = 1e-3
@@ -30,18 +37,54 @@ KNOWN_LIKELIHOOD = 1e-3
 
 @central
 def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
-    """Fit a Cox proportional hazards model to vertically split records.
+    """Fit a Cox proportional hazards model to vertically or horizontally split records.
 
     Returns
     -------
     dict
         ``model.coefficients`` (one record a feature), ``model.baseline``, ``model.log_likelihood`` and more.
     """
+    if asked.by_rows:
+        return by_rows(federation, asked)
     called = {"bfgs": SEEN, "admm": ADMM}.get(asked.solver, ())
     prepared = prepare(federation, asked.organizations, asked, called)
     warn_of_a_lone_predictor(federation, prepared, asked)
     solvers = {"private_newton": private_newton, "bfgs": bfgs, "admm": consensus}
     return solvers[asked.solver](federation, prepared, asked)
+
+
+def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
+    """Fit to whole records of different people: Newton's method on sums over risk sets."""
+    question = asked_by_rows(federation, asked)
+    parties = federation.open_channel(
+        asked.organizations, preflight(question.columns, SUMMING, CountNoise(), False, ROW)
+    )
+    if len(parties.stations) < 2:
+        raise PlacementError("sums over stations need two or more organizations with data; add one")
+    known = tally(federation, parties.stations, question)
+    solution = solve_sums(Sums(federation, parties.stations, known, asked.limit), asked.penalty, asked.tolerance)
+    model = horizontal_report.model_json(known, solution, asked.penalty, asked.time_transform)
+    report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
+    return federation.result(
+        model=model,
+        privacy=horizontal_report.privacy(question.ties),
+        diagnostics={"evaluations": solution.evaluations, "times_asked": len(question.times)},
+    )
+
+
+def asked_by_rows(federation: Federation, asked: Fit) -> Question:
+    """Return the question of a fit to whole records; `ArgumentError` where it contradicts itself."""
+    told = (federation.dictionary or {}).get("columns", {})
+    with schema_errors(ArgumentError):
+        schema = Schema.from_domain(asked.domain).select(asked.columns)
+        factors = [column for column in schema if column.is_categorical]
+        if any(len(column.keys) < 2 for column in factors):
+            raise ArgumentError("domain: a feature needs two categories or more")
+        references = {one.name: reference_of(one, told.get(one.name, {}).get("reference")) for one in factors}
+        if sum(max(len(column.categories or ()) - 1, 1) for column in schema) > MOST_COLUMNS:
+            raise ArgumentError(f"features: categories make more than {MOST_COLUMNS} design columns; give fewer")
+    grid = list(asked.times or [])
+    return Question(asked.time, asked.event, schema.to_domain(), references, grid, asked.ties, asked.missing)
 
 
 def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options: Fit) -> None:
@@ -67,7 +110,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             f"the log-likelihood and its test are known to about {solution.gain_error:.1g} only, as the rounds that were left did not suffice for more; "
             "raise max_rounds"
         )
-    report.warn_of_units(federation, prepared, solution.coefficients / scales)
+    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
     counts = surface.counts if prepared.plan.complete else [prepared.plan.records, prepared.outcome.events]
     if counts is None:
@@ -112,7 +155,7 @@ def _seen_result(
 ) -> dict[str, Any]:
     """Return the result of a solver that works on predictors of scaled columns."""
     scales = np.array(prepared.scales)
-    report.warn_of_units(federation, prepared, solution.coefficients / scales)
+    report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, _ = mean_predictor(federation, prepared, solution.coefficients)
     return federation.result(
         model=report.model_json(

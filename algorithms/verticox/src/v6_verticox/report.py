@@ -71,9 +71,9 @@ def model_json(
     }
 
 
-def warn_of_units(federation: Federation, prepared: Prepared, coefficients: Vector) -> None:
+def warn_of_units(federation: Federation, names: Sequence[str], coefficients: Vector) -> None:
     """Warn of features in units so small that a hazard ratio of one unit is no number; `coefficients` in the units of the data."""
-    far = [n for n, value in zip(prepared.names, coefficients, strict=True) if abs(value) > LARGEST_EXPONENT]
+    far = [n for n, value in zip(names, coefficients, strict=True) if abs(value) > LARGEST_EXPONENT]
     if far:
         federation.warn(
             f"the hazard ratio of one unit of {', '.join(far)} is too far from one to be a number and is left out; "

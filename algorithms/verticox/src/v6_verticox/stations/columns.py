@@ -13,6 +13,8 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.model_matrix import Codes, indicators
 from fedbayes.federation.errors import DataProblem, ThresholdError
 
+from ..cox.outcome import booleans_as_such, checked
+
 Matrix = npt.NDArray[np.float64]
 MOST_CATEGORIES = 50  # one column each: more is an identifier or free text
 LARGEST_STANDARDISED = 2.0**12
@@ -108,12 +110,6 @@ def standardised(rows: int, names: dict[str, list[str]], blocks: list[Matrix], r
     return Design(names, values, means, scales, references, paired)
 
 
-def booleans_as_such(column: Any) -> Any:
-    """Return a column without gaps in these rows; as booleans if it holds nothing else (gaps in other rows made it a column of objects)."""
-    known = column.dtype.kind == "O" and len(column) and all(isinstance(value, bool | np.bool_) for value in column)
-    return column.astype(bool) if known else column
-
-
 def known(column: Any, feature: str) -> Any:
     """Return a feature's column, booleans as such; `DataProblem` where it has gaps."""
     if column.isna().any():
@@ -193,22 +189,9 @@ def survival(frame: Any, time: str, event: str, strata: str | None, minimum_even
     ThresholdError
         When there are fewer events, or records in a stratum, than the node demands.
     """
-    for name in (time, event):
-        if frame[name].isna().any():
-            raise DataProblem(
-                f"outcome column '{name}' has missing values; drop these rows at every station, or set missing='complete'"
-            )
-        if booleans_as_such(frame[name]).dtype.kind not in "biuf":
-            wanted = "numbers" if name == time else "1 for an event and 0 for a censored record"
-            raise DataProblem(f"outcome column '{name}' holds text; give {wanted}")
-    times = frame[time].to_numpy(dtype=np.float64)
-    if not np.all(np.isfinite(times)) or np.any(times < 0.0):
-        raise DataProblem(f"time column '{time}' has negative or infinite times; correct the station's file")
+    times, events = checked(frame, time, event)
     if np.ptp(times) == 0.0:
         raise DataProblem(f"time column '{time}' is the same for every record; a Cox model needs an order of the times")
-    events = frame[event].to_numpy(dtype=np.float64)
-    if not np.all(np.isin(events, (0.0, 1.0))):
-        raise DataProblem(f"event column '{event}' must hold 1 for an event and 0 for a censored record, nothing else")
     if events.sum() == 0:
         raise DataProblem(f"event column '{event}' has no event; a Cox model needs events")
     if events.sum() < minimum_events:

@@ -19,8 +19,9 @@ from fedbayes.federation.errors import DataProblem, MessageError
 
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, evaluate_predictor
+from ..cox.outcome import booleans_as_such
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
-from .columns import Survival, booleans_as_such, survival
+from .columns import Survival, survival
 from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, most_groups, own_times
 from .outcome import describe
