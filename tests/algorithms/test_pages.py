@@ -159,6 +159,12 @@ def test_the_vertical_use_of_secure_naive_bayes_runs(check_runs, people, tmp_pat
     check_runs(blocks(ROOT / "algorithms" / "secure_naive_bayes" / "README.md", "Vertically split records"), known)
 
 
+def test_a_fit_to_whole_records_runs(check_runs, people, tmp_path):
+    for place, name in enumerate(("north", "south", "west")):
+        people[["age", "stage", "months", "died"]].iloc[place::3].to_csv(tmp_path / f"{name}.csv", index=False)
+    check_runs(blocks(ROOT / "algorithms" / "verticox" / "README.md", "Whole records at every station"))
+
+
 def test_the_page_of_data_dictionaries_runs(check_runs, people, tmp_path):
     page = ROOT / "docs" / "data-dictionary.md"
     (tmp_path / "study.yaml").write_text(re.search(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)[1])
@@ -198,6 +204,7 @@ RUN_HERE = {
     ("docs/dossier.md", "Write one"),
     ("docs/node-administrators.md", "The ledger"),
     ("docs/start.md", "From files to a model"),
+    ("algorithms/verticox/README.md", "Whole records at every station"),
     ("algorithms/secure_naive_bayes/README.md", "Vertically split records"),
 }
 

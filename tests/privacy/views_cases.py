@@ -139,12 +139,24 @@ def exchanged(other: bool) -> dict[str, str]:
     return {**files, "a": files["b"], "b": files["a"]} if other else files
 
 
+def survivors(other: bool) -> dict[str, str]:
+    """Return files of three stations with whole records and an outcome; the first two change places in the neighbour."""
+    rng = np.random.default_rng(6)
+    files = {}
+    for name in "abc":
+        age = rng.random(60).round(3)
+        drawn = {"age": age, "time": np.ceil(9 * rng.exponential(np.exp(-age))), "event": rng.integers(0, 2, 60)}
+        files[name] = str(pd.DataFrame(drawn).to_csv(index=False))
+    return {**files, "a": files["b"], "b": files["a"]} if other else files
+
+
 TABLES: dict[str, Callable[[bool], dict[str, str]]] = {
     "vertical": vertical,
     "beside": beside,
     "labelled": labelled,
     "horizontal": horizontal,
     "exchanged": exchanged,
+    "survivors": survivors,
 }
 
 
@@ -170,7 +182,7 @@ def _fitted(question: Question, wanted: str) -> Any:
 
 @cache
 def _files(tables: str, other: bool) -> dict[str, str | None]:
-    helper = {} if tables in ("horizontal", "exchanged") else {"helper": None}
+    helper = {} if tables in ("horizontal", "exchanged", "survivors") else {"helper": None}
     return {**TABLES[tables](other), **helper}
 
 
@@ -208,6 +220,19 @@ NETWORK = Question(
 ENSEMBLE = Question("bayesian_ensemble", "fit", {"label": "y", "features": ["x", "z", "w"], **JOINED})
 COX = {"time": "time", "event": "event", "features": ["v", "w"], **JOINED}
 COX_FIT = Question("verticox", "fit", {**COX, "solver": "bfgs"}, central="c")
+COX_ROWS = Question(
+    "verticox",
+    "fit",
+    {
+        "time": "time",
+        "event": "event",
+        "features": ["age"],
+        "split": "horizontal",
+        "times": [3.0, 6.0, 12.0, 40.0],
+        "domain": {"age": {"bounds": [0, 1]}},
+    },
+    "survivors",
+)
 COX_TWO = Question("verticox", "fit", {**COX, "features": ["z", "w"], "solver": "bfgs"}, central="c")
 
 
@@ -319,6 +344,7 @@ QUESTIONS = [
     Question("bayesian_ensemble", "classify", {"identify": "a", **JOINED}, "beside", model=ENSEMBLE),
     preflight(ENSEMBLE),
     COX_FIT,
+    COX_ROWS,
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
     Question("verticox", "fit", {**COX, "solver": "admm", "tolerance": 1e-3}, central="c", quick=False, times=2),
     Question("verticox", "evaluate", JOINED, central="c", model=COX_FIT),

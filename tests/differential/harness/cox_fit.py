@@ -10,12 +10,12 @@ from scipy import stats
 
 from . import cox, cox_formula
 from .cases import Case, Difference, Outcome, close, judge, same
+from .cox_names import ALGORITHM, EVENT, STRATA, TIME
+from .cox_rows import check_rows, rows_cases
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
 
-ALGORITHM = "verticox"
 ADMM = ("tolerance", "gamma_update", "rho")
-TIME, EVENT, STRATA = "time of event", "event", "stratum"
 
 
 @st.composite
@@ -105,6 +105,9 @@ def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], feat
 
 @st.composite
 def fit_cases(draw: Any) -> Case:
+    if draw(st.integers(0, 4)) == 4:
+        rows: Case = draw(rows_cases())
+        return rows
     people, place, features = draw(survival(gaps=4))
     arguments = draw(fit_arguments(people, place, features))
     solver = draw(st.sampled_from(["private_newton", "private_newton", "bfgs", "admm"]))
@@ -261,6 +264,8 @@ def arrays(arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[An
 
 def check_fit(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
+    if arguments.get("split") == "horizontal":
+        return check_rows(case, outcome)
     refuse, may = refusals(case, arguments)
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)

@@ -46,18 +46,24 @@ def classified(
     people_drawn["columns"][LABEL] = with_gaps(cells, draw(st.sampled_from([0.0, 0.0, 0.1])), random)
     people_drawn["kinds"][LABEL] = "category"
     people_drawn["states"][LABEL] = states
+    domain = domains(draw, people_drawn, outside)
+    place = draw(horizontal(people_drawn, stations, fixed, sort_by=LABEL))
+    return people_drawn, place, domain
+
+
+def domains(draw: Any, people: dict[str, Any], outside: bool) -> dict[str, Any]:
+    """Draw the public domains of people's columns; with `outside` some values lie outside."""
     domain: dict[str, Any] = {}
-    for name, column in people_drawn["columns"].items():
-        if people_drawn["kinds"][name] == "category":
-            listed = people_drawn["states"][name] or sorted({cell for cell in column if cell})
+    for name, column in people["columns"].items():
+        if people["kinds"][name] == "category":
+            listed = people["states"][name] or sorted({cell for cell in column if cell})
             listed = list(draw(st.permutations(listed)))
             if outside and len(listed) > 2 and draw(st.integers(0, 4)) == 4:
                 listed = listed[1:]
             domain[name] = {"categories": listed}
         else:
             domain[name] = {"bounds": draw(_bounds([float(cell) for cell in column if cell is not None], outside))}
-    place = draw(horizontal(people_drawn, stations, fixed, sort_by=LABEL))
-    return people_drawn, place, domain
+    return domain
 
 
 @st.composite

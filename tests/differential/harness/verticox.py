@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
-from .cox_fit import ALGORITHM, TIME, arrays, check_fit, design, fit_arguments, fit_cases, survival
+from .cox_fit import arrays, check_fit, design, fit_arguments, fit_cases, survival
+from .cox_names import ALGORITHM, TIME
 from .tables import joined
 
 

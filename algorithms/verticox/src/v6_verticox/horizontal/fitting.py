@@ -106,7 +106,8 @@ def check_columns(question: Question, told: grid.Tally, minimum_count: int) -> N
         )
         if np.any(deviation[place : place + width] == 0.0) or np.any(counts == 0):
             raise ArgumentError(
-                f"features: '{column.name}' is constant, or has a category of its domain that no record has; leave it out of features or domain"
+                f"features: '{column.name}' is constant within its bounds, or has a category of its domain that no record has; "
+                "leave it out of features or domain"
             )
         if np.any(counts < minimum_count):
             raise ThresholdError(
@@ -203,7 +204,7 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
         move = np.linalg.solve(information + np.diag(ridge), here.gradient() - ridge * beta)
         if np.max(np.abs(move)) < tolerance:
             return Solution(beta + move, here, information, value + float(here.gradient() @ move), null, sums.number)
-        beta, here, value = _step(sums, ridge, beta, move, value)
+        beta, here, value = _step(sums, ridge, beta, np.asarray(move, dtype=np.float64), value)
         check_far(beta, labels, FAR)
         information = sums.information(here)
 

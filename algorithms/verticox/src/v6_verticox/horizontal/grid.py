@@ -12,6 +12,7 @@ from .messages import MOST_EVALUATIONS
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+AT_BOUND = 1.0 - 1e-9  # what rounding makes of a value at a bound
 MOMENT_BITS = 40  # a column in units of half of its bounds' width is at most 1: sums over four million records fit
 
 
@@ -45,8 +46,8 @@ class Tally:
         return cls(
             np.bincount(cell[event], minlength=times)[:times].astype(np.int64),
             np.bincount(cell[~event], minlength=times + 1).astype(np.int64),
-            (columns <= -1.0).sum(axis=0).astype(np.int64),
-            (columns >= 1.0).sum(axis=0).astype(np.int64),
+            (columns <= -AT_BOUND).sum(axis=0).astype(np.int64),
+            (columns >= AT_BOUND).sum(axis=0).astype(np.int64),
             fixed.astype(np.int64).sum(axis=0),
             np.rint(columns**2 * 2.0**MOMENT_BITS).astype(np.int64).sum(axis=0),
         )
