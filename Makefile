@@ -3,7 +3,7 @@ PYTHON_BIN := .venv/bin/python
 PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
-REPRODUCE = @PYTHONPATH=scripts:studies:tests/benchmarks OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
+REPRODUCE = @PYTHONPATH=scripts:studies:tests/benchmarks:tests/reference OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test differential lint types store docs images network-up network-test network-down network-logs benchmark reproduce audit advisories lock clean
 

@@ -8,14 +8,23 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from fedbayes.federation.horizontal import Columns, CountNoise
 from reproduce import core, figures, pages
+from reproduce.papers import marchioro
+from v6_dp_naive_bayes.model import Plan
+from v6_dp_naive_bayes.published import publish
 
 ITEMS = {
     "marchioro": ["figure-1", "figure-1-line", "figure-2", "figure-3"],
     "huai": ["figure-1a", "figure-1b"],
     "torrijos": ["table-2", "figure-1", "figure-2", "figure-3"],
+    "thesis": [
+        *("figure-2.1", "figure-2.2", "table-3.3", "figure-3.3", "table-3.4"),
+        *(f"table-{number}" for number in ("5.2", "5.3", "5.4", "5.5", "A1", "A2", "A3", "A4", "A5", "A6")),
+    ],
     "zafarani": ["figure-4", "figure-5", "figure-6", "figure-7", "figure-10"],
 }
 
@@ -101,3 +110,24 @@ def test_a_row_holds_means_and_deviations() -> None:
         "spread_ours_as_published": core.significant(math.sqrt(2)),
         "ours_default": None,
     }
+
+
+def test_all_stations_in_one_call_publish_what_they_publish_one_by_one() -> None:
+    """With next to no noise; the law of the noise is that of `publish`, which is asked for each station's classes apart."""
+    columns = Columns(
+        "class",
+        ["x", "y"],
+        {"x": {"bounds": [0, 10]}, "y": {"categories": ["a", "b", "c"]}, "class": {"categories": ["n", "p"]}},
+    )
+    random = np.random.default_rng(0)
+    rows = {"x": random.uniform(0, 10, 60), "y": random.integers(0, 3, 60), "class": random.integers(0, 2, 60)}
+    plan = Plan(columns, {}, "gaussian", "published", CountNoise("local", 1e12), 1.0)
+    apart = [publish(plan, {name: values[station::4] for name, values in rows.items()}) for station in range(4)]
+    assert marchioro.published_sum(plan, rows, 4) == pytest.approx(np.sum(apart, axis=0), abs=1e-4)
+
+
+def test_figures_of_sums_and_means() -> None:
+    assert marchioro.median_of_largest(np.array([1.0, -5.0, 3.0, 2.0]), np.array([0, 0, 1, 1]), 1, 0) == 4.0
+    draws = np.random.default_rng(0)
+    assert marchioro.kurtosis(draws.laplace(size=(40_000, 2))) == pytest.approx(3, abs=0.5)
+    assert marchioro.kurtosis(draws.normal(size=(40_000, 2))) == pytest.approx(0, abs=0.2)
