@@ -11,6 +11,7 @@ from matplotlib import pyplot
 from .core import COLUMNS
 from .pages import HEADS
 
+MOST_TICKS = 8
 NOWHERE = "none"  # the x of what does not depend on it: a line across
 STYLE = {"svg.hashsalt": "fedbayes", "font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
 
@@ -82,9 +83,9 @@ def lines(axes: Any, item: dict[str, Any], rows: list[dict[str, Any]], column: s
     names = [name for name in ordered(item, plot["x"]) if name != NOWHERE]
     if not numeric(item):
         axes.set_xticks(range(len(names)), names, rotation=60, ha="right")
-    elif plot.get("logx"):
-        axes.minorticks_off()
+    elif len(names) <= MOST_TICKS:
         axes.set_xticks([float(name) for name in names], names)
+        axes.minorticks_off()
 
 
 def numeric(item: dict[str, Any]) -> bool:

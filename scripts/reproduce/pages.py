@@ -90,7 +90,9 @@ def shown(value: float | None, spread: float | None, digits: int) -> str:
 
 
 def number(value: float, digits: int) -> str:
-    """Return a number with so many decimals, or two significant digits where these would be zeros."""
+    """Return a number with so many decimals: none from a thousand on, two significant digits where they would be zeros."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
     if value and abs(value) < 0.5 * 10**-digits:
         return f"{value:.1e}"
     return f"{value:,.{digits}f}"
