@@ -70,6 +70,30 @@ def test_a_hidden_count_does_not_follow_from_what_is_shown() -> None:
     assert same[0] == same[1], "quantiles are those of what is shown"
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_fine_bins_do_not_give_the_value_of_every_fifth_record_back(seed: int) -> None:
+    """Each record moves within its pair of bins, one step of the finest halving: nothing that is told changes."""
+    column, fine = Column("income", bounds=(0, 4096)), 4096
+    values = np.random.default_rng(seed).choice(fine, 80, replace=False)
+    told = []
+    for moved in (values, values ^ 1):
+        told.append(looking._told(column, np.append(np.bincount(moved, minlength=fine), [0, 0]), fine, 5))
+    assert told[0] == told[1]
+    assert min(told[0]["bins"]["counts"]) >= 5
+    assert len(told[0]["bins"]["counts"]) > 5
+    assert sum(told[0]["bins"]["counts"]) == 80
+
+
+@pytest.mark.parametrize("counts", [[0] * 7, [3, 0, 0, 1], [0, 0, 9], [6, 0, 0, 0, 6], [1] * 30, [5, 4, 5, 5], [7]])
+def test_united_bins_hold_enough_or_are_one(counts: list[int]) -> None:
+    values, edges = profile.merged(np.array(counts), np.arange(len(counts) + 1.0), 5)
+    assert values.sum() == sum(counts)
+    assert len(values) == 1 or values.min() >= 5
+    assert (edges[0], edges[-1]) == (0, len(counts))
+    for count, low, high in zip(values, edges[:-1], edges[1:], strict=True):
+        assert count == sum(counts[int(low) : int(high)])
+
+
 def test_with_noise_nothing_is_hidden_and_the_promise_is_told() -> None:
     result = describe(epsilon=1.0)
     assert result["privacy"]["differentially_private"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +61,11 @@ def cell_counts(column: Column, codes: NDArray[np.int64], bins: int | Sequence[f
 def merged(
     counts: NDArray[np.int64], edges: NDArray[np.float64], minimum: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Unite neighbouring bins from below until each holds `minimum` rows; a rest that is too small goes to the last.
+    """Unite neighbouring bins until each holds `minimum` rows, at borders that no single row chooses.
+
+    The bins are halved, and their halves again, where either half is empty or holds `minimum` rows; so every border is a place of the
+    public halving. Bins that were filled one after the other would end at every `minimum`-th row's own value.
+    What stays empty goes to its neighbour.
 
     Parameters
     ----------
@@ -76,21 +81,20 @@ def merged(
     tuple of ndarray
         Counts and edges; one bin where all hold fewer rows together.
     """
-    sums: list[int] = []
-    kept = [float(edges[0])]
-    waiting = 0
-    for count, edge in zip(counts.tolist(), edges[1:].tolist(), strict=True):
-        waiting += count
-        if waiting >= max(minimum, 1):
-            sums.append(waiting)
-            kept.append(edge)
-            waiting = 0
-    if sums:
-        sums[-1] += waiting
-        kept[-1] = float(edges[-1])
-    else:
-        sums, kept = [waiting], [float(edges[0]), float(edges[-1])]
-    return np.array(sums, dtype=np.int64), np.array(kept)
+    below = np.concatenate([[0], np.cumsum(counts)])
+    ends = _halved(below, 0, len(counts), max(minimum, 1))
+    filled = [end for start, end in itertools.pairwise([0, *ends]) if below[end] > below[start]]
+    borders = [0, *filled[:-1], len(counts)]
+    return np.diff(below[borders]).astype(np.int64), edges[borders]
+
+
+def _halved(below: NDArray[np.int64], low: int, high: int, least: int) -> list[int]:
+    """Return where the parts of bins `low` to `high` end; ``below[k]``: rows in bins before k."""
+    middle = (low + high) // 2
+    sides = (below[middle] - below[low], below[high] - below[middle])
+    if high - low < 2 or not any(sides) or any(0 < side < least for side in sides):
+        return [high]
+    return [*_halved(below, low, middle, least), *_halved(below, middle, high, least)]
 
 
 def quantiles(counts: NDArray[Any], edges: NDArray[np.float64], levels: Sequence[float]) -> list[float] | None:
