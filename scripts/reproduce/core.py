@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 DATA = Path(os.environ.get("FEDBAYES_DATA", ROOT.parent / "shared" / "data"))
 DOCS = ROOT / "docs" / "reproduction"
 QUICK = ROOT / "out" / "reproduction"
-PAPERS = ("zafarani", "torrijos", "huai", "thesis")
+PAPERS = ("marchioro", "zafarani", "torrijos", "huai", "thesis")
 COLUMNS = ("theirs", "ours_as_published", "ours_default")
 Number = float | None
 
