@@ -22,7 +22,7 @@ ITEMS = {
     "huai": ["figure-1a", "figure-1b"],
     "torrijos": ["table-2", "figure-1", "figure-2", "figure-3"],
     "thesis": [
-        *("figure-2.1", "figure-2.2", "table-3.3", "figure-3.3", "table-3.4"),
+        *("figure-2.1", "figure-2.2", "table-3.2", "table-3.3", "figure-3.3", "table-3.4"),
         *(f"table-{number}" for number in ("5.2", "5.3", "5.4", "5.5", "A1", "A2", "A3", "A4", "A5", "A6")),
         *("table-6.4", *(f"figure-6.{number}" for number in range(1, 7))),
     ],
