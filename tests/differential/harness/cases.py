@@ -38,7 +38,8 @@ class Case:
         What is tested.
     organizations : list of dict
         ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper;
-        ``"file"``: "excel" or "parquet" where it is no CSV file.
+        ``"file"``: "excel" or "parquet" where it is no CSV file; ``"written"``: what the file holds where
+        a dictionary explains it.
     central : str
         Who runs central.
     steps : list of [function, arguments]
@@ -46,7 +47,8 @@ class Case:
     invalid : dict or None
         ``{"argument", "kinds"}`` where the last step has a wrong argument, which must be refused so.
     facts : dict
-        What the twin is told of how the case was made.
+        What the twin is told of how the case was made; ``"dictionary"`` goes with every step in place of the
+        arguments that it ``"gives"``.
     """
 
     algorithm: str
@@ -76,7 +78,7 @@ class Case:
         """Return the tables of those that take part with data: organization -> column -> cells."""
         named = self.arguments.get("organizations")
         found = {
-            entry["name"]: to_last_value(entry["columns"]) if entry.get("file") == "excel" else entry["columns"]
+            entry["name"]: to_last_value(entry) if entry.get("file") == "excel" else entry["columns"]
             for entry in self.organizations
             if entry["columns"] is not None and (named is None or entry["name"] in named)
         }
@@ -115,7 +117,18 @@ class Case:
 
     def files(self) -> dict[str, str | bytes | None]:
         """Return each organization's file: CSV, or what its entry's ``"file"`` says."""
-        return {entry["name"]: WRITERS[entry.get("file", "csv")](entry["columns"]) for entry in self.organizations}
+        return {
+            entry["name"]: WRITERS[entry.get("file", "csv")](entry.get("written") or entry["columns"])
+            for entry in self.organizations
+        }
+
+    def asked(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a step's arguments as they are sent: with the dictionary, without what it gives."""
+        if "dictionary" not in self.facts:
+            return arguments
+        gives = set(self.facts["gives"]) - {(self.invalid or {}).get("argument")}
+        rest = {name: value for name, value in arguments.items() if name not in gives}
+        return {**rest, "dictionary": self.facts["dictionary"]}
 
 
 @dataclass
@@ -206,10 +219,11 @@ PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 WRITERS: dict[str, Callable[[Any], Any]] = {"csv": csv_text, "excel": excel, "parquet": parquet}
 
 
-def to_last_value(columns: dict[str, list[str | None]]) -> dict[str, list[str | None]]:
-    """Return a table up to its last row that holds a value: an Excel sheet knows of no rows below it."""
-    rows = max((row + 1 for cells in columns.values() for row, cell in enumerate(cells) if cell is not None), default=0)
-    return {name: cells[:rows] for name, cells in columns.items()}
+def to_last_value(entry: dict[str, Any]) -> dict[str, list[str | None]]:
+    """Return a table up to the last row in which its file holds a value: an Excel sheet knows of no rows below it."""
+    written = (entry.get("written") or entry["columns"]).values()
+    rows = max((row + 1 for cells in written for row, cell in enumerate(cells) if cell is not None), default=0)
+    return {name: cells[:rows] for name, cells in entry["columns"].items()}
 
 
 class Interrupted(Exception):
@@ -222,7 +236,7 @@ def run(case: Case, platform: Callable[..., Any] = InProcess) -> Outcome:
     policies = {entry["name"]: entry["policy"] for entry in case.organizations}
     with platform(f"v6_{case.algorithm}", case.files(), policies, case.central) as federation:
         for place, (function, arguments) in enumerate(case.steps):
-            given = {name: _filled(value, results) for name, value in arguments.items()}
+            given = {name: _filled(value, results) for name, value in case.asked(arguments).items()}
             try:
                 results.append(federation.run(function, given))
             except Exception as error:
@@ -276,6 +290,12 @@ def judge(
     compare : callable
         Raises `Difference` where an answer is not the pooled one.
     """
+    barred = (
+        [("PolicyError", "a node lets no exact answer use a formula")] if case.invalid is None and _barred(case) else []
+    )
+    if len(case.steps) == 1 and case.arguments.get("epsilon") is None:
+        refuse = [*refuse, *barred]
+    may = [*may, *barred]
     if outcome.error is not None:
         kind, text, code = outcome.error
         failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in refuse}
@@ -297,6 +317,13 @@ def judge(
     if refuse:
         raise Difference(f"answered, though {refuse[0][1]}")
     compare(outcome.result)
+
+
+def _barred(case: Case) -> bool:
+    """Whether the dictionary derives a column by a formula and a node does not allow it."""
+    columns = case.facts.get("dictionary", {}).get("columns", {}).values()
+    policies = [entry["policy"] for entry in case.organizations if entry["name"] in case.members()]
+    return any("derive" in one for one in columns) and any(one.get("allow_formulas") == "false" for one in policies)
 
 
 def hardly_understood(case: Case) -> bool:

@@ -154,7 +154,8 @@ def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]])
             blocks.append([[number(cell)] for cell in cells])
             names.append(feature)
             continue
-        labels = sorted({cell.strip() for cell in cells})
+        first = case.facts.get("references", {}).get(feature, "").strip()
+        labels = sorted({cell.strip() for cell in cells}, key=lambda label: (label != first, label))
         blocks.append([[float(cell.strip() == label) for label in labels[1:]] for cell in cells])
         names += [f"{feature}={label}" for label in labels[1:]]
     return np.concatenate([np.array(block, dtype=float).reshape(len(records), -1) for block in blocks], axis=1), names
@@ -199,6 +200,8 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
             least = min(present.count(cell) for cell in set(known))
             if least < case.limit("minimum_count", 5):
                 refuse.append(("DataProblem", f"{feature!r} has a rare category"))
+        if case.facts.get("references", {}).get(feature) not in (None, *present):
+            refuse.append(("DataProblem", f"no record of the reference of {feature!r}"))
     if arguments.get("formula"):
         more = cox_formula.refusals(
             case, arguments, [r for r in records if None not in map(r.get, cox_formula.used(arguments))]

@@ -93,7 +93,8 @@ def design(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]])
         cells, short = [record[name] for record in records], f"c{place}"
         if is_category(case, arguments, name):
             texts = [_canonical(cell) for cell in cells]
-            known = sorted(set(texts), key=lambda text: (text != match[5], text))
+            first = match[5] or case.facts.get("references", {}).get(name)
+            known = sorted(set(texts), key=lambda text: (text != first, text))
             table[short] = [f"k{known.index(text):03}" for text in texts]
             written[name], levels[short] = short, (name, known)
         else:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from . import networks
+from . import networks, public_records
 from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
-from .rows import limits
+from .rows import HUGE_EPSILON, limits
 from .scalar_product import _who
 from .states import drawn_states, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
@@ -72,6 +72,11 @@ def fit_cases(draw: Any) -> Case:
         arguments["smallest_probability"] = 0.01
     if arguments["missing"] == "em":
         arguments |= {"synthetic_rows": 200, "restarts": 1}
+    if arguments.get("structure") != "hill_climb" and draw(st.integers(0, 3)) == 3:
+        arguments |= {"epsilon": HUGE_EPSILON, "missing": draw(st.sampled_from(["drop", "em_on_counts"]))}
+        arguments |= {} if by_rows else draw(drawn_public_records(people))
+    if draw(st.integers(0, 3)) == 3:
+        arguments |= draw(public_records.drawn(people, arguments.get("label", names[0])))
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
 
 
@@ -109,9 +114,25 @@ def check_horizontal(case: Case, outcome: Outcome) -> None:
         records = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         compare_network(case, arguments, result, records)
 
-    few = _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
+    private = is_private(case)
+    few = not private and _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
+    unknown = [] if private else _nothing_known(case, names)
     may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
-    judge(case, outcome, limits(case, True) + _nothing_known(case, names), compare, may)
+    cut = [("ArgumentError", "rows are not cut into folds")] * (arguments.get("validation") == "svdg")
+    judge(case, outcome, limits(case, True) + unknown + cut, compare, may + _not_public(case))
+
+
+def _not_public(case: Case) -> list[tuple[str, str]]:
+    """Return why public records may be refused: they hold a value that nobody else has any more."""
+    given = case.arguments.get("public_records") or {}
+    seen: dict[str, set[Any]] = {}
+    for columns in case.stations().values():
+        for name, cells in columns.items():
+            seen.setdefault(name, set()).update(cells)
+    strange = [
+        name for name, cells in given.items() if {c for c in cells if isinstance(c, str)} - seen.get(name, set())
+    ]
+    return [("ArgumentError", f"a public value of {name!r} that no station has") for name in strange]
 
 
 def _nothing_known(case: Case, names: list[str]) -> list[tuple[str, str]]:
@@ -157,7 +178,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         same("records", result["diagnostics"]["records"], len(records))
         compare_network(case, arguments, result, records)
 
-    judge(case, outcome, refuse, compare)
+    judge(case, outcome, refuse, compare, _not_public(case))
 
 
 def codes_of(model: dict[str, Any], records: list[dict[str, Any]], names: list[str]) -> tuple[Any, dict[str, int]]:
@@ -176,6 +197,7 @@ def codes_of(model: dict[str, Any], records: list[dict[str, Any]], names: list[s
 def compare_network(case: Case, arguments: dict[str, Any], result: Any, records: list[dict[str, Any]]) -> None:
     """Hold structure, tables and criteria against those of the pooled records."""
     model, names = result["model"], arguments["columns"]
+    public_records.compare(arguments, result)
     codes, sizes = codes_of(model, records, names)
     missing = arguments.get("missing", "em")
     gaps = {name: bool((codes[name] < 0).any()) and missing != "drop" for name in names}
@@ -198,7 +220,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
         counted, widths, arguments.get("score", "k2"), arguments.get("equivalent_sample_size", 10.0)
     )
     check_structure(arguments, parents, search)
-    minimum = max(arguments.get("minimum_count", 0), case.limit("minimum_count", 5))
+    minimum = max(arguments.get("minimum_count", 0), 0 if is_private(case) else case.limit("minimum_count", 5))
     if minimum == 0:  # else hidden configurations count as one
         close("score of the structure", result["diagnostics"]["structure"]["score"], search.total(parents), 1e-7)
     if missing == "em" and any(gaps.values()):

@@ -11,6 +11,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from .cases import Case, Outcome
+from .dictionaries import maybe_dictionary
 from .looking import check_describe, describe_cases
 from .variants import maybe_aligned, maybe_by_identifier, maybe_other_files
 from .wide import check_wide, wide_cases
@@ -40,7 +41,7 @@ VARIANTS = {
 
 def _right(method: str, cases: Any) -> Any:
     cases = functools.partial(VARIANTS[method], cases) if method in VARIANTS else cases
-    return functools.partial(maybe_other_files, cases)
+    return functools.partial(maybe_other_files, functools.partial(maybe_dictionary, cases))
 
 
 FUNCTIONS: dict[tuple[str, str], tuple[Any, Any]] = {
@@ -77,9 +78,6 @@ _SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
     ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
-    ("vertibayes", "fit"): {
-        **dict.fromkeys(("epsilon", "folds", "public_records", "validation"), "no twin yet; wrong values are drawn"),
-    },
 }
 """Arguments that no strategy draws, with the reason."""
 

@@ -148,7 +148,7 @@ def _refused_anyway(case: Case, kind: str) -> bool:
     if case.facts["right"]:
         rest[case.invalid["argument"]] = case.facts["right"][0]  # type: ignore[index]
     steps = [*case.steps[:-1], [function, rest]]
-    outcome = run(Case(case.algorithm, case.function, case.organizations, case.central, steps))
+    outcome = run(Case(case.algorithm, case.function, case.organizations, case.central, steps, None, case.facts))
     return outcome.error is not None and outcome.error[0] == kind
 
 
@@ -166,7 +166,7 @@ def preflight_cases(draw: Any, method: str, functions: tuple[tuple[str, Any], ..
     """The preflight of a right question."""
     function, right = draw(st.sampled_from(functions))
     case: Case = draw(right())
-    asked = {"function": function, "arguments": case.steps[-1][1]}
+    asked = {"function": function, "arguments": case.asked(case.steps[-1][1])}
     return Case(
         method, "preflight", case.organizations, case.central, [["preflight", asked]], None, {"asked": function}
     )
