@@ -220,7 +220,7 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
         counted, widths, arguments.get("score", "k2"), arguments.get("equivalent_sample_size", 10.0)
     )
     check_structure(arguments, parents, search)
-    minimum = max(arguments.get("minimum_count", 0), 0 if is_private(case) else case.limit("minimum_count", 5))
+    minimum = max(arguments.get("minimum_count", 0), case.limit("minimum_count", 5))
     if minimum == 0:  # else hidden configurations count as one
         close("score of the structure", result["diagnostics"]["structure"]["score"], search.total(parents), 1e-7)
     if missing == "em" and any(gaps.values()):

@@ -86,6 +86,11 @@ def test_a_class_alone_is_always_right_and_has_no_curve():
     assert np.isnan(found["auc"])
 
 
+def test_no_rows_have_no_curve():
+    found = metrics.roc(np.zeros(0), np.zeros(0))
+    assert [len(rates) for rates in found.values()] == [0, 0]
+
+
 def test_all_scores_follow_of_one_table_of_two_classes():
     truth, logs = predictions(4000, 2)
     logs = logs * 1.0

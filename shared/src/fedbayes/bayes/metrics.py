@@ -319,7 +319,7 @@ def roc(positive: Floats, negative: Floats, minimum: float = 0.0) -> dict[str, F
     """
     sides = [np.maximum(side, 0.0)[::-1] for side in (negative, positive)]
     seen = [np.cumsum(side) for side in sides]
-    totals = [float(part[-1]) for part in seen]  # a sum in another order may differ in its last digit
+    totals = [float(part[-1]) if len(part) else 0.0 for part in seen]  # in another order the last digit may differ
     if min(totals) <= 0.0:
         return {"false_positive_rate": np.zeros(0), "true_positive_rate": np.zeros(0)}
     points, last, step = [(0.0, 0.0)], (0.0, 0.0), sum(totals) / CURVE_POINTS
