@@ -338,3 +338,8 @@ def _untallied(federation: Any, stations: Any, question: Any) -> Any:
     width = len(question.labels)
     counts = np.zeros(len(question.times) + 1, dtype=np.int64)
     return Known(question, counts, counts, np.zeros(width), np.ones(width))
+
+
+def test_a_penalty_that_is_nothing_beside_equal_columns_is_refused(clinic: pd.DataFrame) -> None:
+    with pytest.raises(ArgumentError, match=r"age, twin are collinear.*a larger penalty"):
+        ask(clinic, {**with_feature("twin", bounds=[60, 190]), "penalty": 1e-300})

@@ -294,8 +294,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
     pooled = cox.fit(time, event, strata, x, ties, penalty)
-    if not penalty and _collinear(x):
-        refuse += [(kind, "collinear columns") for kind in ("ArgumentError", "ConvergenceError", "DataProblem")]
+    if _collinear(x):  # a penalty parts them, unless it is nothing beside their information
+        kinds = ("ArgumentError", "ConvergenceError", "DataProblem")
+        (may if penalty else refuse).extend((kind, "collinear columns") for kind in kinds)
     standardised = np.abs((x - x.mean(axis=0)) / scale).max()
     hard = np.abs((x - x.mean(axis=0)) @ pooled.coefficients).max() > 5.0 or standardised > 8
     if not pooled.converged or hard or arguments.get("solver") == "admm":

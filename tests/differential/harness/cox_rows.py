@@ -134,7 +134,7 @@ def too_little(x: Any, event: Any, least: float) -> Refusals:
 def hardly(arguments: dict[str, Any], time: Any, event: Any, x: Any) -> Refusals:
     """Return why a fit may end without an answer: columns that depend on one another, or no finite maximum on the grid that was asked for."""
     scale = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
-    if not arguments.get("penalty") and np.linalg.matrix_rank((x - x.mean(axis=0)) / scale, tol=1e-6) < x.shape[1]:
+    if np.linalg.matrix_rank((x - x.mean(axis=0)) / scale, tol=1e-6) < x.shape[1]:
         return [("ArgumentError", "collinear columns"), ("ConvergenceError", "collinear columns")]
     seen, died = rounded(np.array(arguments["times"]), time, event)
     fit = cox.fit(seen, died, np.zeros(len(seen)), x, arguments.get("ties", "breslow"), arguments.get("penalty", 0.0))

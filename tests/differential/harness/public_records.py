@@ -40,8 +40,6 @@ def compare(arguments: dict[str, Any], result: Any) -> None:
     if arguments["validation"] != "public":
         _compare_synthetic(arguments, shown)
         return
-    if arguments.get("smallest_probability") or arguments.get("epsilon") is not None:
-        return  # scored before the least probability and, with noise, before rare configurations become the margin
     given, label = arguments["public_records"], arguments["label"]
     rows = len(given[label])
     codes = {

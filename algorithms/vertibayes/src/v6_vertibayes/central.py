@@ -43,8 +43,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     left = partial(source.rest, kept=asked.held_out)
     learned = learn(asked, list(source.variables.values()), source, left)
     least = results.least_count(asked, source) if source.budget.exact else 0.0
-    scores = validate(asked, learned, source.by_fold, least)
-    return results.fitted(federation, asked, learned, source, scores)
+    published = learned.network.publish(learned.counts, results.least_count(asked, source), asked.smallest_probability)
+    scores = validate(asked, learned, published, source.by_fold, least)
+    return results.fitted(federation, asked, learned, published, source, scores)
 
 
 def _question(

@@ -39,11 +39,15 @@ def least_count(options: Fit, source: Source) -> float:
 
 
 def fitted(
-    federation: Federation, options: Fit, learned: Learned, source: Source, scores: Mapping[str, Any] | None
+    federation: Federation,
+    options: Fit,
+    learned: Learned,
+    network: BayesianNetwork,
+    source: Source,
+    scores: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """Return the result of `fit`."""
+    """Return the result of `fit`, whose model is `network`."""
     minimum = least_count(options, source)
-    network = learned.network.publish(learned.counts, minimum, options.smallest_probability)
     guard = minimum if source.budget.exact else 0.0
     missing = missing_shares(learned, source, guard)
     structure = learned.structure

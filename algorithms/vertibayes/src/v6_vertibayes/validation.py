@@ -166,7 +166,9 @@ def synthetic_cross_validation(options: Fit, learned: Learned) -> dict[str, Any]
     return {"method": "scv", **average(parts)}
 
 
-def validate(options: Fit, learned: Learned, by_fold: TableOracle, minimum: float = 0) -> dict[str, Any] | None:
+def validate(
+    options: Fit, learned: Learned, published: BayesianNetwork, by_fold: TableOracle, minimum: float = 0
+) -> dict[str, Any] | None:
     """Return the scores that the options ask for, or None.
 
     Parameters
@@ -175,6 +177,8 @@ def validate(options: Fit, learned: Learned, by_fold: TableOracle, minimum: floa
         Which validation, how many folds.
     learned : Learned
         What was learned from all records.
+    published : BayesianNetwork
+        The result's model, which public records judge.
     by_fold : TableOracle
         Gives tables with the fold as first axis; asked for SVDG.
     minimum : float
@@ -182,12 +186,12 @@ def validate(options: Fit, learned: Learned, by_fold: TableOracle, minimum: floa
     """
     if options.validation == "none":
         return None
+    if options.validation == "public":
+        return {"method": "public", **assess(published, public_rows(options, learned), options.label or "")}
     learned = guarded(learned, minimum)
     if options.validation == "scv":
         return synthetic_cross_validation(options, learned)
-    if options.validation == "svdg":
-        return held_out_generation(options, learned, by_fold, minimum)
-    return {"method": "public", **assess(learned.network, public_rows(options, learned), options.label or "")}
+    return held_out_generation(options, learned, by_fold, minimum)
 
 
 def public_rows(options: Fit, learned: Learned) -> Codes:

@@ -25,6 +25,7 @@ FLAT = 1e-6
 """Root of the information below which a feature does not vary among the records at risk."""
 SINGULAR = 1e-7
 """Eigenvalue of a correlation matrix below which columns are collinear; columns are rounded to 4e-9 on shares."""
+ROUNDING = 1e-14  # the same of a penalised matrix, which only has to be solved
 FAR = 12.0  # standardised: e^12 is a hazard ratio of 160,000 for one deviation; on pooled data nothing but separation gives it
 CONFIDENCE_95 = 1.959963984540054  # quantile .975 of the standard normal
 LARGEST_EXPONENT = 700.0
@@ -162,8 +163,7 @@ def fit(
     beta = np.zeros(len(names))
     here = evaluate(risk, x, beta)
     null = here.log_likelihood
-    if penalty == 0.0:
-        check_collinear(here.information, names)
+    check_collinear(here.information, names, ridge)
     step = 0
     for step in range(1, max_steps + 1):  # noqa: B007
         move = np.linalg.solve(here.information + np.diag(ridge), here.gradient - ridge * beta)
@@ -190,25 +190,28 @@ def check_far(coefficients: Vector, names: Sequence[str], limit: float) -> None:
         )
 
 
-def check_collinear(information: Vector, names: Sequence[str]) -> None:
-    """Refuse an information matrix (at zero coefficients, or where a fit ended) that is singular.
+def check_collinear(information: Vector, names: Sequence[str], ridge: Vector | None = None) -> None:
+    """Refuse an information matrix (at zero coefficients, or where a fit ended) that is singular, with what a penalty adds to its diagonal.
 
     Raises
     ------
     ArgumentError
         Naming the features that depend on one another.
     """
-    diagonal = np.sqrt(np.maximum(np.diag(information), 0.0))
-    flat = [name for name, value in zip(names, diagonal, strict=True) if value <= FLAT]
+    penalised = ridge is not None and bool(ridge.any())
+    matrix = information + np.diag(ridge) if ridge is not None and penalised else information
+    diagonal = np.sqrt(np.maximum(np.diag(matrix), 0.0))
+    flat = [name for name, value in zip(names, diagonal, strict=True) if value <= (0.0 if penalised else FLAT)]
     if flat:
         raise ArgumentError(f"features: {', '.join(flat)} do not vary among the records at risk; leave them out")
-    values, vectors = np.linalg.eigh(information / np.outer(diagonal, diagonal))
-    null = vectors[:, values < SINGULAR]
+    values, vectors = np.linalg.eigh(matrix / np.outer(diagonal, diagonal))
+    null = vectors[:, values < (ROUNDING if penalised else SINGULAR)]
     if null.shape[1]:
         weight = np.sqrt(np.sum(null**2, axis=1))
         involved = [name for name, value in zip(names, weight, strict=True) if value > 0.01]
+        remedy = "a larger penalty" if penalised else "a penalty"
         raise ArgumentError(
-            f"features: {', '.join(involved)} are collinear; leave out {null.shape[1]} of them or set a penalty"
+            f"features: {', '.join(involved)} are collinear; leave out {null.shape[1]} of them or set {remedy}"
         )
 
 

@@ -198,8 +198,7 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
         raise ConvergenceError("there are more records than the sums can hold; use fewer stations")
     null = value = here.log_likelihood(beta)
     information = sums.information(here)
-    if penalty == 0.0:
-        check_collinear(information, labels)
+    check_collinear(information, labels, ridge)
     while True:
         move = np.linalg.solve(information + np.diag(ridge), here.gradient() - ridge * beta)
         if np.max(np.abs(move)) < tolerance:

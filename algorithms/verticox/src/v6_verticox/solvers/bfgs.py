@@ -179,8 +179,7 @@ class Search:
         """Evaluate at zero."""
         self.gradient = alone(self.rounds.surface.start()).gradient
         self.first = self.curvature = alone(self.rounds.surface.information(0, False))
-        if not self.ridge.any():
-            check_collinear(self.curvature, self.prepared.names)
+        check_collinear(self.curvature, self.prepared.names, self.ridge)
         self._aim()
 
     def _aim(self) -> None:

@@ -123,8 +123,7 @@ class _Search:
         """Evaluate at zero."""
         self.here = await self.surface.start()
         await self.measure(False)
-        if not self.ridge.any():
-            check_collinear(self.information, self.surface.names)
+        check_collinear(self.information, self.surface.names, self.ridge)
 
     async def measure(self, final: bool) -> None:
         """Ask for the information matrix here."""
