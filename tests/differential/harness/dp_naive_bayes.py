@@ -118,7 +118,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             return
         published = arguments.get("sensitivity") == "published"  # there an empty cell of a station is 1e-6
         slack = 2e-6 * len(case.stations()) if published else 1e-6
-        compare_model(result["model"], case.used(), label, features, domain, arguments.get("bins", 20), slack)
+        compare_model(
+            result["model"], case.used(), label, features, domain, arguments.get("bins", 20), slack, published
+        )
 
     judge(case, outcome, fit_refusals(case, arguments, features), compare)
 

@@ -175,8 +175,9 @@ def compare_model(
     domain: dict[str, Any],
     bins: Any = 20,
     slack: float = 1e-6,
+    published: bool = False,
 ) -> None:
-    """Hold a naive Bayes model of counts and moments against the pooled ones; `slack`: what a cell may differ by."""
+    """Hold a naive Bayes model of counts and moments against the pooled ones; `slack`: what a cell may differ by; `published`: sums of raw values."""
     data = encoded(tables, domain, [*features, label])
     classes = len(domain[label]["categories"])
     labels = data[label]
@@ -188,7 +189,7 @@ def compare_model(
     for name in features:
         feature, entry = model["features"][name], domain[name]
         if feature["kind"] == "gaussian":
-            _compare_moments(name, feature, data[name], labels, classes, entry["bounds"])
+            _compare_moments(name, feature, data[name], labels, classes, entry["bounds"], published)
             continue
         own = bins.get(name, 20) if isinstance(bins, dict) else bins
         table, borderline = table_of(labels, data[name], classes, entry, own)
@@ -198,11 +199,15 @@ def compare_model(
         compare_table(f"missing of {name!r}", feature["missing"], table[:, -1], 0, slack)
 
 
-def _compare_moments(name: str, feature: Any, values: Any, labels: Any, classes: int, bounds: Sequence[float]) -> None:
-    unit = (values - (bounds[0] + bounds[1]) / 2) / ((bounds[1] - bounds[0]) / 2)
+def _compare_moments(
+    name: str, feature: Any, values: Any, labels: Any, classes: int, bounds: Sequence[float], published: bool
+) -> None:
+    half = (bounds[1] - bounds[0]) / 2
+    unit = (values - (bounds[0] + bounds[1]) / 2) / half
+    reach = max(map(abs, bounds)) / half if published else 0.0  # 1e-6 of a row, in units of the bounds
     for place in range(classes):
         own = unit[(labels == place) & ~np.isnan(unit)]
-        margin = 1.6 * len(own) / 2**16 + 1e-6
+        margin = 1.6 * len(own) / 2**16 + 1e-6 + 2e-5 * reach**2
         close(f"rows of {name!r}, class {place}", feature["count"][place], len(own), 1e-9, 1e-4)
         close(f"sum of {name!r}, class {place}", feature["total"][place], float(own.sum()), 1e-9, margin)
         squares = float((own**2 - 0.5).sum())
