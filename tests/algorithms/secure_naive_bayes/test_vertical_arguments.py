@@ -12,6 +12,7 @@ from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, 
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.policy import Policy
 from v6_secure_naive_bayes import arguments, keying, model, partial, vertical
+from v6_secure_naive_bayes.membership import Membership
 from v6_secure_naive_bayes.messages import TablesRequest
 from v6_secure_naive_bayes.records import check_records
 
@@ -158,7 +159,8 @@ def test_a_vertical_fit_refuses_by_name(odd, changes, named):
 
 
 def test_arguments_without_effect_are_warned_of(odd):
-    given = {"keys": "dealer", "honest_fraction": 0.5, "membership": {}, "delta": 1e-6}
+    membership = Membership.create((1, 2, 3)).to_dict()
+    given = {"keys": "dealer", "honest_fraction": 0.5, "membership": membership, "delta": 1e-6}
     warnings = odd.run("fit", {**FIT, "organizations": THREE, **given})["warnings"]
     for name in given:
         assert any(warning.startswith(f"{name} has no effect") for warning in warnings)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.declare import (
     COLUMN,
     EPSILON,
@@ -30,13 +29,13 @@ from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 
 from .keying import KEYS, check_keys
+from .membership import Membership
 from .messages import KINDS, TABLES, UNITS, Noise
 from .records import check_list
 
 LEAST_DELTA = 1e-100
 DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
-MEMBERSHIP = json_value("the `membership` of a result", check_mapping)
 MOST_ROWS_WORDS = "Most rows of one identifier that a station uses, chosen by a keyed hash."
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
 
@@ -48,6 +47,18 @@ STORE = Store(
     "Naive Bayes from encrypted noisy counts (Huai et al. 2015, repaired): horizontally and vertically split records, joins and leaves.",
     "horizontal",
 )
+
+
+def _check_membership(name: str, value: Any) -> Any:
+    """Return a membership as it was given, if it can be read."""
+    try:
+        Membership.from_dict(value)
+    except ValueError as problem:
+        raise ArgumentError(f"{name} is not usable: {problem}; give that of a result as it is") from None
+    return value
+
+
+MEMBERSHIP = json_value("the `membership` of a result", _check_membership)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,14 +48,11 @@ def check_membership(federation: Federation, data: Any, stations: tuple[int, ...
     Raises
     ------
     ArgumentError
-        When it is malformed, or its organizations are not those of this task.
+        When its organizations are not those of this task.
     """
     if data is None and stations is not None:
         return Membership.create(stations)
-    try:
-        state = Membership.from_dict(data)
-    except ValueError as problem:
-        raise ArgumentError(f"membership is not usable: {problem}") from None
+    state = Membership.from_dict(data)
     if any(member not in federation.names for member in state.uses):
         raise ArgumentError(
             "membership names organizations that are not in this collaboration; `fit` gives one that fits"

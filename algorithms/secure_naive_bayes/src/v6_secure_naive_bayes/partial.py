@@ -13,7 +13,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.dp import promise
 from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError
+from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, table_queries, tally_station
 from fedbayes.federation.secrets import own_keys
@@ -119,10 +119,8 @@ def at_most(encoded: dict[str, Any], records: int) -> dict[str, Any]:
 
 def noise_shares(noise: Noise, uses: int, features: int, cells: int) -> npt.NDArray[np.int64]:
     """Return `model.draw`, or an error that the researcher can act on."""
-    try:
+    with sampling_errors():
         return model.draw(noise, uses, features, cells)
-    except (ValueError, OverflowError):
-        raise ArgumentError("epsilon or delta is too small for the noise to be sampled; give a larger one") from None
 
 
 def _check_uses(station: Station, uses: int) -> None:
@@ -241,11 +239,8 @@ def _check_counts(station: Station, tables: list[npt.NDArray[np.int64]]) -> None
 
 def _full_noise(values: npt.NDArray[np.int64], epsilon: float) -> npt.NDArray[np.int64]:
     law = law_of(epsilon)
-
-    try:
+    with sampling_errors():
         return values + law.shares(len(values), law.width(Change(), 1, 1), 1, 1.0)
-    except (ValueError, OverflowError):
-        raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one") from None
 
 
 @partial

@@ -9,7 +9,7 @@ from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.errors import ArgumentError, sampling_errors
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
@@ -53,6 +53,7 @@ def _leaving(
     """Return the tables as they may be masked: as they are, or charged for and with this station's share of noise."""
     if request.epsilon is None:
         return station.exact(values.view(np.uint64), "tables", queries=len(request.tables))
+    _noise((0,), request, len(station.participants))  # what cannot be sampled is not charged
     receipt = station.charge(epsilon=request.epsilon, note="tables", queries=len(request.tables))
     noisy = values + _noise(values.shape, request, len(station.participants))
     return station.released(noisy.astype(np.int64).view(np.uint64), receipt)
@@ -63,8 +64,9 @@ def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.
     from fedbayes.dp.laws import Change, law_of
 
     law = law_of(request.epsilon or 1.0)
-    width = law.width(Change(), len(request.tables), parties)
-    return law.shares(shape, width, parties, request.honest_fraction)
+    with sampling_errors():
+        width = law.width(Change(), len(request.tables), parties)
+        return law.shares(shape, width, parties, request.honest_fraction)
 
 
 @partial

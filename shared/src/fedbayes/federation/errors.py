@@ -21,6 +21,9 @@ them to the server.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from vantage6.algorithm.tools.exceptions import (
     AlgorithmError,
     CollectResultsError,
@@ -138,3 +141,14 @@ def from_log(log: str) -> AlgorithmError | None:
             kind, _, message = rest.partition(": ")
             return rebuild(kind, message)
     return None
+
+
+@contextmanager
+def sampling_errors() -> Iterator[None]:
+    """Inside, noise that cannot be sampled is an error that the researcher can act on: `ArgumentError`."""
+    try:
+        yield
+        return
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one, or a larger delta")

@@ -9,7 +9,7 @@ from typing import Any
 from fedbayes.federation.arguments import check_number
 from fedbayes.federation.declare import TARGET, Arguments, Kind, argument, choice, when
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal.declared import DOMAIN
+from fedbayes.federation.vertical.declared import DOMAIN
 
 SPLITS = ("vertical", "horizontal")
 MOST_TIMES = 1000

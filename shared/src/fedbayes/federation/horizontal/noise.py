@@ -27,7 +27,7 @@ from ...dp.sensitivity import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments
 from ..codec import Message
-from ..errors import ArgumentError
+from ..errors import ArgumentError, sampling_errors
 from ..gate import Exact, Released
 from ..station import Station
 from .units import ROW, Unit
@@ -145,11 +145,8 @@ class CountNoise(Message):
         """
         local = self.placement == "local"
         parties, fraction = (1, 1.0) if local else (stations, self.honest_fraction)
-        try:
+        with sampling_errors():
             return self.law.shares(size, self.width(queries, change, parties), parties, fraction)
-        except (ValueError, OverflowError):
-            pass
-        raise ArgumentError("epsilon is too small for the noise to be sampled; give a larger one")
 
     def narrower(self, deviations: Callable[[CountNoise], Iterable[float]]) -> CountNoise:
         """Return the noise under the law that makes less of it: without its delta where discrete Laplace noise is narrower.

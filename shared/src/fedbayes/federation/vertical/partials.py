@@ -9,7 +9,7 @@ import numpy as np
 
 from ...mpc import alignment
 from ..decorators import partial
-from ..errors import MessageError
+from ..errors import MessageError, sampling_errors
 from ..gate import Exact, Released, Sealed
 from ..station import Station
 from .accounting import sensitivity_of
@@ -199,6 +199,7 @@ def _answer(
     """Return this station's share of the answers as it may be shared: charged, with its share of the noise where an epsilon is given."""
     if request.epsilon is None:
         return station.exact(_bound(workspace, request, shares), "tables", queries=len(request.tables))
+    _noise(station, shares[:0], request)  # what cannot be sampled is not charged
     receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
     return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)
 
@@ -222,5 +223,6 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:
         honest = min(honest, (parties - 1) / parties)
     widths = {info.name: factor(info).states for info in request.delivery.factors}
     law, change = law_of(request.epsilon or 1.0), Change(sensitivity_of(request.tables, widths))
-    drawn = law.shares(shares.shape, law.width(change, 1, parties), parties, honest)
+    with sampling_errors():
+        drawn = law.shares(shares.shape, law.width(change, 1, parties), parties, honest)
     return drawn.astype(np.int64).astype(shares.dtype)
