@@ -43,7 +43,7 @@ network-up: setup images ## Start the dev network: a vantage6 server and four no
 	@$(NETWORK) up
 
 network-test: setup ## Run every method on the dev network and compare with the embedded federation
-	@FEDBAYES_NETWORK=1 $(PYTHON_BIN) -m pytest tests/network -m network -p no:xdist -v -rP --durations=0 $(ARGS)
+	@FEDBAYES_NETWORK=1 $(PYTHON_BIN) -m pytest tests/network -m network -p no:xdist -v -rP --durations=15 $(ARGS)
 
 network-down: ## Stop the dev network and remove its containers, networks and volumes
 	@$(NETWORK) down
