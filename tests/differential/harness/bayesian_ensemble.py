@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from . import networks
+from . import networks, united
 from .cases import Case, Difference, Outcome, close, judge, same
 from .network_fit import codes_of
-from .records import check_states, not_aligned, place_of
+from .records import check_states, equal, not_aligned, place_of
 from .rows import LABEL, compare_scores
 from .states import drawn_states
 from .tables import categories, joined, population, vertical
@@ -66,7 +67,38 @@ def fit_arguments(draw: Any, people: dict[str, Any], place: dict[str, Any], feat
 
 
 @st.composite
+def _by_rows(draw: Any, split: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Draw people, a placement and a fit for records that are split by rows, or united."""
+    people, _, features = draw(_placed())
+    place = draw(united.spread(people, split))
+    place["helper"] = "helper0"
+    arguments = {**fit_arguments(draw, people, place, features), "split": split}
+    for name in ("domain", "bins", "secret"):
+        arguments.pop(name, None)
+    arguments |= united.public_states(draw, people)
+    if split == "horizontal":
+        if "features" in arguments and draw(st.booleans()):
+            arguments.pop("id_column")
+        arguments.pop("helper")
+        arguments.pop("folds", None)
+        return people, place, arguments
+    arguments.pop("missing", None)
+    if arguments.get("weights") == "score":
+        arguments["weights"] = "dynamic"
+        arguments.pop("folds")
+    if draw(st.booleans()):
+        arguments["hybrid"] = draw(st.sampled_from(["local", "shared"]))
+    return people, place, arguments
+
+
+@st.composite
 def fit_cases(draw: Any) -> Case:
+    split = draw(st.sampled_from(["vertical", "vertical", "horizontal", "hybrid"]))
+    if split != "vertical":
+        _, place, arguments = draw(_by_rows(split))
+        facts = {"identifier": place["id_column"]}
+        steps = [["fit", arguments]]
+        return Case(ALGORITHM, "fit", place["organizations"], place["central"], steps, facts=facts)
     people, place, features = draw(_placed())
     arguments = fit_arguments(draw, people, place, features)
     if draw(st.integers(0, 5)) == 5:
@@ -88,6 +120,8 @@ def useless(case: Case) -> list[tuple[str, str]]:
 
 
 def check_fit(case: Case, outcome: Outcome) -> None:
+    if case.arguments.get("split", "vertical") != "vertical":
+        return judge(case, outcome, [], partial(_compare_parties, case), united.refusals(case, case.arguments))
     arguments = case.arguments
     records = list(joined(case.stations(), case.id_column).values())
 
@@ -99,9 +133,24 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         if arguments.get("weights", "uniform") == "uniform" and len(set(np.round(weights, 9))) > 1:
             raise Difference(f"uniform weights differ: {weights}")
         for member in members:
+            _compare_states(case, member["network"])
             _compare_member(case, member["network"], records)
 
     judge(case, outcome, not_aligned(case), compare, useless(case))
+
+
+def _compare_parties(case: Case, result: Any) -> None:
+    """Hold every party's member against the records that it may learn from."""
+    members = {member["name"]: member for member in result["model"]["members"]}
+    wanted = united.learned_from(case, case.steps[0][1])
+    same("parties", set(members), set(wanted))
+    for name, (columns, records) in wanted.items():
+        network = members[name]["network"]
+        same(f"columns of {name!r}", set(network["nodes"]), columns | {LABEL})
+        _compare_member(case, network, records)
+        present = {record[LABEL] for record in records} - {None}
+        seen = {state for state in network["nodes"][LABEL]["states"] if any(equal(state, cell) for cell in present)}
+        same(f"classes of {name!r}", set(members[name]["classes"]), seen - {"?"})
 
 
 def _features(case: Case) -> list[str]:
@@ -109,13 +158,15 @@ def _features(case: Case) -> list[str]:
     return [name for table in case.stations().values() for name in table if name not in (identifier, LABEL)]
 
 
-def _compare_member(case: Case, network: Any, records: list[dict[str, Any]]) -> None:
-    arguments = case.arguments
-    names = list(network["nodes"])
-    for name in names:
-        node = network["nodes"][name]
+def _compare_states(case: Case, network: Any) -> None:
+    for name, node in network["nodes"].items():
         labels = [state for state in node["states"] if state != "?"]
-        check_states(case, name, labels, node.get("cuts"), arguments.get("bins", "published"))
+        check_states(case, name, labels, node.get("cuts"), case.arguments.get("bins", "published"))
+
+
+def _compare_member(case: Case, network: Any, records: list[dict[str, Any]]) -> None:
+    arguments = case.steps[0][1]
+    names = list(network["nodes"])
     codes, sizes = codes_of({"nodes": {n: {"cuts": None, **network["nodes"][n]} for n in names}}, records, names)
     gaps = {name: arguments.get("missing", "drop") == "category" and bool((codes[name] < 0).any()) for name in names}
     codes = {name: np.where(codes[name] < 0, sizes[name], codes[name]) if gaps[name] else codes[name] for name in names}
@@ -152,6 +203,25 @@ def _used(draw: Any, function: str) -> Case:
 
 
 @st.composite
+def _used_by_rows(draw: Any, function: str) -> Case:
+    """Draw a question to an ensemble of records that are split by rows, or united."""
+    split = draw(st.sampled_from(["horizontal", "hybrid"]))
+    people, place, fit = draw(_by_rows(split))
+    for entry in place["organizations"]:
+        entry["policy"]["minimum_count"] = 0
+    arguments: dict[str, Any] = {"model": {"$model": 0}}
+    if split == "hybrid" or function == "classify":
+        arguments["id_column"] = place["id_column"]
+    if split == "hybrid":
+        arguments["helper"] = place["helper"]
+    if function == "classify" and draw(st.integers(0, 2)) == 2:
+        arguments = {"model": {"$model": 0}, "records": draw(_outside(people))}
+    facts = {"identifier": place["id_column"]}
+    steps = [["fit", fit], [function, arguments]]
+    return Case(ALGORITHM, function, place["organizations"], place["central"], steps, facts=facts)
+
+
+@st.composite
 def _outside(draw: Any, people: dict[str, Any]) -> dict[str, list[Any]]:
     """Draw records that the researcher gives: people as they are, with gaps, with values that nobody has, without some columns."""
     columns: dict[str, list[Any]] = {}
@@ -175,7 +245,7 @@ def _outside(draw: Any, people: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def known_codes(network: dict[str, Any], records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the codes of records over a network's nodes; what is missing or unknown is the state "?", else -1."""
+    """Return the codes of records over a network's nodes; what is missing or unknown is the state "?", else -1, as is a column that is not there."""
     codes = {}
     for name, node in network["nodes"].items():
         labels = [state for state in node["states"] if state != "?"]
@@ -184,20 +254,25 @@ def known_codes(network: dict[str, Any], records: list[dict[str, Any]]) -> dict[
             place_of(record[name], labels, node.get("cuts")) if record.get(name) is not None else None
             for record in records
         ]
-        codes[name] = np.array([gap if place is None else place for place in places], dtype=int)
+        unknown = [gap if name in record else -1 for record in records]
+        codes[name] = np.array([u if place is None else place for place, u in zip(places, unknown, strict=True)], int)
     return codes
 
 
-def votes(model: Any, records: list[dict[str, Any]]) -> Any:
+def votes(model: Any, records: list[dict[str, Any]], seen: dict[str, list[Any]] | None = None) -> Any:
     """Return log P(class | record) of an ensemble as its page defines votes.
 
-    What a record lacks is summed over, and a member says nothing of classes that it has not seen.
+    What a record lacks is summed over, and a member says nothing of classes that it has not seen. `seen`: what each member's
+    party has of the records, None where it lacks one; a member votes on what its party has. NaN where a member holds a record
+    for impossible whatever its class: nothing says what it votes then.
     """
     classes = list(model["classes"])
     added, behind = np.zeros((2, len(records), len(classes)))
+    unsaid = np.zeros(len(records), dtype=bool)
     for member in model["members"]:
         network = member["network"]
-        beliefs = networks.belief(network, known_codes(network, records), LABEL)
+        own = records if seen is None else seen[member["name"]]
+        beliefs = networks.belief(network, known_codes(network, [record or {} for record in own]), LABEL)
         states = network["nodes"][LABEL]["states"]
         known = np.array([name in member["classes"] for name in classes])
         if known.sum() < 2 or member["weight"] <= 0:
@@ -205,9 +280,11 @@ def votes(model: Any, records: list[dict[str, Any]]) -> Any:
         beliefs = np.stack(
             [beliefs[:, states.index(c)] if c in member["classes"] else 0 * beliefs[:, 0] for c in classes], 1
         )
-        beliefs = beliefs / beliefs.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            beliefs = beliefs / beliefs.sum(axis=1, keepdims=True)
+        unsaid |= np.isnan(beliefs).any(axis=1) & np.array([record is not None for record in own])
         beliefs = (1 - model["bound"]) * beliefs + model["bound"] * known / known.sum()
-        weight = np.full(len(records), float(member["weight"]))
+        weight = np.array([0.0 if record is None else float(member["weight"]) for record in own])
         if model.get("weights") == "dynamic":
             with np.errstate(divide="ignore", invalid="ignore"):
                 entropy = -np.nansum(np.where(beliefs > 0, beliefs * np.log(beliefs), 0.0), axis=1)
@@ -225,7 +302,7 @@ def votes(model: Any, records: list[dict[str, Any]]) -> Any:
         average = np.where(np.isfinite(top), np.exp(average - np.where(np.isfinite(top), top, 0.0)), 0.0)
     total = average.sum(axis=1, keepdims=True)
     shares = np.where(total > 0, average / np.where(total > 0, total, 1.0), 1.0 / len(classes))
-    return np.log(np.maximum(shares, 1e-14))
+    return np.where(unsaid[:, None], np.nan, np.log(np.maximum(shares, 1e-14)))
 
 
 def _as_cells(records: dict[str, list[Any]]) -> list[dict[str, Any]]:
@@ -247,8 +324,41 @@ def _simple(model: Any, records: list[dict[str, Any]]) -> bool:
     )
 
 
+def _seen(case: Case, model: Any, names: list[str]) -> dict[str, list[Any]]:
+    """Return what each member's party has of the records of a split by rows, or partly by rows."""
+    own = united.own_records(case)
+    if case.steps[0][1]["split"] == "horizontal":
+        rows = {name: record for records in own.values() for name, record in records.items()}
+        return {member["name"]: [rows[name] for name in names] for member in model["members"]}
+    return {member["name"]: [own[member["name"]].get(name) for name in names] for member in model["members"]}
+
+
+def _compare_named(case: Case, model: Any, shown: Any) -> None:
+    """Hold the predictions of records of a split by rows, those that have a name, against the members' votes."""
+    found = {
+        name: line
+        for name, line in zip(shown["identifiers"], shown["probabilities"], strict=True)
+        if name not in ("", None)
+    }
+    everything = united.union(case)
+    same("identifiers", set(found) - set(everything), set())
+    if case.steps[0][1]["split"] == "horizontal":
+        same("number of records", len(found), len(everything))
+    names = list(found)
+    wanted = np.exp(votes(model, [everything[name] for name in names], _seen(case, model, names)))
+    said = np.isfinite(wanted).all(axis=1)
+    lines = [found[name] for name, sure in zip(names, said, strict=True) if sure]
+    close("probabilities", lines, wanted[said].tolist(), 0.0, 1e-5)
+
+
 def check_classify(case: Case, outcome: Outcome) -> None:
     given = case.arguments.get("records")
+    if given is None and "identifier" in case.facts:
+
+        def compare_named(result: Any) -> None:
+            _compare_named(case, outcome.results[0]["model"], result["model"])
+
+        return judge(case, outcome, [], compare_named)
 
     def compare(result: Any) -> None:
         model, shown = outcome.results[0]["model"], result["model"]
@@ -271,26 +381,35 @@ def check_classify(case: Case, outcome: Outcome) -> None:
 def check_evaluate(case: Case, outcome: Outcome) -> None:
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
+        if "identifier" in case.facts:
+            everything = united.union(case)
+            names = [name for name, record in everything.items() if record[LABEL] in model["classes"]]
+            truth = np.array([model["classes"].index(everything[name][LABEL]) for name in names])
+            logs = votes(model, [everything[name] for name in names], _seen(case, model, names))
+            if np.isnan(logs).any():
+                return same("n", result["n"], len(names))
+            scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
+            return compare_scores(scores, logs, truth, 1e-4, 2e-3)
         records = list(joined(case.stations(), case.id_column).values())
         labels = model["classes"]
         truth = np.array([labels.index(str(r[LABEL])) if r[LABEL] in labels else -1 for r in records])
         if (truth < 0).any():
             return
         same("n", result["n"], len(records))
-        if _simple(model, records):
-            compare_scores(
-                {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]},
-                votes(model, records),
-                truth,
-                1e-4,
-                2e-3,
-            )
+        logs = votes(model, records)
+        if _simple(model, records) and not np.isnan(logs).any():
+            scores = {**result, "calibration": None, "auc": result["auc_by_scoring"]["labelled"]}
+            compare_scores(scores, logs, truth, 1e-4, 2e-3)
 
     judge(case, outcome, [], compare)
 
 
+def _any_split(function: str) -> Any:
+    return st.one_of(_used(function), _used(function), _used_by_rows(function))
+
+
 FUNCTIONS = {
     "fit": (fit_cases, check_fit),
-    "evaluate": (lambda: _used("evaluate"), check_evaluate),
-    "classify": (lambda: _used("classify"), check_classify),
+    "evaluate": (lambda: _any_split("evaluate"), check_evaluate),
+    "classify": (lambda: _any_split("classify"), check_classify),
 }

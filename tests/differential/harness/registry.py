@@ -74,10 +74,8 @@ def check(case: Case, outcome: Outcome) -> None:
 
 EXEMPT_FUNCTIONS: dict[tuple[str, str], str] = {}
 """Functions without a strategy, with the reason."""
-_SPLIT = "no twin yet for records that are split by rows or united"
 EXEMPT_ARGUMENTS: dict[tuple[str, str], dict[str, str]] = {
     ("secure_naive_bayes", "fit"): {"membership": "drawn by join and leave"},
-    ("bayesian_ensemble", "fit"): {"hybrid": _SPLIT},
 }
 """Arguments that no strategy draws, with the reason."""
 

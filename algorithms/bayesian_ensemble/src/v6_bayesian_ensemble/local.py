@@ -15,8 +15,7 @@ from . import store, tallies, votes
 from .ensemble import Ensemble
 from .messages import LocalRequest, PredictionsReply, TalliesReply, VotesReply
 from .model import column_codes
-
-LEAST = 1e-13
+from .votes import LEAST_LOG
 
 
 def columns_of(model: Ensemble) -> list[str]:
@@ -64,7 +63,7 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
     truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
-    return _counted(station, tallies.summed(truth, np.log(np.maximum(together, LEAST))).view(np.uint64))
+    return _counted(station, tallies.summed(truth, np.log(np.maximum(together, np.exp(LEAST_LOG)))).view(np.uint64))
 
 
 def _counted(station: Station, vector: npt.NDArray[np.uint64], queries: int = 1) -> TalliesReply:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 VOTES = ("mean", "majority", "log_pool")
 WEIGHTS = ("uniform", "rows", "score", "dynamic")
 FRAC_BITS = 32
-LEAST_LOG = -30.0
+LEAST_LOG = -30.0  # of a probability in a vote or a score: the largest loss of a record
 SHARPNESS = 20.0
 LEAST_WEIGHT = 0.05
 Array = npt.NDArray[np.float64]

@@ -67,10 +67,10 @@ class Station:
         self.session = memory.session
         self._part = ""
         self.function, self.round_name = request.function, request.round_name
-        self.last = request.last
-        self.memory = memory
+        self.last, self.memory = request.last, memory
         self.gate = Gate()
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
+        self._told: set[str] = set()
         self._mock_data = mock_data
         self.manifest: Manifest | None = arrival.check(self, run, origin, request)
 
@@ -452,8 +452,10 @@ class Station:
         return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
 
     def _is_first(self, name: str) -> bool:
-        """Whether this round, or this round before a retry, is the first of the job to come by."""
-        return self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
+        """Whether this round, or this round before a retry, is the first of the job to come by, for the first time."""
+        first = name not in self._told and self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
+        self._told.add(name)
+        return first
 
     def bind(self, asked: str) -> None:
         """Bind the round's name to the question of this digest.
