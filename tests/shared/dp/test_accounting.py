@@ -63,7 +63,7 @@ def test_gaussian_losses_compose_as_one_of_the_root_of_their_squares(mus, delta)
     whole = math.hypot(*mus)
     if epsilon > 0:
         assert gaussian.delta_of(whole, epsilon) == pytest.approx(delta, rel=1e-6)
-    assert gaussian.delta_of(whole, epsilon) <= delta * (1 + 1e-12)
+    assert gaussian.delta_of(whole, epsilon) <= delta * (1 + 1e-9)  # what is told is above the exact one by as much
     apart = accounting.compose([PrivacyLoss(mu=mu, excess=1e-5) for mu in mus], delta)[0]
     assert epsilon + 2e-5 * len(mus) <= apart < epsilon + 2.2e-5 * len(mus) + 1e-4 * whole
 
