@@ -73,7 +73,8 @@ def check_rows(case: Case, outcome: Outcome) -> None:
         refuse.append(("DataProblem", "a feature has gaps or unknown categories"))
     pooled = stacked(stations, [TIME, EVENT])
     time, event = (np.array([float(cell or "nan") for cell in pooled[name]])[~gaps] for name in (TIME, EVENT))
-    x, names, references = design({name: data[name][~gaps] for name in features}, domain)
+    chosen = case.facts.get("references", {})
+    x, names, references = design({name: data[name][~gaps] for name in features}, domain, chosen)
     least = max(case.limit("minimum_count", 5), MOST_POINTS * (x.shape[1] + 1) / x.shape[1])
     refuse += too_little(x, event * (time <= arguments["times"][-1]), least)
     may = [("ThresholdError", "few events or records"), ("ThresholdError", "a station's records all have gaps")]
@@ -90,8 +91,10 @@ def check_rows(case: Case, outcome: Outcome) -> None:
     judge(case, outcome, refuse, compare, may)
 
 
-def design(data: dict[str, Any], domain: dict[str, Any]) -> tuple[Any, list[str], dict[str, str]]:
-    """Return the pooled design matrix, its columns' names, and the categories that are left out."""
+def design(
+    data: dict[str, Any], domain: dict[str, Any], chosen: dict[str, str]
+) -> tuple[Any, list[str], dict[str, str]]:
+    """Return the pooled design matrix, its columns' names, and the categories that are left out: those that a dictionary chooses, or the first ones."""
     blocks, names, references = [], [], {}
     for name, values in data.items():
         if "bounds" in domain[name]:
@@ -99,7 +102,7 @@ def design(data: dict[str, Any], domain: dict[str, Any]) -> tuple[Any, list[str]
             names.append(name)
             continue
         texts = [canonical_text(entry) or "" for entry in domain[name]["categories"]]
-        references[name] = min(texts)
+        references[name] = canonical_text(chosen.get(name)) or min(texts)
         for code, text in enumerate(texts):
             if text != references[name]:
                 blocks.append((values == code).astype(float))

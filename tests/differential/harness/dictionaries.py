@@ -103,7 +103,7 @@ def _category(
 ) -> dict[str, Any]:
     made: dict[str, Any] = {"type": "category"}
     if case.algorithm == "verticox" and draw(st.booleans()):
-        listed = made["categories"] = draw(st.permutations(states))
+        listed = made["categories"] = list(listed or draw(st.permutations(states)))
         made["reference"] = draw(st.sampled_from(listed))
         case.facts.setdefault("references", {})[name] = made["reference"]
     if _may_derive(case) and listed and set(states) <= set(listed) and len(listed) > 1 and draw(st.booleans()):
