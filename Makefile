@@ -61,7 +61,7 @@ reproduce-%: setup
 	$(REPRODUCE) $*
 
 audit: setup ## Gather long evidence, which make test leaves out
-	@FEDBAYES_FRESH=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
+	@FRESH_EXAMPLES=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
 
 advisories: setup ## Ask for known vulnerabilities of the images' Python dependencies (pip-audit; needs a package index)
 	@scripts/advisories

@@ -19,7 +19,7 @@ from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 from fedbayes.federation.results import not_private
 
 # A slow machine fails no test. Examples are the same every time, but in `make audit`: fresh questions are what that and `make differential` are for.
-settings.register_profile("fedbayes", deadline=None, derandomize="FEDBAYES_FRESH" not in os.environ)
+settings.register_profile("fedbayes", deadline=None, derandomize="FRESH_EXAMPLES" not in os.environ)
 settings.load_profile("fedbayes")
 
 MEMORY, ROOM = Path("/dev/shm"), 2**31
