@@ -1,6 +1,7 @@
 # Every target with a line: make help
 PYTHON_BIN := .venv/bin/python
 PACKAGES := shared/src $(wildcard algorithms/*/src) $(wildcard studies/*)
+FRESH_EXAMPLES ?= 1
 MARKS := not network and not benchmark and not audit
 NETWORK := scripts/network
 REPRODUCE = @PYTHONPATH=scripts:studies:tests/benchmarks:tests/reference OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m reproduce $(if $(QUICK),--quick) $(ARGS)
@@ -61,7 +62,7 @@ reproduce-%: setup
 	$(REPRODUCE) $*
 
 audit: setup ## Gather long evidence, which make test leaves out
-	@FRESH_EXAMPLES=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
+	@FRESH_EXAMPLES=$(FRESH_EXAMPLES) OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(PYTHON_BIN) -m pytest tests -n auto -m audit $(ARGS)
 
 advisories: setup ## Ask for known vulnerabilities of the images' Python dependencies (pip-audit; needs a package index)
 	@scripts/advisories
