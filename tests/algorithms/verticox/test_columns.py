@@ -7,6 +7,7 @@ import pytest
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.mpc.wide import Wide
 from v6_verticox.cox import likelihood
+from v6_verticox.cox.outcome import checked
 from v6_verticox.shares.newton_step import Layout
 from v6_verticox.shares.sorting import OutcomeHolder, as_places
 from v6_verticox.shares.ties import corrected, corrected_back
@@ -170,3 +171,17 @@ def test_damaged_places_are_refused():
     for bad in ([0, 0], [0, 3], []):
         with pytest.raises(ValueError, match="permutation"):
             as_places(np.array(bad, dtype=np.uint64), 3)
+
+
+def test_events_are_numbers_truth_values_or_the_texts_of_a_dictionary_category():
+    frame = table()
+    times, events = checked(frame, "time", "event")
+    for same in (
+        frame["event"].astype(bool),
+        frame["event"].astype(str),
+        frame["event"].astype(str).astype("category"),
+    ):
+        again = checked(frame.assign(event=same), "time", "event")
+        np.testing.assert_array_equal(again, (times, events))
+    with pytest.raises(DataProblem, match="give 1 for an event"):
+        checked(frame.assign(event=np.where(frame["event"], "1", "2")), "time", "event")

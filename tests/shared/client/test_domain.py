@@ -53,6 +53,31 @@ def test_a_draft_says_what_was_looked_at_and_fits_its_files(command, files, tmp_
     assert read_dictionary(tmp_path / "study.json")["columns"] == columns
 
 
+def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
+    rows = range(40)
+    table = pd.DataFrame(
+        {
+            "kennung": [f"{k:06}" for k in rows],
+            "Patienten-Nr": [2000 + k for k in rows],
+            "crp": [999 if k % 8 == 0 else 1 + k / 20 for k in rows],
+            "children": [-1 if k == 3 else k % 12 for k in rows],
+            "nines": [90 + k % 12 for k in rows],
+            "seen": [f"{1 + k % 28:02}.03.2021" for k in rows],
+            "born": [f"19{50 + k}-01-31" for k in rows],
+        }
+    )
+    table.to_csv(tmp_path / "t.csv", index=False)
+    code, out, err = command("domain", "draft", "t.csv")
+    assert (code, err) == (0, "")
+    lines = {line.split(":")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
+    assert "type: identifier" in lines["kennung"]
+    assert "type: identifier" in lines["Patienten-Nr"]
+    assert "missing: [999]" in lines["crp"]
+    assert "missing: [-1]" in lines["children"]
+    assert "#" not in lines["nines"]
+    assert all("dates: no method takes them" in lines[name] for name in ("seen", "born"))
+
+
 def test_check_counts_what_does_not_fit_and_says_what_helps(command, files, tmp_path):
     (tmp_path / "study.yaml").write_text(
         """

@@ -42,9 +42,9 @@ def test_the_plan_of_a_fit_is_what_it_then_costs():
 @pytest.mark.parametrize(
     ("limits", "stations", "part"),
     [
-        ({"maximum_epsilon": 0.1}, 3, "above what this node allows"),
-        ({"denied_columns": ["x"]}, 3, "column 'x'"),
-        ({"allowed_functions": ["fit"]}, 3, "is not allowed at this node"),
+        ({"maximum_epsilon": 0.1}, 3, "above what this node allows for one release (maximum_epsilon)"),
+        ({"denied_columns": ["x"]}, 3, "column 'x' may not be used at this node (denied_columns)"),
+        ({"allowed_functions": ["fit"]}, 3, "is not allowed at this node (allowed_functions)"),
         ({"minimum_organizations": 5}, 3, "minimum_organizations=5"),
         ({"budget_epsilon": 0.4}, 3, "budget_epsilon=0.4: one task costs 0.5"),
     ],
@@ -52,6 +52,31 @@ def test_the_plan_of_a_fit_is_what_it_then_costs():
 def test_limits_that_would_refuse_are_told(limits, stations, part):
     (told,) = plan(FIT, Setting(stations=stations, limits=limits))["refusals"]
     assert part in told
+
+
+def test_a_dictionary_tells_the_plan_what_a_domain_would():
+    columns = {
+        "y": {"type": "category", "categories": ["p", "q"]},
+        "x": {"type": "number", "bounds": [0, 1], "bins": [0.2, 0.5]},
+        "z": {"type": "number", "bounds": [0, 1000], "bins": {"log": 7}},
+        "w": {"type": "number", "bounds": [0, 1], "bins": 6},
+    }
+    asked = {"label": "y", "epsilon": 0.5, "dictionary": {"columns": columns}}
+    told = plan(Job("dp_naive_bayes", "fit", asked), Setting(rows=180))
+    assert told["noise"]["cells"] == 2 * 7
+    fewer = plan(Job("dp_naive_bayes", "fit", {**asked, "features": ["x"]}), Setting(rows=180))
+    assert fewer["noise"]["cells"] == 2 * 3
+    assert fewer["noise"]["deviation"] < told["noise"]["deviation"]
+
+
+def test_a_function_that_asks_nobody_says_so():
+    model = {
+        "nodes": {"x": {"states": ["a", "b"]}},
+        "edges": [],
+        "tables": {"x": {"parents": [], "probabilities": [0.5, 0.5]}},
+    }
+    with pytest.raises(UsageProblem, match="sample asks no station"):
+        plan(Job("vertibayes", "sample", {"model": model}), Setting())
 
 
 def test_answers_without_noise_and_single_records_are_refused_where_nodes_do():

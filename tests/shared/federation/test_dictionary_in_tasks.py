@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.federation.dictionaries import take
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.reading import Source
@@ -157,6 +158,28 @@ def test_a_derived_name_that_the_table_has_is_refused(stations):
     federation = stations(change=lambda name, table: table.assign(bmi=1.0) if name == "b" else table)
     with pytest.raises(DataProblem, match="'bmi'"):
         federation.run("dp_naive_bayes", "fit", {"label": "ill", "epsilon": 1, "dictionary": without()})
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "filled"),
+    [
+        (["id_column", "rows_aligned", "split"], {}, True),
+        (["id_column", "rows_aligned", "split"], {"split": "vertical"}, True),
+        (["id_column", "rows_aligned", "split"], {"split": "horizontal"}, False),
+        (["id_column", "rows_aligned"], {}, True),
+        (["id_column", "rows_aligned"], {"rows_aligned": True}, False),
+        (["id_column", "model"], {}, True),
+        (["id_column", "records"], {"records": {"x": [1]}}, False),
+        (["id_column", "unit"], {}, False),
+        (["id_column", "unit"], {"unit": "identifier"}, True),
+        (["id_column", "unit", "rows_aligned", "split"], {}, False),
+        (["id_column", "unit", "split"], {"split": "vertical"}, True),
+    ],
+)
+def test_the_identifier_is_given_where_records_are_matched_or_it_is_the_unit(known, given, filled):
+    study = {"columns": {"patient": {"type": "identifier"}}}
+    taken, _ = take(known, {**given, "dictionary": study})
+    assert ("id_column" in taken) is filled
 
 
 def test_a_domain_that_was_looked_at_is_told(stations):

@@ -170,8 +170,14 @@ def test_a_partial_answers_no_researcher(files, function):
 
 
 def test_functions_that_are_not_there_fail(files):
-    with EmbeddedFederation(files) as federation, pytest.raises(RunFailed):
-        federation.run("toy", "no_such_function")
+    with EmbeddedFederation(files) as federation:
+        with pytest.raises(
+            errors.ArgumentError, match="toy has no function 'no_such_function'; `fedbayes algorithms toy`"
+        ):
+            federation.run("toy", "no_such_function")
+        for name in ("fedbayes", "json", "no such"):
+            with pytest.raises(errors.ArgumentError, match="is not installed"):
+                federation.run(name, "fit")
 
 
 def test_every_limit_is_told(files):

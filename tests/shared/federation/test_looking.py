@@ -159,6 +159,12 @@ def test_a_column_outside_its_domain_is_warned_of() -> None:
     assert any("'sex'" in text for text in describe(domain=domain)["warnings"])
 
 
+def test_its_result_names_the_algorithm_that_was_asked() -> None:
+    provenance = describe()["provenance"]
+    assert (provenance["algorithm"], provenance["function"]) == ("scalar_product", "describe")
+    assert "v6_scalar_product" in provenance["versions"]
+
+
 def test_it_is_shown_and_drawn() -> None:
     result = describe()
     assert "median" in result.summary()

@@ -6,14 +6,13 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.messages import Delivery, Wanted
 from fedbayes.federation.vertical.opening import Encoder
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.prg import expand
 
 from .chain import Protocol, Vector, protocols, term
-from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
+from .messages import ChainOpenReply, ChainOpenRequest, ChainSumReply, ChainSumRequest
 
 PURPOSE = "published protocol"
 
@@ -94,7 +93,7 @@ class Chain:
 
 
 @partial
-def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedReply:
+def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpenReply:
     """Open this organization's vectors of all runs for the other owners.
 
     **Reveals** to the owners of a run uniform openings, the helper among them as the publication has it: here it does see masked data.
@@ -116,7 +115,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedRep
     chain = Chain(station, request.delivery, request.owners)
     members = [*request.owners, setup.helper]
     sealed = {peer: station.seal(peer, chain.letter(peer), PURPOSE) for peer in members if peer != station.organization}
-    return SealedReply(sealed)
+    return ChainOpenReply(sealed)
 
 
 @partial

@@ -66,9 +66,17 @@ def execute(
 
 
 def _asked(result: Mapping[str, Any]) -> str | None:
-    """Return the column of identifiers that the fit was given."""
-    name = _arguments(result).get("id_column")
-    return name if isinstance(name, str) else None
+    """Return the column of identifiers that the fit was given, or that its dictionary names."""
+    from ..bayes.dictionary import Dictionary
+    from ..bayes.encoding import SchemaError
+
+    given = _arguments(result)
+    if isinstance(given.get("id_column"), str):
+        return str(given["id_column"])
+    try:
+        return Dictionary.from_json(given.get("dictionary")).identifier
+    except SchemaError:
+        return None
 
 
 def _arguments(result: Mapping[str, Any]) -> Mapping[str, Any]:

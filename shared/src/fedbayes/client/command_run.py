@@ -11,7 +11,6 @@ from typing import Any
 from . import files, options
 from .catalogue import check_function, rounds_of
 from .exits import UsageProblem
-from .listing import print_table
 from .local import Job, LocalPlace
 from .progress import Progress
 from .run_options import Options
@@ -98,23 +97,19 @@ def check(given: Options) -> None:
     ------
     UsageProblem
         If an option or an argument is wrong.
-    PolicyError
+    PrivacyViolation
         If a station refuses.
     """
     from rich.console import Console
 
-    from ..federation.errors import PolicyError
+    from .preflight import print_stations, raise_refusals
 
     given.check()
     arguments = {"function": given.function, "arguments": given.arguments()}
     check_function(given.algorithm, given.function)
     result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
-    refusals: dict[str, str | None] = result["stations"]
-    rows = [(name, "yes" if refusal is None else "no", refusal) for name, refusal in refusals.items()]
-    print_table(("organization", "takes part", "refuses"), rows)
-    refusing = [name for name, refusal in refusals.items() if refusal is not None]
-    if refusing:
-        raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
+    print_stations(result["stations"])
+    raise_refusals(result["stations"])
 
 
 def _run(given: Options, job: Job, progress: Progress) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,12 @@ from ..bayes.recoding import applied
 
 MOST_CATEGORIES = 50
 FEW_CODES = 10
-LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym")
+LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym", "nr", "no", "number")
+CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
+"""Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""
+FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
+DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
 
 
 @dataclass(frozen=True)
@@ -47,32 +53,36 @@ def draft(tables: Sequence[Any]) -> tuple[dict[str, Any], dict[str, str]]:
     Parameters
     ----------
     tables : sequence of pandas.DataFrame
-        One a station; columns of one name are one column.
+        One a station, as they are written; columns of one name are one column.
     """
     names = list(dict.fromkeys(str(name) for table in tables for name in table.columns))
     entries: dict[str, Any] = {}
     notes: dict[str, str] = {}
     for name in names:
-        parts = [as_texts(table[name]) for table in tables if name in table.columns]
-        entries[name], note = _proposed(name, parts)
+        columns = [table[name] for table in tables if name in table.columns]
+        parts = [as_texts(column) for column in columns]
+        entries[name], note = _proposed(name, parts, any(_padded(column) for column in columns))
         note = note or _differing(entries[name], parts)
         if note:
             notes[name] = note
     return {"columns": entries}, notes
 
 
-def _proposed(name: str, parts: Sequence[Any]) -> tuple[dict[str, Any], str]:
+def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, Any], str]:
     counted = Counter(text for part in parts for text in part.tolist() if text)
     values = as_numbers(np.array(list(counted), dtype=object))
     numeric = bool(counted) and not bool(np.isnan(values).any()) and not {"true", "false"} >= set(counted)
     if not counted:
         return {"type": CATEGORY}, "nothing in it; say what it holds"
+    if all(DATE.fullmatch(text) for text in counted):
+        return {"type": CATEGORY}, DATES
     distinct = all(max(Counter(text for text in part.tolist() if text).values(), default=1) == 1 for part in parts)
     words = name.lower().replace("_", " ").replace("-", " ").split()
-    if distinct and (not numeric or (words[-1:] and words[-1] in LIKE_AN_IDENTIFIER)) and len(counted) > FEW_CODES:
+    named = bool(words) and words[-1] in LIKE_AN_IDENTIFIER
+    if distinct and (not numeric or named or padded) and len(counted) > FEW_CODES:
         return {"type": IDENTIFIER}, ""
     if numeric:
-        return _numeric(values), _about_codes(values)
+        return _numeric(values), _about_codes(values) or _about_gaps(counted)
     return _categorical(counted)
 
 
@@ -100,6 +110,40 @@ def _about_codes(values: Any) -> str:
     whole = bool(np.all(values == np.floor(values)))
     few = whole and 2 < len(values) <= FEW_CODES
     return "few whole numbers: if they are codes, write type category with its categories" if few else ""
+
+
+def _padded(column: Any) -> bool:
+    """Return whether whole numbers are written with zeros in front, in as many digits each: names of something, not amounts."""
+    texts = {value for value in column.tolist() if isinstance(value, str) and value.strip()}
+    digits = bool(texts) and all(text.isdigit() for text in texts) and len({len(text) for text in texts}) == 1
+    return digits and any(text.startswith("0") and len(text) > 1 for text in texts)
+
+
+def _about_gaps(counted: Mapping[str, int]) -> str:
+    """Return a note on numbers that look like codes of a missing value: alone far out, or below zero where all others are not."""
+    texts = sorted(text for text in counted if CODE_OF_GAP.fullmatch(text.removesuffix(".0")))
+    rest = np.repeat(*_weights({text: count for text, count in counted.items() if text not in texts}))
+    if not texts or len(rest) < FEW_CODES:
+        return ""
+    low, high = np.quantile(rest, (0.25, 0.75))
+    reach = FAR * max(high - low, np.finfo(np.float64).tiny)
+    values = as_numbers(np.array(texts, dtype=object))
+    strange = [
+        text
+        for text, value in zip(texts, values, strict=True)
+        if (value > high + reach and value > rest.max())
+        or (value < low - reach and value < rest.min())
+        or value < 0 <= rest.min()
+    ]
+    return (
+        f"{', '.join(strange)} stands apart: if it means missing, write missing: [{', '.join(strange)}] and correct the bounds"
+        if strange
+        else ""
+    )
+
+
+def _weights(counted: Mapping[str, int]) -> tuple[Any, Any]:
+    return as_numbers(np.array(list(counted), dtype=object)), np.array(list(counted.values()), dtype=np.int64)
 
 
 def _categorical(counted: Mapping[str, int]) -> tuple[dict[str, Any], str]:

@@ -14,6 +14,7 @@ from .local import Job
 if TYPE_CHECKING:
     from ..federation.outset import Outlook
 
+USUAL_BINS = 20  # of a numeric column where a method does not say
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
 
@@ -48,6 +49,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
     told = _ask(job, outlook)
+    job = _filled(job)
     rounds = rounds_of(job)
     return {
         "algorithm": job.algorithm.removeprefix("v6_"),
@@ -63,6 +65,14 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "refusals": _refusals(policy, told, len(outlook.names)),
         "warnings": outlook.warnings,
     }
+
+
+def _filled(job: Job) -> Job:
+    """Return a task with the arguments that its dictionary gives, as its central function sees them."""
+    from ..federation.dictionaries import take
+
+    known = [one.name for one in declared_of(job).declared()]
+    return Job(job.algorithm, job.function, take(known, dict(job.arguments))[0])
 
 
 def _ask(job: Job, outlook: Outlook) -> Any:
@@ -82,6 +92,8 @@ def _ask(job: Job, outlook: Outlook) -> Any:
     except Foreseen as end:
         if end.preflight is not None:
             return end.preflight
+        if end.asked_nobody:
+            raise UsageProblem(f"{job.function} asks no station: nothing is spent, and nobody can refuse it") from None
     raise UsageProblem(
         f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
     )
@@ -148,8 +160,10 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
     deviation = min(usual_deviation(float(epsilon), spent, len(features)) for spent in deltas)
     classes = len(domain[label].get("categories", []))
-    bins = arguments.get("bins", getattr(declared, "bins", None))
-    cells = classes * max(_values(domain.get(column, {}), bins) for column in features)
+    usual = getattr(declared, "bins", None)
+    bins = usual if arguments.get("bins") is None else arguments["bins"]
+    values = [_values(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
+    cells = classes * max(values, default=1)
     mean = rows / cells if rows and cells else None
     return {
         "deviation": deviation,
@@ -159,5 +173,13 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     }
 
 
+def _bins_of(bins: Any, column: str, usual: Any) -> Any:
+    """Return how many bins a column has, where they are given for all or by column: a number, cut points or ``{"log": number}``."""
+    one = bins.get(column, usual) if isinstance(bins, Mapping) else bins
+    if isinstance(one, Mapping):
+        return one.get("log")
+    return len(one) + 1 if isinstance(one, list) else one
+
+
 def _values(entry: Mapping[str, Any], bins: Any) -> int:
-    return len(entry["categories"]) if "categories" in entry else bins if isinstance(bins, int) else 20
+    return len(entry["categories"]) if "categories" in entry else bins if isinstance(bins, int) else USUAL_BINS

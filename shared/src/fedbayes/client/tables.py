@@ -37,7 +37,7 @@ def check_table(what: str, path: Path) -> None:
     try:
         with path.open("rb"):
             pass
-        header = _header(path) if path.suffix == ".csv" else None
+        header = header_of(path) if path.suffix == ".csv" else None
     except OSError as problem:
         raise UsageProblem(f"{what} cannot be read ({problem.strerror}): {path}; check its rights") from None
     except (UnicodeDecodeError, csv.Error):
@@ -46,8 +46,8 @@ def check_table(what: str, path: Path) -> None:
         _check_header(f"{what} {path}", header)
 
 
-def _header(path: Path) -> list[str]:
-    """Return the fields of the first line that is not blank; the rest is decoded only."""
+def header_of(path: Path) -> list[str]:
+    """Return the fields of the first line of a CSV file that is not blank; the rest is decoded only."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         header = next((row for row in csv.reader(file) if row), [])
         while file.read(CHUNK):

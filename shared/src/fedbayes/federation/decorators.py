@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -158,7 +159,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
             bare, claims = without_seals(arguments)
             given = _plain(arguments)
-            asked = Question(function.__module__.split(".")[0], name, digest_of(given), claims, given)
+            asked = Question(_package(function, mock_client), name, digest_of(given), claims, given)
             federation = _join(mock_client, asked)
             log_info(f"{name} starts")
             try:
@@ -199,6 +200,14 @@ def _body(
         return function(federation, asked)
 
     return body
+
+
+def _package(function: Callable[..., Any], mock_client: Any) -> str:
+    """Return the image's package: that of the function; of the library's functions, which every image has, the one that runs."""
+    own = function.__module__.partition(".")[0]
+    if own != __name__.partition(".")[0]:
+        return own
+    return os.environ.get("PKG_NAME") or str(getattr(mock_client, "module_name", own))
 
 
 def _join(mock_client: Any, asked: Question) -> Federation:

@@ -93,9 +93,19 @@ def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], S
         bins = dictionary.bins(name for name in used if name != given.get("label"))
         if bins and "bins" in known and given.get("bins") is None:
             given["bins"] = bins
-    if VERTICAL in known and dictionary.identifier is not None and not given.get(VERTICAL):
+    if dictionary.identifier is not None and _is_matched(known, given):
         given.setdefault("id_column", dictionary.identifier)
     return given, Study(dictionary, tuple(used), given.get("epsilon") is not None)
+
+
+def _is_matched(known: list[str], given: Mapping[str, Any]) -> bool:
+    """Return whether a task needs the column of identifiers: to match records over stations, or as the unit of its promise."""
+    if "id_column" not in known or given.get(VERTICAL) or given.get("records") is not None:
+        return False
+    split = given.get("split")
+    return (
+        split in ("vertical", "hybrid") or given.get("unit") == "identifier" or ("unit" not in known and split is None)
+    )
 
 
 def read(content: Any) -> Dictionary:

@@ -143,8 +143,9 @@ class Policy:
         """Raise `PolicyError` naming a column that may not be used."""
         for column in columns:
             if not self.allows(column):
+                limit = "denied_columns" if column in (self.denied_columns or ()) else "allowed_columns"
                 raise PolicyError(
-                    f"column '{column}' may not be used at this node; leave it out or ask the node administrator"
+                    f"column '{column}' may not be used at this node ({limit}); leave it out or ask the node administrator"
                 )
 
     def check_function(self, name: str) -> None:
@@ -153,7 +154,9 @@ class Policy:
             *self.allowed_functions,
             "disclosure_settings",
         ):
-            raise PolicyError(f"function '{name}' is not allowed at this node; ask the node administrator")
+            raise PolicyError(
+                f"function '{name}' is not allowed at this node (allowed_functions); ask the node administrator"
+            )
 
     def check_release(self, epsilon: float, delta: float) -> None:
         """Raise `PolicyError` if one release may not cost that much at this node, or so much that it counts as one without noise."""
@@ -165,7 +168,9 @@ class Policy:
             ("delta", delta, self.maximum_delta),
         ):
             if limit is not None and cost > limit:
-                raise PolicyError(f"{name} is above what this node allows for one release; ask for less")
+                raise PolicyError(
+                    f"{name} is above what this node allows for one release (maximum_{name}); ask for less"
+                )
 
     def folder(self) -> Path | None:
         """Return the folder database beside which the node keeps its ledger, keys and peers; None if it names none."""

@@ -216,6 +216,10 @@ class EmbeddedFederation:
         if run.status == "completed" and run.result is not None:
             found = from_text(run.result)
             return Result(found) if isinstance(found, dict) else found
+        if f"Method '{function}' not found" in run.log:
+            raise ArgumentError(
+                f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
+            )
         raise from_log(run.log) or RunFailed(_last_error(run.log))
 
     def kill(self, organization: str | None = None) -> int:
@@ -362,8 +366,8 @@ def module_name(algorithm: str) -> str:
     ArgumentError
         If it is not installed.
     """
-    for candidate in (f"v6_{algorithm}", algorithm):
-        if candidate.isidentifier() and importlib.util.find_spec(candidate) is not None:
+    for candidate in (f"v6_{algorithm}", str(algorithm)):
+        if candidate.startswith("v6_") and candidate.isidentifier() and importlib.util.find_spec(candidate) is not None:
             return candidate
     raise ArgumentError(f"algorithm '{algorithm[:60]}' is not installed; `fedbayes algorithms` lists those that are")
 
