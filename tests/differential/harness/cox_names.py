@@ -2,4 +2,3 @@
 
 ALGORITHM = "verticox"
 TIME, EVENT, STRATA = "time of event", "event", "stratum"
-WEIGHTS, ENTRY, CLUSTER = "case weight", "entered", "family"

@@ -17,7 +17,7 @@ from .wrong import declared
 
 Cells = list[str | None]
 CODES = ["-99999", ".", "not known", "9.75e77"]
-FIXED = {"verticox": ("time of event", "stratum", "case weight", "entered", "family")}
+FIXED = {"verticox": ("time of event", "stratum")}
 """Columns that files hold as they are."""
 
 

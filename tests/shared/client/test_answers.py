@@ -13,6 +13,7 @@ import pytest
 import fedbayes
 from fedbayes.bayes.bif import from_bif
 from fedbayes.client import view
+from fedbayes.client.exits import UsageProblem
 from fedbayes.federation.answers import ConversionError, Result
 from fedbayes.federation.embedded import EmbeddedFederation
 
@@ -316,3 +317,18 @@ def test_a_method_brings_the_view_of_its_own_kind(monkeypatch):
         monkeypatch.undo()
         view.views.cache_clear()
     assert Result({"model": {"branches": 7}}).kind == "other"
+
+
+def test_predict_reads_a_frame_by_the_dictionary_of_the_fit(bayes_model):
+    columns = {"c": {"type": "category", "categories": ["red", "blue"], "recode": {"R": "red", "B": "blue"}}}
+    provenance = {"arguments": {"dictionary": {"columns": columns}}}
+    coded = pd.DataFrame({"x": [1, 9] * 5, "c": ["R", "B"] * 5})
+    plain = coded.assign(c=coded["c"].map({"R": "red", "B": "blue"}))
+    expected = Result(model=bayes_model).predict(plain)
+    pd.testing.assert_frame_equal(Result(model=bayes_model, provenance=provenance).predict(coded), expected)
+    with pytest.raises(UsageProblem, match="column 'c': 10 of 10 cells are unknown"):
+        Result(model=bayes_model).predict(coded)
+    with pytest.warns(UserWarning, match="column 'c': 1 of 10 cells are unknown"):
+        Result(model=bayes_model).predict(plain.assign(c=[*plain["c"][:9], "green"]))
+    with pytest.raises(UsageProblem, match="takes a pandas data frame"):
+        Result(model=bayes_model).predict([1, 2])

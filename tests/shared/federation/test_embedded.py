@@ -6,10 +6,11 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from mock_kit import run_mocked
 
 from fedbayes.federation import errors
+from fedbayes.federation.answers import Result
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
+from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.processes import Processes
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
@@ -239,7 +240,13 @@ def test_a_run_whose_folder_is_gone_ends_without_a_word(tmp_path, capfd):
 
 
 def test_it_runs_under_the_mock_client_of_vantage6():
-    result = run_mocked("toy", "run_sum", [pd.DataFrame({"x": np.arange(12)})] * 3, column="x")
+    import pandas as pd
+    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+
+    tables = [[{"database": pd.DataFrame({"x": np.arange(12)}), "db_type": "csv"}] for _ in range(3)]
+    client = MockAlgorithmClient(datasets=tables, organization_ids=[1, 2, 3], module="v6_toy")
+    task = client.task.create(input_={"method": "run_sum", "kwargs": {"column": "x"}}, organizations=[1])
+    result = client.result.from_task(task["id"])[0]
     assert result["model"] == {"n": 36, "sum": 3 * 66}
 
 
@@ -292,3 +299,61 @@ def test_a_secure_sum_of_one_station_is_refused(files):
     told = pytest.raises(errors.ThresholdError, match="too few organizations for a secure sum")
     with EmbeddedFederation(alone, policies={"*": {"minimum_organizations": 1}}) as federation, told:
         federation.run("toy", "run_sum", {"column": "x"})
+
+
+FRAME = pd.DataFrame({"x": [1, 2], "y": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("parties", "options", "told"),
+    [
+        ([FRAME, FRAME], {}, "parties must map names"),
+        (FRAME, {}, "parties must map names"),
+        (None, {}, "parties must map names"),
+        ({}, {}, "at least one party"),
+        ({1: FRAME}, {}, "must be texts"),
+        ({"a": FRAME}, {"helpers": "notary"}, "helpers must be a list"),
+        ({"a": FRAME}, {"helpers": 3}, "helpers must be a list"),
+        ({"a": FRAME}, {"helpers": ["a"]}, "distinct names"),
+        ({"a": FRAME["x"]}, {}, "a file's path or a data frame"),
+        ({"a": 3}, {}, "a file's path or a data frame"),
+        ({"a": pd.concat([FRAME, FRAME], axis=1)}, {}, "two columns named 'x'"),
+        ({"a": FRAME.set_axis([0, "y"], axis=1)}, {}, "name is no text"),
+        ({"a": FRAME}, {"policies": {"minimum_rows": 3}}, '"\\*" for all'),
+        ({"a": FRAME}, {"policies": "minimum_rows=3"}, "policies must map"),
+    ],
+)
+def test_what_is_given_is_checked_by_name(parties, options, told):
+    with pytest.raises(errors.ArgumentError, match=told):
+        EmbeddedFederation(parties, **options)
+
+
+def test_a_task_is_checked_before_it_starts(files):
+    federation = EmbeddedFederation(files)
+    for task, told in (
+        ((None, "fit"), "must be texts"),
+        (("toy", 3), "must be texts"),
+        (("toy", "fit", [1]), "arguments must map"),
+        (("toy", "fit", "column=x"), "arguments must map"),
+        (("toy", "fit", {"column": {"x"}}), "'column' has no JSON form"),
+        (("toy", "fit", {"column": 1j}), "'column' has no JSON form"),
+    ):
+        with pytest.raises(errors.ArgumentError, match=told):
+            federation.run(*task)
+    federation.close()
+    federation.close()
+    with pytest.raises(errors.ArgumentError, match="is closed"):
+        federation.run("toy", "total")
+
+
+def test_arguments_may_be_arrays_and_a_model_a_whole_result():
+    arguments = {
+        "a": np.array([1.5, 2]),
+        "b": np.int64(3),
+        "c": pd.Index(["x"]),
+        "d": ("y",),
+        "e": {"f": np.float64("nan")},
+    }
+    plain = task_of("toy", "fit", {**arguments, "model": Result(model={"x": 1}, privacy={})})
+    assert np.isnan(plain["e"].pop("f"))
+    assert plain == {"a": [1.5, 2.0], "b": 3, "c": ["x"], "d": ["y"], "e": {}, "model": {"x": 1}}

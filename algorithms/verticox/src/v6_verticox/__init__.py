@@ -28,12 +28,10 @@ from .partial import (
     partial_residuals,
     partial_risk,
     partial_score,
-    partial_scores,
     partial_split,
     partial_squares,
     partial_stage,
     partial_tally,
-    partial_weigh,
 )
 from .use.apply import baseline, evaluate, predict
 
@@ -63,13 +61,11 @@ __all__ = [
     "partial_residuals",
     "partial_risk",
     "partial_score",
-    "partial_scores",
     "partial_split",
     "partial_squares",
     "partial_stage",
     "partial_submit",
     "partial_tally",
-    "partial_weigh",
     "predict",
     "preflight",
 ]

@@ -56,6 +56,24 @@ def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
     return _frame(rows, columns=["feature", "value", *(f"P(value | {name})" for name in model.classes)])
 
 
+def weighted(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return feature, value, P(value | class) and its weight for every class; the plain fields where the model has no such table."""
+    from .weighted import tables_of, values_of
+
+    model = dict(result["model"])
+    named_values = values_of(model)
+    if not named_values:
+        return plain(result)
+    logs, weights = tables_of(model)
+    classes = [str(name) for name in model["domain"][model["label"]]["categories"]]
+    table = _frame(named_values, columns=["feature", "value"])
+    for place, name in enumerate(classes):
+        table[f"P(value | {name})"] = np.exp(logs[:, place])
+    for place, name in enumerate(classes):
+        table[f"weight | {name}"] = weights[:, place]
+    return table
+
+
 def network(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return node, state, parents' states (as a text) and probability, a row for every cell."""
     return _frame(_cells(result["model"]), columns=["node", "state", "given", "probability"])
@@ -84,7 +102,9 @@ def counts(result: Mapping[str, Any]) -> pd.DataFrame:
     axes = axes_of(result["model"])
     cells = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1)
     rows = [[*values, count] for values, count in zip(itertools.product(*(v for _, v in axes)), cells, strict=True)]
-    return _frame(rows, columns=[*(name for name, _ in axes), "count"])
+    table = _frame(rows, columns=[*(name for name, _ in axes), "count"])
+    whole = bool(np.all(np.isnan(cells) | (cells == np.floor(cells))))
+    return table.astype({"count": "Int64"}) if whole else table
 
 
 def description(result: Mapping[str, Any]) -> pd.DataFrame:
@@ -132,8 +152,12 @@ def gains(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def gain(result: Mapping[str, Any]) -> pd.DataFrame:
-    """Return column and information."""
-    return named(gains(result), "column", "information_gain")
+    """Return column, information and, where it is told, the level that chance reaches."""
+    table = named(gains(result), "column", "information_gain")
+    null: Any = result.get("null_level") or (result.get("model") or {}).get("null_level")
+    if isinstance(null, Mapping):
+        table["null_level"] = [null.get(name) for name in table.index]
+    return table
 
 
 def named(values: Mapping[str, Any], index: str, column: str) -> pd.DataFrame:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..federation.answers import ConversionError
+from .exits import UsageProblem
 from .view import view_of, view_of_result, views
 
 CONVERSIONS = ("to_sklearn", "to_pgmpy", "to_bif", "to_lifelines", "compare", "predict")
@@ -64,10 +66,28 @@ def to_frame(result: Mapping[str, Any]) -> Any:
 
 
 def predict(result: Mapping[str, Any], frame: Any, label: str | None = None, times: Any = None) -> Any:
-    """Return the predictions for the rows of a frame."""
+    """Return the predictions for the rows of a frame, read by the dictionary of the fit.
+
+    Raises
+    ------
+    UsageProblem
+        If it is no data frame, or nearly nothing in a column is known to the model.
+    """
+    from .coverage import gaps
+    from .dictionaries import as_fitted
     from .predictions import predict_table
 
-    return predict_table(_check(result, "predict"), frame, label, times)
+    model = _check(result, "predict")
+    if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
+        raise UsageProblem("predict() takes a pandas data frame with a column for every feature of the model")
+    asked = (result.get("provenance") or {}).get("arguments") or {}
+    table = as_fitted(frame, asked.get("dictionary"))
+    predictions = predict_table(model, table, label, times)
+    for gap in gaps(model, table, label):
+        if gap.is_fatal:
+            raise gap.refusal()
+        warnings.warn(gap.told, stacklevel=4)
+    return predictions
 
 
 def to_sklearn(result: Mapping[str, Any], label: str | None = None) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from .formats import number
@@ -32,12 +33,19 @@ def holds(entry: Mapping[str, Any]) -> str:
         found = entry.get("quantiles")
         if not found:
             return "–"
-        low, middle, high = (number(found[level], 3) for level in ("0.25", "0.5", "0.75"))
+        quartiles = [float(found[level]) for level in ("0.25", "0.5", "0.75")]
+        edges = [float(edge) for edge in entry["bins"]["edges"]]
+        within = next(
+            ((low, high) for low, high in pairwise(edges) if low <= quartiles[0] and quartiles[2] <= high), None
+        )
+        if within is not None:
+            return f"half of them or more in {number(within[0], 3)} to {number(within[1], 3)}; finer bins tell more"
+        low, middle, high = (number(value, 3) for value in quartiles)
         return f"median {middle}, quartiles {low} to {high}"
     told = entry["categories"]
     known = [(value, count) for value, count in zip(told["values"], told["counts"], strict=True) if count is not None]
     common = sorted(known, key=lambda pair: -pair[1])[:MOST_VALUES]
-    parts = [f"{value} {_share(count, entry['records'])}" for value, count in common]
+    parts = [f"{value}: {_share(count, entry['records'])}" for value, count in common]
     more = len(told["values"]) - len(common)
     return ", ".join([*parts, *([f"{more} more"] if more else [])])
 

@@ -65,13 +65,21 @@ def read_as_fitted(path: Path, content: Any, domain: Mapping[str, Any], identifi
     UsageProblem
         If the table cannot be read.
     """
+    try:
+        study = Dictionary.from_json(content)
+    except SchemaError:
+        return read_table(path, domain, identifiers)
+    return as_fitted(read_table(path, study.reading(domain), identifiers), content)
+
+
+def as_fitted(frame: Any, content: Any) -> Any:
+    """Return a frame with the recodes and derived columns of a fit's dictionary; as it is where `content` is none."""
     from ..bayes.recoding import applied
 
     try:
         study = Dictionary.from_json(content)
     except SchemaError:
-        return read_table(path, domain, identifiers)
-    frame = read_table(path, study.reading(domain), identifiers)
+        return frame
     there = [name for name, entry in study.columns.items() if set(entry.sources) <= set(frame.columns)]
     made, _ = applied(frame, there, Dictionary(study.columns, study.missing), len(frame))
     return frame.assign(**made)

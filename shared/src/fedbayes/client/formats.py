@@ -6,11 +6,44 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-SHORT = {"auc": "AUC", "n": "Records", "em": "EM", "aic": "AIC", "bic": "BIC", "p": "p", "z": "z"}
+SHORT = {
+    "auc": "AUC",
+    "auc_published": "AUC, scored as published",
+    "n": "Records",
+    "em": "EM",
+    "aic": "AIC",
+    "aic_published": "AIC as published",
+    "bic": "BIC",
+    "p": "p",
+    "z": "z",
+    "chi_squared": "Chi-squared",
+    "p_value": "p",
+    "odds_ratio_interval": "Odds ratio, 95 % interval",
+}
+WORDS = (
+    *SHORT,
+    "degrees_of_freedom",
+    "smallest_expected",
+    "odds_ratio",
+    "log_likelihood",
+    "parameters",
+    "converged",
+    "iterations",
+    "score",
+    "tables",
+    "batches",
+)
+"""Fields inside answers that are words of ours; other names there are columns or organizations and stay as they are."""
+HIDDEN = ("format",)
+"""Fields that only programs read."""
+
+
+LARGEST_PLAIN = 1e12
+"""Beyond it a number is read by its power of ten."""
 
 
 def number(value: Any, digits: int = 4) -> str:
-    """Return a number with `digits` significant digits, grouped thousands for whole numbers, a dash for nothing."""
+    """Return a number with `digits` significant digits, those before the point all and in groups of thousands; a dash for nothing."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -20,7 +53,8 @@ def number(value: Any, digits: int = 4) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return "–"
-        return f"{value:,.0f}" if value == int(value) and abs(value) >= 1000 else f"{value:.{digits}g}"
+        whole = abs(value) >= 10.0 ** (digits - 1) or (value == int(value) and abs(value) >= 1000)
+        return f"{value:,.0f}" if whole and abs(value) < LARGEST_PLAIN else f"{value:.{digits}g}"
     return str(value)
 
 
@@ -49,14 +83,20 @@ def title(name: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def word(name: str) -> str:
+    """Return the name of an entry inside an answer: our own fields as words, columns and organizations as they are."""
+    return title(name) if name in WORDS else name
+
+
 def is_plain(value: Any) -> bool:
     """Whether a value fits one cell of a table."""
     return value is None or isinstance(value, bool | int | float | str)
 
 
 def plain_items(mapping: Mapping[str, Any]) -> dict[str, str]:
-    """Return those entries of a mapping that fit one cell, as text."""
-    return {title(name): number(value) for name, value in mapping.items() if is_plain(value)}
+    """Return those entries of a mapping that say something and fit one cell, as text."""
+    told = {name: value for name, value in mapping.items() if value is not None and name not in HIDDEN}
+    return {title(name): number(value) for name, value in told.items() if is_plain(value)}
 
 
 def promise(privacy: Mapping[str, Any] | None) -> str:
@@ -76,4 +116,7 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
 def cost(federation: Mapping[str, Any]) -> str:
     """Return rounds, bytes, seconds and organizations of a result in one line."""
     spent = f"{federation.get('rounds')} rounds, {size(federation.get('bytes'))}, {number(federation.get('seconds'))} s"
-    return f"{spent}; organizations: {', '.join(str(name) for name in federation.get('organizations', []))}"
+    names = ", ".join(str(name) for name in federation.get("organizations", []))
+    if not federation.get("rounds") and not names:
+        return "no organization was asked"
+    return f"{spent}; organizations: {names}" if names else spent

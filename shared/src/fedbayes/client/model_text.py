@@ -87,6 +87,13 @@ def columns(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return [description.HEADING, *description.rows(model)]
 
 
+def gains(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the information of every column about the label, beside what a column without any relation reaches."""
+    null = model.get("null_level") or {}
+    rows = [(str(name), number(bits), number(null.get(name))) for name, bits in model["information_gain"].items()]
+    return [("column", f"bits about {model.get('label')}", "chance reaches (1 in 20)"), *rows]
+
+
 def plain(model: Any) -> list[tuple[str, ...]]:
     """Return the plain fields of any model."""
     return list(plain_items(model).items()) if isinstance(model, Mapping) else []

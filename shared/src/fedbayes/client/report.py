@@ -125,7 +125,13 @@ def _privacy(privacy: Mapping[str, Any]) -> list[str]:
         pieces.append(html.table("", ("Part", "Value"), rows))
     reveals = privacy.get("reveals") or {}
     if reveals:
-        pieces.append(html.table("Who learns what, beyond its own input", ("Role", "Learns"), list(reveals.items())))
+        pieces.append(
+            html.table(
+                "Who learns what, beyond its own input",
+                ("Role", "Learns"),
+                [(title(role), text) for role, text in reveals.items()],
+            )
+        )
     return pieces
 
 

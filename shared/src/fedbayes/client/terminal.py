@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from .cox_text import score_lines
-from .formats import cost, is_plain, number, plain_items, promise, title
-from .kinds import OTHER, extras_of
+from .formats import HIDDEN, WORDS, cost, is_plain, number, plain_items, promise, title, word
+from .kinds import GAIN, OTHER, extras_of
 from .model_text import PREVIEW, table
 from .scores import confusion_of, per_class
 from .survival import baselines_of
-from .view import view_of
+from .view import View, view_of
 
 MOST_LINES = 40
 NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
@@ -28,10 +28,11 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     for warning in result.get("warnings") or []:
         console.print(f"warning: {warning}", highlight=False, markup=False, style="yellow")
     scores = score_lines(result.get("metrics"))
-    plain = {name: value for name, value in extras_of(result).items() if is_plain(value)}
-    lines = scores or [(title(name), number(value)) for name, value in plain.items()]
     model = result.get("model")
     view = view_of(model)
+    shown = model if isinstance(model, Mapping) and view.text == View.text else {}
+    plain = {name: value for name, value in extras_of(result).items() if is_plain(value) and value is not None}
+    lines = scores or [(title(name), number(value)) for name, value in plain.items() if shown.get(name) != value]
     for name, text in [*lines, *(view.part("facts")(model) if view.facts else [])]:
         console.print(f"{name}: {text}", highlight=False, markup=False)
     named = "Model" if view.kind == OTHER else f"Model: {view.kind}"
@@ -49,10 +50,21 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
 
 def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return the answers that are mappings, such as a node's settings, under their own headings."""
+    model = result.get("model")
+    told = model if isinstance(model, Mapping) and view_of(model).kind == GAIN else {}
     return [
-        (title(name), [(key, number(entry)) for key, entry in value.items() if is_plain(entry)])
+        (title(name), _entries(value))
         for name, value in extras_of(result).items()
-        if isinstance(value, Mapping) and not (name == "metrics" and score_lines(value))
+        if isinstance(value, Mapping) and not (name == "metrics" and score_lines(value)) and told.get(name) != value
+    ]
+
+
+def _entries(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the entries of an answer; of our own fields those that say something."""
+    return [
+        (word(str(key)), number(entry))
+        for key, entry in value.items()
+        if is_plain(entry) and key not in HIDDEN and (entry is not None or key not in WORDS)
     ]
 
 

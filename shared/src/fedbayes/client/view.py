@@ -94,6 +94,7 @@ VIEWS = (
         fits=_format("fedbayes-weighted-naive-bayes-"),
         html="views.answers:weighted_pieces",
         text="model_text:weighted",
+        frame="answer_tables:weighted",
         conversions=("to_sklearn", "predict"),
     ),
     View(
@@ -158,6 +159,7 @@ VIEWS = (
         kind=kinds.GAIN,
         fits=lambda model: isinstance(model.get("information_gain"), Mapping),
         html="views.answers:gain_pieces",
+        text="model_text:gains",
         frame="answer_tables:gain",
         figure="model_figures:gain",
     ),

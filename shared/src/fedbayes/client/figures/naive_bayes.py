@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
-from .style import COLORS, GRID, INK, clean, color_of, dash_of, new_figure, wrapped
+from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped
 
 Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64
@@ -84,6 +84,7 @@ def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
     classes = len(probabilities)
     categories = model.schema[name].categories
     if categories is None:
+        places = along(axes, places)
         widths = np.diff(places)
         for k, row in enumerate(probabilities):
             axes.stairs(row / widths, places, color=color_of(k), linestyle=dash_of(k), linewidth=1.5)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, clean, new_figure, wrapped
+from .style import COLORS, INK, along, clean, new_figure, wrapped
 
 
 def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]]) -> Any:
@@ -53,7 +53,7 @@ def column_bars(columns: Mapping[str, Mapping[str, Any]]) -> Any:
         told = entry["bins" if "bins" in entry else "categories"]
         heights = np.array([np.nan if count is None else max(count, 0) for count in told["counts"]], dtype=np.float64)
         if "bins" in entry:
-            edges = np.asarray(told["edges"], dtype=np.float64)
+            edges = along(axes, told["edges"])
             # Bins differ in width where small ones were united: areas are the counts.
             axes.bar(
                 edges[:-1], heights / np.diff(edges), np.diff(edges), align="edge", color=COLORS[0], edgecolor="white"

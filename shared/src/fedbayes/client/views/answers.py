@@ -11,6 +11,7 @@ from ..answer_tables import predictions, sample
 from ..figures import named_bars
 from ..figures.style import to_svg
 from ..formats import number
+from ..weighted import effects
 
 MOST_ROWS = 20
 
@@ -57,8 +58,18 @@ def gain_pieces(model: Mapping[str, Any]) -> list[str]:
     about = f"Information about '{model.get('label')}' in bits"
     return [
         html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {told}.", f"{about}."),
-        html.table(about, ("Column", "Bits"), [(name, f"{value:.4f}") for name, value in ranked], (1,)),
+        html.table(
+            about,
+            ("Column", "Bits", "Chance reaches (1 in 20)"),
+            [(name, *_bits(model, name)) for name, _ in ranked],
+            (1, 2),
+        ),
     ]
+
+
+def _bits(model: Mapping[str, Any], name: str) -> tuple[str, str]:
+    null = (model.get("null_level") or {}).get(name)
+    return f"{float(model['information_gain'][name]):.4f}", "–" if null is None else f"{float(null):.4f}"
 
 
 def weighted_pieces(model: Mapping[str, Any]) -> list[str]:
@@ -73,4 +84,20 @@ def weighted_pieces(model: Mapping[str, Any]) -> list[str]:
         ("Tables", str(model["tables_at"]).replace("_", " ")),
         ("Weights", f"{len(weights)}, from {number(min(weights))} to {number(max(weights))}; 1 is plain naive Bayes"),
     ]
-    return [html.table("", ("Part", "Value"), rows)]
+    return [html.table("", ("Part", "Value"), rows), *_effects(model)]
+
+
+def _effects(model: Mapping[str, Any]) -> list[str]:
+    """Return how much each feature moves the odds, where the model has a table of values."""
+    found = dict(list(effects(model).items())[:MOST_ROWS])
+    if not found:
+        return []
+    about = "How much each feature moves the odds of a class: the standard deviation of its part in their logarithm"
+    told = ", ".join(f"{name} {value:.2f}" for name, value in found.items())
+    return [
+        html.picture(to_svg(named_bars(found, "standard deviation (log odds)")), f"{about}: {told}.", f"{about}."),
+        html.paragraph(TABLE),
+    ]
+
+
+TABLE = "The table of every value: fedbayes show RESULT.json --export FILE.csv"

@@ -40,7 +40,7 @@ def _survival(model: Mapping[str, Any]) -> list[str]:
     curves = _profiles(model["coefficients"]) if "" in baselines else {}
     who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
     told = f"Survival over time of {who}" + (
-        ", and with each of the strongest features raised as the legend says." if curves else "."
+        ", and with each of the strongest features changed as the legend says." if curves else "."
     )
     return [html.picture(to_svg(survival_curves(model, {"at the mean": 0.0, **curves})), told)]
 
@@ -74,14 +74,17 @@ def _facts(model: Mapping[str, Any]) -> list[str]:
 
 
 def _profiles(entries: list[Mapping[str, Any]], most: int = 3) -> dict[str, float]:
-    """Return shifts of the linear predictor by the strongest features, by z where it is told; each raised by a power of ten that shows."""
+    """Return shifts of the linear predictor by the strongest features, by z where it is told; each raised by a power of ten that shows, a category as it is."""
     ranked = sorted(entries, key=lambda entry: -abs(float(entry.get("z") or entry["coefficient"])))
     curves: dict[str, float] = {}
     for entry in ranked[:most]:
         coefficient, step = float(entry["coefficient"]), 1.0
+        if "=" in str(entry["feature"]):  # a category: there or not
+            curves[str(entry["feature"])] = coefficient
+            continue
         while 0.0 < abs(coefficient) * step < SMALLEST_SHIFT and step < 1e9:
             step *= 10.0
-        while abs(coefficient) * step > LARGEST_SHIFT and step > 1e-9 and "=" not in str(entry["feature"]):
+        while abs(coefficient) * step > LARGEST_SHIFT and step > 1e-9:
             step /= 10.0
         curves[f"{entry['feature']} + {step:g}"] = coefficient * step
     return curves

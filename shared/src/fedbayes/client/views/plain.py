@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..formats import is_plain, number, plain_items, title
+from ..formats import WORDS, is_plain, number, plain_items, title, word
 
 MOST_ROWS = 60
 MOST_COLUMNS = 24
@@ -45,7 +45,7 @@ def _long(name: str, rows: int, table: str) -> str:
 
 
 def _rows(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(str(name), number(item)) for name, item in value.items()]
+    return [(word(str(name)), number(item)) for name, item in value.items() if item is not None or name not in WORDS]
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[str]], tuple[int, ...]] | None:

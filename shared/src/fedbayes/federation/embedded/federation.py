@@ -18,6 +18,7 @@ from vantage6.algorithm.tools.exceptions import AlgorithmError
 from ..answers import Result
 from ..errors import ArgumentError, from_log
 from ..policy import PREFIX, Policy
+from .given import check_frame, check_policies, names_of, task_of
 from .processes import processes
 from .server import RunState, Server, TaskState, from_text, to_text
 from .views import Views
@@ -74,9 +75,8 @@ class EmbeddedFederation:
         tamper: Callable[[str, str, Any], Any] | None = None,
         tamper_request: Callable[[str, str, Any], Any] | None = None,
     ) -> None:
-        names = [*parties, *helpers]
-        if not parties or len(set(names)) != len(names):
-            raise ArgumentError("parties and helpers must be distinct names, with at least one party")
+        names = names_of(parties, helpers)
+        check_policies(policies or {})
         self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-embedded-")
         self._written: list[Path] = []
         self._databases = {name: self._files(name, files) for name, files in parties.items()}
@@ -96,6 +96,7 @@ class EmbeddedFederation:
         self._progress: Callable[[dict[str, Any]], None] | None = None
         self._server = Server(self.names, self._launch, lambda: self._module)
         self._host = processes()
+        self._closed = False
 
     def __enter__(self) -> EmbeddedFederation:
         return self
@@ -104,7 +105,8 @@ class EmbeddedFederation:
         self.close()
 
     def close(self) -> None:
-        """Kill what runs and remove the temporary folders."""
+        """Kill what runs and remove the temporary folders; a second call does nothing."""
+        self._closed = True
         self.kill()
         self._server.close()
         self._folder.cleanup()
@@ -123,14 +125,9 @@ class EmbeddedFederation:
 
     def _file(self, name: str, label: str, source: Any) -> Path:
         """Return a file's path; a data frame is written into a file of this federation, which `close` removes."""
-        if not hasattr(source, "to_csv"):
-            if not isinstance(source, str | Path):
-                raise ArgumentError(
-                    f"the data of party '{name}' must be a file's path or a data frame; name an organization without data in helpers"
-                )
+        if isinstance(source, str | Path):
             return Path(source).absolute()
-        if any(not isinstance(column, str) for column in source.columns):
-            raise ArgumentError(f"the frame of party '{name}' has a column whose name is no text; rename it")
+        check_frame(name, source)
         path = Path(self._folder.name) / f"table-{len(self._written)}.csv"
         self._written.append(path)
         source.to_csv(path, index=any(level is not None for level in source.index.names))
@@ -193,6 +190,9 @@ class EmbeddedFederation:
         ArgumentError
             If the algorithm is not installed or the organization is not here.
         """
+        asked = task_of(algorithm, function, arguments)
+        if self._closed:
+            raise ArgumentError("this federation is closed; run tasks inside its with block, or make another one")
         self._module = module_name(algorithm)
         self._progress = on_progress
         self.transcript = []
@@ -200,7 +200,7 @@ class EmbeddedFederation:
         place = organization or self._aggregator
         if place not in self._ids:
             raise ArgumentError("organization must be one of the parties or helpers")
-        content = {"method": function, "kwargs": dict(arguments or {})}
+        content = {"method": function, "kwargs": asked}
         text = to_text(content)
         task = self._server.create({self._ids[place]: text}, function, [{"label": self._database}], None)
         deadline = time.monotonic() + timeout

@@ -1,0 +1,87 @@
+"""What a caller gives an embedded federation, checked: parties, helpers, frames, limits, the task."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from ..answers import Result
+from ..errors import ArgumentError
+
+
+def names_of(parties: Any, helpers: Any) -> list[str]:
+    """Return the names of all organizations, the parties first.
+
+    Raises
+    ------
+    ArgumentError
+        If `parties` is no mapping, `helpers` no list, a name no text, or two are the same.
+    """
+    if not isinstance(parties, Mapping):
+        raise ArgumentError(
+            'parties must map names to files or data frames, such as {"north": frame, "south": "s.csv"}'
+        )
+    if not isinstance(helpers, list | tuple):
+        raise ArgumentError('helpers must be a list of names, such as ["notary"]')
+    names = [*parties, *helpers]
+    if any(not isinstance(name, str) or not name for name in names):
+        raise ArgumentError("names of parties and helpers must be texts; write them in quotes")
+    if not parties or len(set(names)) != len(names):
+        raise ArgumentError("parties and helpers must be distinct names, with at least one party")
+    return names
+
+
+def check_frame(party: str, frame: Any) -> None:
+    """Raise `ArgumentError` for what is given in the place of a file and is no data frame with distinct names of columns, all text."""
+    if not hasattr(frame, "to_csv") or not hasattr(frame, "columns"):
+        raise ArgumentError(
+            f"the data of party '{party}' must be a file's path or a data frame; name an organization without data in helpers"
+        )
+    if any(not isinstance(column, str) for column in frame.columns):
+        raise ArgumentError(f"the frame of party '{party}' has a column whose name is no text; rename it")
+    repeated = next((name for name, count in Counter(frame.columns).items() if count > 1), None)
+    if repeated is not None:
+        raise ArgumentError(f"the frame of party '{party}' has two columns named '{repeated[:60]}'; rename one of them")
+
+
+def check_policies(policies: Any) -> None:
+    """Raise `ArgumentError` unless it maps organizations, or ``"*"``, to limits."""
+    if not isinstance(policies, Mapping) or any(not isinstance(limits, Mapping) for limits in policies.values()):
+        raise ArgumentError(
+            'policies must map organizations, or "*" for all, to limits, such as {"*": {"minimum_rows": 20}}'
+        )
+
+
+def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
+    """Return the arguments of a task as JSON has them: arrays as lists, of a whole result its model.
+
+    Raises
+    ------
+    ArgumentError
+        If algorithm or function is no text, the arguments are no mapping, or one has no JSON form.
+    """
+    if not isinstance(algorithm, str) or not isinstance(function, str):
+        raise ArgumentError('algorithm and function must be texts, such as "dp_naive_bayes" and "fit"')
+    if arguments is not None and not isinstance(arguments, Mapping):
+        raise ArgumentError('arguments must map names to values, such as {"label": "ill", "epsilon": 1}')
+    return {str(name): _plain(str(name), value) for name, value in (arguments or {}).items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "model" and isinstance(value, Result) and isinstance(value.get("model"), Mapping):
+        value = value["model"]
+    try:
+        return json.loads(json.dumps(value, default=_listed))
+    except (TypeError, ValueError, RecursionError):
+        raise ArgumentError(
+            f"argument '{name[:60]}' has no JSON form; give texts, numbers, lists and mappings"
+        ) from None
+
+
+def _listed(value: Any) -> Any:
+    """Return an array of numpy or pandas, or a number of numpy, as Python has it."""
+    if not hasattr(value, "tolist"):
+        raise TypeError("no JSON form")
+    return value.tolist()
