@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import mock_client
 from vantage6.algorithm.tools.exceptions import AlgorithmError
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation.errors import KINDS, StationError
 
@@ -67,16 +67,12 @@ def client(algorithm):
     if algorithm in ("scalar_product", "vertibayes", "verticox", "bayesian_ensemble"):
         parts = (["id", "time", "event", "a"], ["id", "x", "b"], ["id", "y", "z", "class"])
         tables = [people(0)[part] for part in parts] + [pd.DataFrame()]
-    datasets = [[{"database": table, "db_type": "csv"}] for table in tables]
-    return MockAlgorithmClient(
-        datasets=datasets, organization_ids=list(range(1, len(tables) + 1)), module=f"v6_{algorithm}"
-    )
+    return mock_client(algorithm, tables)
 
 
 def refusal(algorithm, function, arguments):
     """Return the error of a call, or None if it is accepted."""
     running = client(algorithm)
-    running.organization_id = 1
     called = getattr(importlib.import_module(f"v6_{algorithm}"), function)
     try:
         called(mock_client=running, **arguments)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_kit import again, lower_bound
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+from mock_kit import mock_client
 
 import v6_discriminative_naive_bayes as package
 from fedbayes.federation.errors import ArgumentError
@@ -59,9 +59,7 @@ def run(arguments, monkeypatch):
         return charge(station, epsilon, delta, *rest, **named)
 
     monkeypatch.setattr(Station, "charge", noted)
-    datasets = [[{"database": people(seed), "db_type": "csv"}] for seed in range(3)]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_discriminative_naive_bayes")
-    client.organization_id = 1
+    client = mock_client("discriminative_naive_bayes", [people(seed) for seed in range(3)])
     return package.fit(mock_client=client, **{**TASK, **arguments})["privacy"], spent
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_kit import Alone, again, lower_bound
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+from mock_kit import mock_client
 
 import v6_secure_naive_bayes as package
 from fedbayes.dp import mechanisms, promise
@@ -56,10 +56,7 @@ def run(tables, function, arguments, monkeypatch):
     monkeypatch.setattr(Station, "charge", noted)
     monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
     monkeypatch.setenv("FEDBAYES_MINIMUM_COUNT", "1")
-    datasets = [[{"database": table, "db_type": "csv"}] for table in tables]
-    numbers = list(range(1, len(tables) + 1))
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=numbers, module="v6_secure_naive_bayes")
-    client.organization_id = 1
+    client = mock_client("secure_naive_bayes", tables)
     told = getattr(package, function)(mock_client=client, **arguments)["privacy"]
     return told, {member: np.sum(costs, axis=0) for member, costs in spent.items()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import json
 import os
 import re
@@ -30,6 +31,11 @@ PARTS = (
     "src/v6_{name}/partial.py",
     "src/v6_{name}/messages.py",
 )
+TYPES = {
+    *("column", "column_list", "string", "string_list", "integer", "integer_list", "float", "float_list"),
+    *("boolean", "json", "organization", "organization_list"),
+}
+"""Of arguments in vantage6's algorithm store."""
 SOURCES = sorted(
     path
     for folder in ("shared/src", "algorithms", "studies", "docker", "scripts")
@@ -40,6 +46,10 @@ LONGEST_FILE, LONGEST_FUNCTION = 500, 40
 
 def store(name: str) -> dict[str, Any]:
     return dict(json.loads((ROOT / f"algorithms/{name}/algorithm_store.json").read_text(encoding="utf-8")))
+
+
+def test_all_methods_are_found() -> None:
+    assert len(ALGORITHMS) >= 8
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -60,10 +70,21 @@ def test_exports_are_the_remote_functions_of_the_store_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
+def test_nothing_else_in_the_package_can_be_called_from_outside(name: str) -> None:
+    """The wrapper of vantage6 calls any attribute of the package: all others must be modules or private."""
+    module = importlib.import_module(f"v6_{name}")
+    public = {key for key in vars(module) if not key.startswith("_") and key not in module.__all__}
+    assert all(inspect.ismodule(getattr(module, key)) for key in public), public
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_arguments_are_those_of_the_store_file(name: str) -> None:
     module = importlib.import_module(f"v6_{name}")
     for function in store(name)["functions"]:
         remote = getattr(module, function["name"])
+        for argument in function["arguments"]:
+            assert argument["type"] in TYPES
+            assert isinstance(argument.get("default_value", ""), str)
         if remote.fedbayes_remote == "central":
             parameters = list(remote.fedbayes_arguments.parameters.values())[1:]
             assert {parameter.name for parameter in parameters} == {entry["name"] for entry in function["arguments"]}
@@ -110,7 +131,7 @@ def test_image_is_of_the_pattern(name: str) -> None:
     lines = (ROOT / f"algorithms/{name}/Dockerfile").read_text(encoding="utf-8").splitlines()
     assert f"ENV PKG_NAME=v6_{name}" in lines
     assert lines.index("USER 1000:1000") > lines.index("USER 0:0")
-    assert store(name)["image"].startswith(f"fedbayes.invalid/algorithms/{name}:")
+    assert store(name)["image"] == f"fedbayes.invalid/algorithms/{name}:0.1.0-v6-4.15.2"  # tagged as vantage6 does
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -1,9 +1,5 @@
 """Every refusal names the argument and the remedy, and no data value."""
 
-import importlib
-import json
-from pathlib import Path
-
 import pytest
 
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -165,14 +161,3 @@ def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
 def test_secret_members_need_a_folder(rows_federation) -> None:
     with pytest.raises((PolicyError, DataProblem), match="LEDGER"):
         rows_federation.run(NAME, "fit", {**GIVEN, "split": "horizontal", "secret": True})
-
-
-def test_store_file_lists_exactly_the_remote_functions_and_their_arguments() -> None:
-    module = importlib.import_module(f"v6_{NAME}")
-    root = Path(__file__).resolve().parents[3]
-    store = json.loads((root / "algorithms" / NAME / "algorithm_store.json").read_text(encoding="utf-8"))
-    assert {entry["name"] for entry in store["functions"]} == set(module.__all__)
-    for entry in store["functions"]:
-        if entry["type"] == "central":
-            wanted = getattr(module, entry["name"]).fedbayes_arguments.parameters
-            assert {argument["name"] for argument in entry["arguments"]} == set(wanted) - {"federation", "dictionary"}

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import run_mocked
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fedbayes.bayes.counting import fit_model
@@ -173,13 +174,7 @@ def test_the_ledger_is_charged_once_a_station(files, domain, tmp_path):
 
 
 def test_it_runs_under_the_mock_client(tables, domain):
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    datasets = [[{"database": table, "db_type": "csv"}] for table in tables.values()]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4, 5], module="v6_dp_naive_bayes")
-    kwargs = {"label": "class", "domain": domain, "epsilon": 20}
-    task = client.task.create(input_={"method": "fit", "kwargs": kwargs}, organizations=[1])
-    result = client.result.from_task(task["id"])[0]
+    result = run_mocked("dp_naive_bayes", "fit", [*tables.values()], label="class", domain=domain, epsilon=20)
     assert result["privacy"]["differentially_private"] is True
     assert len(result["model"]["class_counts"]) == 3
 

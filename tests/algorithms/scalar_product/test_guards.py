@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation import errors
 
@@ -11,14 +11,7 @@ PEOPLE = 200
 
 
 def run(frames, function, **arguments):
-    datasets = [[{"database": frame, "db_type": "csv"}] for frame in [*frames, pd.DataFrame()]]
-    client = MockAlgorithmClient(
-        datasets=datasets, organization_ids=list(range(1, len(datasets) + 1)), module="v6_scalar_product"
-    )
-    task = client.task.create(
-        input_={"method": function, "kwargs": {"id_column": "id", **arguments}}, organizations=[1]
-    )
-    return client.result.from_task(task["id"])[0]
+    return run_mocked("scalar_product", function, [*frames, NO_DATA], **{"id_column": "id", **arguments})
 
 
 def flags(first, second, low=0.0, high=1.0, people=PEOPLE):

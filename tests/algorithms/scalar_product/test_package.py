@@ -1,44 +1,23 @@
-"""Exports and store file, vantage6's mock client, the tree of the published protocol, repeats by the platform, changed messages."""
+"""vantage6's mock client, the tree of the published protocol, repeats by the platform, changed messages."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from mock_kit import NO_DATA, run_mocked
 
-import v6_scalar_product as package
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 from scalar_product.thesis import protocol_runs
 from v6_scalar_product.chain import protocols
 
-STORE = Path(__file__).resolve().parents[3] / "algorithms" / "scalar_product" / "algorithm_store.json"
 AGE = {"column": "age", "op": ">=", "value": 50}
 WEIGHT = {"column": "weight", "op": "<", "value": 75}
 
 
-def test_the_store_file_lists_exactly_the_exported_functions():
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    assert sorted(entry["name"] for entry in store["functions"]) == sorted(package.__all__)
-    assert all(hasattr(getattr(package, name), "fedbayes_remote") for name in package.__all__)
-
-
-@pytest.mark.parametrize("name", ["count", "contingency", "scalar_product", "information_gain"])
-def test_the_store_file_lists_the_arguments(name):
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    listed = next(entry["arguments"] for entry in store["functions"] if entry["name"] == name)
-    taken = list(getattr(package, name).fedbayes_arguments.parameters)[1:]
-    assert sorted(argument["name"] for argument in listed) == sorted(taken)
-
-
 def test_it_runs_under_the_mock_client(parties, table):
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
     frames = [pd.read_csv(files["default"]) for files in parties.values()]
-    datasets = [[{"database": frame, "db_type": "csv"}] for frame in [*frames, pd.DataFrame()]]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_scalar_product")
-    task = {"method": "count", "kwargs": {"conditions": [AGE, WEIGHT], "id_column": "id"}}
-    result = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]
+    result = run_mocked("scalar_product", "count", [*frames, NO_DATA], conditions=[AGE, WEIGHT], id_column="id")
     assert result["count"] == int(((table.age >= 50) & (table.weight < 75)).sum())
 
 

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pandas as pd
 import pytest
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation.errors import ThresholdError
 
@@ -39,13 +39,9 @@ def files_of(draw, table, stations):
 
 def run(frames, helper, function, **arguments):
     """Ask the question; without `helper` nobody but the stations takes part."""
-    datasets = [[{"database": frame, "db_type": "csv"}] for frame in [*frames, *([pd.DataFrame()] if helper else [])]]
-    client = MockAlgorithmClient(
-        datasets=datasets, organization_ids=list(range(1, len(datasets) + 1)), module="v6_scalar_product"
-    )
+    tables = [*frames, *([NO_DATA] if helper else [])]
     arguments = {"id_column": "id", "helper": None if helper else "none", **arguments}
-    task = client.task.create(input_={"method": function, "kwargs": arguments}, organizations=[1])
-    return client.result.from_task(task["id"])[0]
+    return run_mocked("scalar_product", function, tables, **arguments)
 
 
 def common(frames):

@@ -6,7 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 import pytest
-from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
+from mock_kit import NO_DATA, mock_client
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.counting import fit_model
@@ -51,12 +51,7 @@ def run(frame, model, helper=True, change=lambda table, member: table, **alignme
     """Evaluate over three stations and perhaps a helper, in this process; central runs at station 1."""
     key = [alignment["id_column"]] if alignment else []
     tables = [change(frame[[*OWNERS[member], *(["y"] if member != 3 else []), *key]], member) for member in OWNERS]
-    tables += [pd.DataFrame()] if helper else []
-    datasets = [[{"database": table, "db_type": "csv"}] for table in tables]
-    client = MockAlgorithmClient(
-        datasets=datasets, organization_ids=list(range(1, len(tables) + 1)), module="v6_secure_naive_bayes"
-    )
-    client.organization_id = 1
+    client = mock_client("secure_naive_bayes", [*tables, *([NO_DATA] if helper else [])])
     evaluate = importlib.import_module("v6_secure_naive_bayes").evaluate
     return evaluate(
         mock_client=client, model=model.to_dict(), split="vertical", **(alignment or {"rows_aligned": True})

@@ -1,47 +1,24 @@
-"""The package as a whole: exports and store file, vantage6's mock client, what is sent, what a change on the way does."""
+"""The package as a whole: vantage6's mock client, what is sent, what a change on the way does."""
 
-import inspect
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import run_mocked
 
-import v6_secure_naive_bayes as package
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 
 from .conftest import DOMAIN
 
-STORE = Path(__file__).resolve().parents[3] / "algorithms" / "secure_naive_bayes" / "algorithm_store.json"
+PAGE = Path(__file__).resolve().parents[3] / "algorithms" / "secure_naive_bayes" / "README.md"
 TASK = {"label": "kind", "domain": DOMAIN, "bins": 5, "modulus_bits": 2048}
 
 
-def test_the_store_file_lists_exactly_the_exported_functions():
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    assert sorted(entry["name"] for entry in store["functions"]) == sorted(package.__all__)
-    assert all(hasattr(getattr(package, name), "fedbayes_remote") for name in package.__all__)
-
-
-@pytest.mark.parametrize("name", ["fit", "classify", "evaluate", "join", "leave"])
-def test_the_store_file_lists_the_arguments_and_their_defaults(name):
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    listed = next(entry["arguments"] for entry in store["functions"] if entry["name"] == name)
-    taken = list(getattr(package, name).fedbayes_arguments.parameters.values())[1:]
-    assert [argument["name"] for argument in listed] == [parameter.name for parameter in taken]
-    for argument, parameter in zip(listed, taken, strict=True):
-        if parameter.default not in (inspect.Parameter.empty, None):
-            assert argument["default_value"].lower() == str(parameter.default).lower()
-
-
 def test_it_runs_under_the_mock_client(table):
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    datasets = [[{"database": table.iloc[number::3], "db_type": "csv"}] for number in range(3)]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_secure_naive_bayes")
-    task = client.task.create(input_={"method": "fit", "kwargs": {**TASK, "noise": "none"}}, organizations=[1])
-    result = client.result.from_task(task["id"])[0]
+    tables = [table.iloc[number::3] for number in range(3)]
+    result = run_mocked("secure_naive_bayes", "fit", tables, **TASK, noise="none")
     assert sum(result["model"]["class_counts"]) == 900
 
 
@@ -82,7 +59,7 @@ def test_a_change_on_the_way_stops_the_job(files):
 
 
 def test_the_use_on_vertically_split_records_runs_as_the_page_says(tmp_path, monkeypatch, capsys):
-    page = (STORE.parent / "README.md").read_text(encoding="utf-8").partition("## Vertically split records")[2]
+    page = PAGE.read_text(encoding="utf-8").partition("## Vertically split records")[2]
     generator = np.random.default_rng(5)
     columns = {
         "laboratory": ("glucose", generator.uniform(3, 12, 200).round(1)),

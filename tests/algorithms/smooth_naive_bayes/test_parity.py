@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import run_mocked
 from sklearn.naive_bayes import GaussianNB
 
 from fedbayes.bayes.counting import fit_model
@@ -54,13 +55,7 @@ def test_numeric_columns_agree_with_scikit_learn(parties, domain, pooled):
 
 
 def test_mock_client_of_vantage6_gives_the_same(tables, domain, pooled):
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    datasets = [[{"database": table, "db_type": "csv", "input_data": {}}] for table in tables.values()]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_smooth_naive_bayes")
-    arguments = {"label": "class", "domain": domain, "epsilon": 1e6}
-    task = client.task.create(input_={"method": "fit", "kwargs": arguments}, organizations=[1])
-    result = client.result.get(task["id"])
+    result = run_mocked("smooth_naive_bayes", "fit", [*tables.values()], label="class", domain=domain, epsilon=1e6)
     schema = Schema.from_domain(domain)
     reference = fit_model(schema, "class", schema.encode(pooled), "gaussian")
     agreement = np.mean(NaiveBayes.from_dict(result["model"]).predict(pooled) == reference.predict(pooled))

@@ -1,13 +1,10 @@
 """Learning and scoring without a federation."""
 
-import json
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
-import v6_vertibayes
 from fedbayes.bayes.network import BayesianNetwork
 from v6_vertibayes.arguments import Fit, fine_rules
 from v6_vertibayes.merging import MergedTables
@@ -127,13 +124,3 @@ def test_epsilon_is_shared_by_the_most_batches_there_can_be(kit) -> None:
     assert options(kit, structure="k2", max_parents=0, order="information").batches == 1
     assert options(kit, structure="hill_climb").batches is None
     assert options(kit, structure="naive", label="a", validation="svdg").batches == 2
-
-
-def test_store_description_names_every_remote_function_and_argument() -> None:
-    path = Path(__file__).parents[3] / "algorithms" / "vertibayes" / "algorithm_store.json"
-    described = {entry["name"]: entry for entry in json.loads(path.read_text())["functions"]}
-    assert set(described) == set(v6_vertibayes.__all__)
-    for name in ("fit", "evaluate", "classify", "sample"):
-        signature = getattr(v6_vertibayes, name).fedbayes_arguments.parameters
-        expected = [name for name in signature if name != "federation"]
-        assert [argument["name"] for argument in described[name]["arguments"]] == expected

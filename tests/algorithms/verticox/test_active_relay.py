@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
@@ -16,16 +17,11 @@ TASK = {"time": "time", "event": "event", "features": ["x", "y", "z"], "rows_ali
 
 
 def run():
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(ROWS, 3)), columns=["x", "y", "z"])
     frame["time"], frame["event"] = rng.exponential(np.exp(-frame["x"])), (rng.random(ROWS) < 0.8).astype(int)
-    frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], pd.DataFrame()]
-    datasets = [[{"database": part.copy(), "db_type": "csv"}] for part in frames]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_verticox")
-    made = client.task.create(input_={"method": "fit", "kwargs": TASK}, organizations=[1])
-    return client.result.from_task(made["id"])[0]
+    frames = [frame[["x"]], frame[["y"]], frame[["z", "time", "event"]], NO_DATA]
+    return run_mocked("verticox", "fit", [part.copy() for part in frames], **TASK)
 
 
 def lie_to(monkeypatch, member, change, at):

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation import Public
 from fedbayes.federation.channel import Channel
@@ -66,15 +67,10 @@ def by_hand(records, fold, count):
 
 def test_parity_with_pooled_fits_on_the_same_folds(records, monkeypatch):
     """In one process, so that the outcome holder's secret can be known."""
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
     monkeypatch.setattr(stations, "secret_bytes", lambda size: SECRET[:size])
     monkeypatch.setenv("FEDBAYES_ALLOW_PREDICTIONS", "true")
-    frames = [records[["age"]], records[["dose", "time", "event"]], pd.DataFrame()]
-    datasets = [[{"database": frame, "db_type": "csv"}] for frame in frames]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_verticox")
-    task = {"method": "evaluate", "kwargs": {"model": SPEC, "folds": 3, "rows_aligned": True}}
-    found = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]["metrics"]
+    frames = [records[["age"]], records[["dose", "time", "event"]], NO_DATA]
+    found = run_mocked("verticox", "evaluate", frames, model=SPEC, folds=3, rows_aligned=True)["metrics"]
     expected = by_hand(records, stations.fold_of(SECRET, ROWS, 3), 3)
     for name, values in expected.items():
         assert [entry[name] for entry in found["folds"]] == pytest.approx(values, abs=1e-4)

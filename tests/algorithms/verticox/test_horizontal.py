@@ -1,12 +1,13 @@
 """Whole records at every station: the pooled answer, the united grid, and what is refused."""
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from harness.inprocess import InProcess
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
 
@@ -25,6 +26,10 @@ from fedbayes.federation.errors import (
 from v6_verticox.cox import likelihood, proportional
 from v6_verticox.horizontal import grid
 from v6_verticox.horizontal.messages import MOST_EVALUATIONS
+from v6_verticox.horizontal.slots import Slots
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from by_rows import CLINIC, ask, table
 
 FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
 DOMAIN = {name: {"bounds": [0, 1]} for name in FEATURES} | {"age": {"bounds": [15, 40]}, "prio": {"bounds": [0, 18]}}
@@ -37,18 +42,6 @@ ROSSI = {
     "times": WEEKS,
     "split": "horizontal",
 }
-
-
-def ask(
-    frame: pd.DataFrame, task: Mapping[str, Any], stations: int = 3, limits: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """Fit to the records, dealt out to stations."""
-    files: dict[str, str | None] = {
-        f"s{place}": frame.iloc[place::stations].to_csv(index=False) for place in range(stations)
-    }
-    policies = {name: {"minimum_organizations": 2, **(limits or {})} for name in files}
-    with InProcess("v6_verticox", files, policies, "s0") as running:
-        return dict(running.run("fit", task))
 
 
 def rounded(frame: pd.DataFrame, model: Mapping[str, Any]) -> pd.DataFrame:
@@ -64,10 +57,6 @@ def rounded(frame: pd.DataFrame, model: Mapping[str, Any]) -> pd.DataFrame:
         for category in sorted(set(entry["categories"]) - {model["references"][name]}):
             found[f"{name}={category}"] = (frame[name].to_numpy() == category).astype(float)
     return found
-
-
-def table(model: Mapping[str, Any]) -> pd.DataFrame:
-    return pd.DataFrame(model["coefficients"]).set_index("feature")
 
 
 def pooled(frame: pd.DataFrame, model: Mapping[str, Any]) -> tuple[Any, likelihood.RiskSets, Any]:
@@ -145,16 +134,6 @@ def clinic() -> pd.DataFrame:
     return frame
 
 
-CLINIC = {
-    "time": "months",
-    "event": "died",
-    "features": ["age", "stage"],
-    "domain": {"age": {"bounds": [30, 90]}, "stage": {"categories": ["I", "II", "III"]}},
-    "times": [float(month) for month in range(1, 37)],
-    "split": "horizontal",
-}
-
-
 def with_feature(name: str, **entry: Any) -> dict[str, Any]:
     return {**CLINIC, "features": ["age", name], "domain": {"age": {"bounds": [30, 90]}, name: entry}}
 
@@ -200,8 +179,9 @@ def test_no_sum_over_a_cell_of_the_united_grid_is_about_few_records(seed: int) -
     rng = np.random.default_rng(seed)
     times, least = int(rng.integers(1, 30)), int(rng.integers(1, 20))
     events, censored = rng.poisson(rng.choice([0.3, 3.0]), times), rng.poisson(rng.choice([0.0, 0.3, 3.0]), times + 1)
-    kept = grid.united(events, censored, least)
-    died, left = grid.merged(events, kept), grid.merged(censored, kept)
+    masses = grid.Masses.of(np.append(events, 0), censored, None, Slots([times]))
+    kept = grid.united(masses, least)
+    died, left = grid.merged(np.append(events, 0), kept), grid.merged(censored, kept)
     assert died.sum() == events.sum()
     assert left.sum() == censored.sum()
     if not kept:
@@ -233,8 +213,7 @@ def test_fewer_numbers_are_opened_about_a_cell_than_its_records_have_values(colu
         ({"times": None}, ArgumentError, "^times is needed with split='horizontal'"),
         ({"domain": None}, ArgumentError, "^domain is needed with split='horizontal'"),
         ({"domain": {"age": {"bounds": [30, 90]}}}, ArgumentError, "'stage' is not in the domain"),
-        ({"features": None, "formula": "~ age"}, ArgumentError, "formula and strata are for split='vertical'"),
-        ({"strata": "stage", "features": ["age"]}, ArgumentError, "formula and strata are for split='vertical'"),
+        ({"features": None, "formula": "~ age"}, ArgumentError, "formula is for split='vertical'"),
         ({"times": [3.0, 1.0]}, ArgumentError, "^times must increase"),
         ({"times": [0.5, 0.6]}, ThresholdError, "too few events lie between the times"),
         ({"time": "stage", "features": ["age"]}, DataProblem, "'stage' holds text"),
@@ -337,7 +316,7 @@ def _untallied(federation: Any, stations: Any, question: Any) -> Any:
 
     width = len(question.labels)
     counts = np.zeros(len(question.times) + 1, dtype=np.int64)
-    return Known(question, counts, counts, np.zeros(width), np.ones(width))
+    return Known(question, counts[1:], counts, np.ones(len(question.times)), None, np.zeros(width), np.ones(width))
 
 
 def test_a_penalty_that_is_nothing_beside_equal_columns_is_refused(clinic: pd.DataFrame) -> None:

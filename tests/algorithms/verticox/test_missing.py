@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
@@ -40,14 +41,9 @@ def records(seed, digits=None, share=0.1, rows=ROWS):
 
 def run(frame, task):
     """In one process, the stations' rows in the same order."""
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    frames = [*(frame[columns].copy() for columns in SPLIT.values()), pd.DataFrame()]
-    datasets = [[{"database": part, "db_type": "csv"}] for part in frames]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3, 4], module="v6_verticox")
+    frames = [*(frame[columns].copy() for columns in SPLIT.values()), NO_DATA]
     task = {**{key: value for key, value in task.items() if key != "id_column"}, "rows_aligned": True}
-    made = client.task.create(input_={"method": "fit", "kwargs": task}, organizations=[1])
-    return client.result.from_task(made["id"])[0]
+    return run_mocked("verticox", "fit", frames, **task)
 
 
 def run_on_shuffled_files(frame, folder, task):

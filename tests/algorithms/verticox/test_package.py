@@ -1,35 +1,16 @@
-"""Exports and store file, vantage6's mock client, changed and repeated messages."""
-
-import json
-from pathlib import Path
+"""vantage6's mock client, changed and repeated messages."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import NO_DATA, run_mocked
 
-import v6_verticox as package
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 from v6_verticox.cox import likelihood
 from v6_verticox.messages.private import Plan, StageInfo
 from v6_verticox.shares.program import pack, unpack
-
-STORE = Path(__file__).resolve().parents[3] / "algorithms" / "verticox" / "algorithm_store.json"
-
-
-def test_the_store_file_lists_exactly_the_exported_functions():
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    assert sorted(entry["name"] for entry in store["functions"]) == sorted(package.__all__)
-    assert all(hasattr(getattr(package, name), "fedbayes_remote") for name in package.__all__)
-
-
-@pytest.mark.parametrize("name", ["fit", "evaluate", "predict", "baseline"])
-def test_the_store_file_lists_the_arguments(name):
-    store = json.loads(STORE.read_text(encoding="utf-8"))
-    listed = next(entry["arguments"] for entry in store["functions"] if entry["name"] == name)
-    taken = list(getattr(package, name).fedbayes_arguments.parameters)[1:]
-    assert sorted(argument["name"] for argument in listed) == sorted(taken)
 
 
 @pytest.fixture(scope="module")
@@ -42,22 +23,9 @@ def records():
 
 
 def test_it_runs_under_the_mock_client(records):
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    frames = [records[["age"]], records[["dose", "time", "event"]], pd.DataFrame()]
-    datasets = [[{"database": frame, "db_type": "csv"}] for frame in frames]
-    client = MockAlgorithmClient(datasets=datasets, organization_ids=[1, 2, 3], module="v6_verticox")
-    task = {
-        "method": "fit",
-        "kwargs": {
-            "time": "time",
-            "event": "event",
-            "features": ["age", "dose"],
-            "solver": "bfgs",
-            "rows_aligned": True,
-        },
-    }
-    result = client.result.from_task(client.task.create(input_=task, organizations=[1])["id"])[0]
+    frames = [records[["age"]], records[["dose", "time", "event"]], NO_DATA]
+    task = {"time": "time", "event": "event", "features": ["age", "dose"], "solver": "bfgs", "rows_aligned": True}
+    result = run_mocked("verticox", "fit", frames, **task)
     assert len(result["model"]["coefficients"]) == 2
 
 

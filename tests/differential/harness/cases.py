@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ class Case:
         What is tested.
     organizations : list of dict
         ``{"name", "columns": {column: [text or None]} or None, "policy": {limit: value}}``; None: a helper;
-        ``"file"``: "excel" or "parquet" where it is no CSV file; ``"written"``: what the file holds where
-        a dictionary explains it.
+        ``"file"``: "excel" (all cells are texts), "excel typed" or "parquet" where it is no CSV file; ``"written"``:
+        what the file holds where a dictionary explains it.
     central : str
         Who runs central.
     steps : list of [function, arguments]
@@ -78,7 +79,7 @@ class Case:
         """Return the tables of those that take part with data: organization -> column -> cells."""
         named = self.arguments.get("organizations")
         found = {
-            entry["name"]: to_last_value(entry) if entry.get("file") == "excel" else entry["columns"]
+            entry["name"]: to_last_value(entry) if entry.get("file", "").startswith("excel") else entry["columns"]
             for entry in self.organizations
             if entry["columns"] is not None and (named is None or entry["name"] in named)
         }
@@ -170,28 +171,42 @@ def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
 
 def excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
     """Return a table as an Excel file of texts, also where one looks like a formula or an error; a missing cell is empty."""
+    return None if columns is None else _sheet(columns)
+
+
+def typed_excel(columns: dict[str, list[str | None]] | None) -> bytes | None:
+    """Return a table as an Excel file of numbers, truth values and dates where nothing is lost by it, else texts."""
+    return None if columns is None else _sheet({name: _for_sheet(cells) for name, cells in columns.items()})
+
+
+def _for_sheet(cells: list[str | None]) -> list[Any]:
+    typed, _ = _typed(cells)
+    return list(cells) if any(isinstance(cell, int) and abs(cell) >= 10**15 for cell in typed) else typed
+
+
+def _sheet(columns: dict[str, list[Any]]) -> bytes:
     from openpyxl import Workbook
     from openpyxl.cell import WriteOnlyCell
 
-    if columns is None:
-        return None
     book, stream = Workbook(write_only=True), io.BytesIO()
     sheet = book.create_sheet()
 
-    def text(value: str) -> WriteOnlyCell:
+    def made(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
         cell = WriteOnlyCell(sheet, value)
         cell.data_type = "s"
         return cell
 
-    sheet.append([text(name) for name in columns])
+    sheet.append([made(name) for name in columns])
     for row in zip(*columns.values(), strict=True):
-        sheet.append([None if value is None else text(value) for value in row])
+        sheet.append([made(value) for value in row])
     book.save(stream)
     return stream.getvalue()
 
 
 def parquet(columns: dict[str, list[str | None]] | None) -> bytes | None:
-    """Return a table as a parquet file: columns of whole numbers, of numbers or of truth values where nothing is lost by it, else texts."""
+    """Return a table as a parquet file: columns of whole numbers, numbers, truth values or dates where nothing is lost by it, else texts."""
     import pyarrow as pa
     from pyarrow import parquet as file_format
 
@@ -212,11 +227,18 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
         return [None if cell is None else float(cell) for cell in cells], pa.float64()
     if present and set(present) <= {"true", "false"}:
         return [None if cell is None else cell == "true" for cell in cells], pa.bool_()
+    if present and all(re.fullmatch(r"\d{4}-\d\d-\d\d", cell) for cell in present):
+        return [None if cell is None else date.fromisoformat(cell) for cell in cells], pa.date32()
     return list(cells), pa.string()
 
 
 PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-WRITERS: dict[str, Callable[[Any], Any]] = {"csv": csv_text, "excel": excel, "parquet": parquet}
+WRITERS: dict[str, Callable[[Any], Any]] = {
+    "csv": csv_text,
+    "excel": excel,
+    "excel typed": typed_excel,
+    "parquet": parquet,
+}
 
 
 def to_last_value(entry: dict[str, Any]) -> dict[str, list[str | None]]:

@@ -24,39 +24,68 @@ class Fit:
     converged: bool
 
 
-def likelihood(time: Any, event: Any, strata: Any, x: Any, beta: Any, ties: str) -> tuple[float, Any, Any]:
-    """Return log partial likelihood, gradient and information matrix, from the definition."""
+def likelihood(
+    time: Any, event: Any, strata: Any, x: Any, beta: Any, ties: str, case: Any = 1.0, entry: Any = -np.inf
+) -> tuple[float, Any, Any]:
+    """Return log partial likelihood, gradient and information matrix, from the definition; `case`: weights, `entry`: times of entry."""
     total, gradient, information = 0.0, np.zeros(x.shape[1]), np.zeros((x.shape[1], x.shape[1]))
-    predictor = x @ beta
+    predictor, case, entry = x @ beta, np.broadcast_to(case, len(time)), np.broadcast_to(entry, len(time))
     for stratum in np.unique(strata):
         rows = strata == stratum
         shift = predictor[rows].max()
         for moment in np.unique(time[rows & (event == 1)]):
-            risk = rows & (time >= moment)
+            risk = rows & (time >= moment) & (entry < moment)
             dead = rows & (time == moment) & (event == 1)
-            weights = np.exp(predictor[risk] - shift)
-            own = np.exp(predictor[dead] - shift)
-            total += float((predictor[dead] - shift).sum())
-            gradient = gradient + x[dead].sum(axis=0)
+            weights = case[risk] * np.exp(predictor[risk] - shift)
+            own = case[dead] * np.exp(predictor[dead] - shift)
+            total += float(case[dead] @ (predictor[dead] - shift))
+            gradient = gradient + case[dead] @ x[dead]
             sums = [weights.sum(), weights @ x[risk], (x[risk].T * weights) @ x[risk]]
             tied = [own.sum(), own @ x[dead], (x[dead].T * own) @ x[dead]]
-            count = int(dead.sum())
+            count, mean = int(dead.sum()), float(case[dead].mean())
             for place in range(count):
                 share = place / count if ties == "efron" else 0.0
                 s0, s1, s2 = (whole - share * part for whole, part in zip(sums, tied, strict=True))
-                total -= float(np.log(s0))
-                gradient = gradient - s1 / s0
-                information = information + s2 / s0 - np.outer(s1, s1) / s0**2
+                total -= mean * float(np.log(s0))
+                gradient = gradient - mean * s1 / s0
+                information = information + mean * (s2 / s0 - np.outer(s1, s1) / s0**2)
     return total, gradient, information
 
 
-def fit(time: Any, event: Any, strata: Any, x: Any, ties: str = "breslow", penalty: float = 0.0) -> Fit:
+def score_residuals(
+    time: Any, event: Any, strata: Any, x: Any, beta: Any, ties: str, case: Any = 1.0, entry: Any = -np.inf
+) -> Any:
+    """Return every record's part of the score, weighted, (records, columns): the slope of the score in its case weight, times that."""
+    case, entry = np.broadcast_to(case, len(time)), np.broadcast_to(entry, len(time))
+    x = x - x.mean(axis=0)
+    risk, found = case * np.exp(x @ beta - (x @ beta).max()), np.zeros_like(x)
+    for stratum, moment in sorted({(s, t) for s, t, died in zip(strata, time, event, strict=True) if died}):
+        own = (strata == stratum) & (entry < moment) & (moment <= time)
+        dead = own & (time == moment) & (event == 1)
+        count = int(dead.sum())
+        for place in range(count):
+            part = own - (place / count if ties == "efron" else 0.0) * dead
+            mean = (part * risk) @ x / (part @ risk)
+            found += (case * dead / count - case[dead].mean() * part * risk / (part @ risk))[:, None] * (x - mean)
+    return found
+
+
+def fit(
+    time: Any,
+    event: Any,
+    strata: Any,
+    x: Any,
+    ties: str = "breslow",
+    penalty: float = 0.0,
+    case: Any = 1.0,
+    entry: Any = -np.inf,
+) -> Fit:
     """Maximise the log partial likelihood less penalty / 2 times the sum of squares, by Newton's method with halving."""
     scale = x.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     z, ridge = (x - x.mean(axis=0)) / scale, penalty / scale**2
     beta = np.zeros(x.shape[1])
-    value, gradient, information = likelihood(time, event, strata, z, beta, ties)
+    value, gradient, information = likelihood(time, event, strata, z, beta, ties, case, entry)
     null = value
     converged = False
     for _ in range(60):
@@ -68,7 +97,7 @@ def fit(time: Any, event: Any, strata: Any, x: Any, ties: str = "breslow", penal
             break
         before = value - 0.5 * float(ridge @ beta**2)
         for _ in range(40):
-            there = likelihood(time, event, strata, z, beta + move, ties)
+            there = likelihood(time, event, strata, z, beta + move, ties, case, entry)
             if there[0] - 0.5 * float(ridge @ (beta + move) ** 2) >= before - 1e-10 * abs(before):
                 break
             move = move / 2

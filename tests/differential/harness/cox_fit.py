@@ -336,12 +336,14 @@ def compare_fit(
     counts: tuple[int | None, int | None],
     tolerance: float,
     unsure: float,
+    robust: Any = None,
 ) -> None:
-    """Compare every number of a coefficient table, the covariance and the likelihood, which the result says to know up to `unsure`."""
+    """Compare every number of a coefficient table, the covariance (`robust` in its place) and the likelihood, which the result says to know up to `unsure`."""
     same("records and events", (model["records"], model["events"]), counts)
     table = {row["feature"] if "feature" in row else row["name"]: row for row in model["coefficients"]}
     same("design columns", sorted(table), sorted(names))
     covariance = np.linalg.inv(pooled.information + penalty * np.eye(len(names)))
+    covariance = covariance if robust is None else covariance @ robust @ covariance
     errors = np.sqrt(np.diag(covariance))
     for place, name in enumerate(names):
         row, beta = table[name], float(pooled.coefficients[place])

@@ -2,3 +2,4 @@
 
 ALGORITHM = "verticox"
 TIME, EVENT, STRATA = "time of event", "event", "stratum"
+WEIGHTS, ENTRY, CLUSTER = "case weight", "entered", "family"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 
 from fedbayes.bayes.encoding import canonical_text
 
 from . import cox
 from .cases import Case, Difference, Outcome, judge, same
-from .cox_names import ALGORITHM, EVENT, TIME
+from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .records import Refusals
 from .rows import domains, encoded, limits, who
 from .tables import horizontal, population, stacked
@@ -37,6 +39,7 @@ def rows_cases(draw: Any) -> Case:
     censored = random.exponential(draw(st.sampled_from([20.0, 50.0, 1e6])), people["people"])
     people["columns"][TIME] = [repr(round(float(value), 3)) for value in np.minimum(times, censored)]
     people["columns"][EVENT] = [str(int(flag)) for flag in times <= censored]
+    more = cases(draw, people, np.minimum(times, censored), random)
     place = draw(
         horizontal(people, (2, 4), {"minimum_rows": 1, "minimum_organizations": draw(st.sampled_from([1, 1, 1, 3]))})
     )
@@ -46,6 +49,9 @@ def rows_cases(draw: Any) -> Case:
         "domain": domain,
         "times": [step * (place + 1) for place in range(draw(st.sampled_from([5, 20, 60])))],
     }
+    arguments |= more
+    if "strata" in more:
+        arguments["domain"] = {**domain, STRATA: {"categories": ["north", "south"]}}
     arguments |= who(draw, place)
     if draw(st.booleans()):
         arguments["ties"] = draw(st.sampled_from(["breslow", "efron"]))
@@ -54,6 +60,18 @@ def rows_cases(draw: Any) -> Case:
     if draw(st.integers(0, 3)):
         arguments["missing"] = draw(st.sampled_from(["complete", "complete", "complete", "refuse"]))
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
+
+
+def cases(draw: Any, people: dict[str, Any], observed: Any, random: Any) -> dict[str, Any]:
+    """Draw columns of weights, times of entry, strata and clusters beside the others; return the arguments that name them."""
+    rows, columns = people["people"], people["columns"]
+    columns[WEIGHTS] = [str(value) for value in random.choice([0.5, 1.0, 3.0], rows)]
+    columns[ENTRY] = [repr(round(float(value), 4)) for value in observed * random.choice([0.0, 0.2, 0.9], rows) - 0.01]
+    columns[STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
+    columns[CLUSTER] = [str(place) for place in random.integers(0, draw(st.sampled_from([2, 30])), rows)]
+    named = {"weights": WEIGHTS, "entry": ENTRY, "strata": STRATA, "cluster": CLUSTER}
+    chosen: dict[str, Any] = {name: column for name, column in named.items() if draw(st.integers(0, 3)) == 3}
+    return chosen | ({"robust": draw(st.booleans())} if draw(st.integers(0, 3)) == 3 else {})
 
 
 def check_rows(case: Case, outcome: Outcome) -> None:
@@ -71,23 +89,28 @@ def check_rows(case: Case, outcome: Outcome) -> None:
     gaps = np.any(list(absent.values()), axis=0)
     if gaps.any() and arguments.get("missing") != "complete":
         refuse.append(("DataProblem", "a feature has gaps or unknown categories"))
-    pooled = stacked(stations, [TIME, EVENT])
-    time, event = (np.array([float(cell or "nan") for cell in pooled[name]])[~gaps] for name in (TIME, EVENT))
+    records = Records.of(stations, arguments, ~gaps)
+    time, event = records.time, records.event
     chosen = case.facts.get("references", {})
     x, names, references = design({name: data[name][~gaps] for name in features}, domain, chosen)
     least = max(case.limit("minimum_count", 5), MOST_POINTS * (x.shape[1] + 1) / x.shape[1])
     refuse += too_little(x, event * (time <= arguments["times"][-1]), least)
     may = [("ThresholdError", "few events or records"), ("ThresholdError", "a station's records all have gaps")]
+    if arguments.get("cluster"):
+        few = records.clusters < max(case.limit("minimum_count", 5), 2 * x.shape[1])
+        refuse += [("ThresholdError", "few clusters")] if few else []
+    if arguments.get("weights"):
+        may.append(("DataProblem", "weights of few records at a station"))
     if np.any((x == x[:1]).all(axis=0)) or np.any(_ends(x, data, domain, ~gaps)):
         may.append(("ArgumentError", "a feature is constant, or its values are far narrower than its bounds"))
 
     def compare(result: Any) -> None:
         model = result["model"]
         same("references", model["references"], references)
-        compare_rows(model, arguments, time, event, x, names, least)
+        compare_rows(model, arguments, records, x, names, least)
 
     if outcome.error is not None and not refuse:
-        may += hardly(arguments, time, event, x)
+        may += hardly(arguments, records, x)
     judge(case, outcome, refuse, compare, may)
 
 
@@ -134,40 +157,103 @@ def too_little(x: Any, event: Any, least: float) -> Refusals:
     return []
 
 
-def hardly(arguments: dict[str, Any], time: Any, event: Any, x: Any) -> Refusals:
+@dataclass
+class Records:
+    """Pooled records beside their features: strata are numbered, without weights these are one."""
+
+    time: Any
+    event: Any
+    weight: Any
+    entry: Any
+    stratum: Any
+    family: Any
+
+    @classmethod
+    def of(cls, stations: dict[str, Any], arguments: dict[str, Any], kept: Any) -> Records:
+        """Read them; the same cluster at two stations is two."""
+        pooled = stacked(stations, [TIME, EVENT, WEIGHTS, ENTRY, STRATA, CLUSTER])
+        number = {
+            name: np.array([float(cell or "nan") for cell in pooled[name]]) for name in (TIME, EVENT, WEIGHTS, ENTRY)
+        }
+        home = np.repeat(np.arange(len(stations)), [len(columns[TIME]) for columns in stations.values()])
+        family = np.array([f"{place} {cell}" for place, cell in zip(home, pooled[CLUSTER], strict=True)])
+        rows = len(home)
+        return cls(
+            number[TIME][kept],
+            number[EVENT][kept],
+            (number[WEIGHTS] if arguments.get("weights") else np.ones(rows))[kept],
+            (number[ENTRY] if arguments.get("entry") else np.full(rows, -np.inf))[kept],
+            (np.array([cell == "south" for cell in pooled[STRATA]], dtype=int) * bool(arguments.get("strata")))[kept],
+            (family if arguments.get("cluster") else np.arange(rows))[kept],
+        )
+
+    @property
+    def clusters(self) -> int:
+        """How many there are."""
+        return len(set(self.family.tolist()))
+
+    def rounded(self, grids: Any) -> Records:
+        """Return the records with times rounded up to the grid of their stratum, events at these, entry rounded down; beyond it all are censored."""
+        seen = replace(self, time=self.time.copy(), event=self.event.copy(), entry=self.entry.copy())
+        for place, grid in enumerate(grids):
+            own = self.stratum == place
+            cell = np.searchsorted(grid, self.time[own])
+            seen.time[own] = grid[np.minimum(cell, len(grid) - 1)]
+            seen.event[own] = (self.event[own] == 1) & (cell < len(grid))
+            seen.entry[own] = np.append(-np.inf, grid)[np.searchsorted(grid, self.entry[own], side="right")]
+        return seen
+
+    def fit(self, x: Any, arguments: dict[str, Any]) -> cox.Fit:
+        """Return the pooled fit."""
+        ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
+        return cox.fit(self.time, self.event, self.stratum, x, ties, penalty, self.weight, self.entry)
+
+
+def hardly(arguments: dict[str, Any], records: Records, x: Any) -> Refusals:
     """Return why a fit may end without an answer: columns that depend on one another, or no finite maximum on the grid that was asked for."""
     scale = np.where(x.std(axis=0) > 0, x.std(axis=0), 1.0)
     if np.linalg.matrix_rank((x - x.mean(axis=0)) / scale, tol=1e-6) < x.shape[1]:
         return [("ArgumentError", "collinear columns"), ("ConvergenceError", "collinear columns")]
-    seen, died = rounded(np.array(arguments["times"]), time, event)
-    fit = cox.fit(seen, died, np.zeros(len(seen)), x, arguments.get("ties", "breslow"), arguments.get("penalty", 0.0))
+    fit = records.rounded([np.array(arguments["times"])] * 2).fit(x, arguments)
     far = np.abs(fit.coefficients * scale).max() > 3.0
     return [("ConvergenceError", "separation"), ("ArgumentError", "separation")] if far or not fit.converged else []
 
 
-def rounded(grid: Any, time: Any, event: Any) -> tuple[Any, Any]:
-    """Return times rounded up to a grid, and events at these; beyond it all are censored at its end."""
-    cell = np.searchsorted(grid, time)
-    return grid[np.minimum(cell, len(grid) - 1)], ((event == 1) & (cell < len(grid))).astype(int)
-
-
 def compare_rows(
-    model: Any, arguments: dict[str, Any], time: Any, event: Any, x: Any, names: list[str], least: float
+    model: Any, arguments: dict[str, Any], records: Records, x: Any, names: list[str], least: float
 ) -> None:
-    """Compare a fit with the pooled one, and see that the grid has enough events and censored records between its times."""
+    """Compare a fit with the pooled one, and see that the grid has enough events, censored and entering records between its times."""
     from .cox_fit import compare_fit
 
-    if not set(model["times"]) <= set(arguments["times"]):
+    told = [model["times"][name] for name in ("north", "south")] if arguments.get("strata") else [model["times"]]
+    if not all(set(grid) <= set(arguments["times"]) for grid in told):
         raise Difference("the united grid has times that were not asked for")
-    seen, died = rounded(np.array(model["times"]), time, event)
-    if died.sum() != (event * (time <= arguments["times"][-1])).sum():
+    seen = records.rounded([np.array(grid) for grid in told])
+    if seen.event.sum() != (records.event * (records.time <= arguments["times"][-1])).sum():
         raise Difference("the united grid ends before an event")
-    for moment in model["times"]:
-        own = seen == moment
-        left = (own & (died == 0)).sum()
-        if (own & (died == 1)).sum() < least or 0 < left < least:
-            raise Difference("few events or censored records lie between two times of the united grid")
+    for place, grid in enumerate(told):
+        check_grid(seen, seen.stratum == place, grid, least)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
-    fit = cox.fit(seen, died, np.zeros(len(seen)), x, ties, penalty)
+    fit, robust = seen.fit(x, arguments), None
+    sandwich = bool(arguments.get("robust") or arguments.get("cluster"))
+    same("robust", model["robust"], sandwich)
+    if sandwich:
+        own = (seen.time, seen.event, seen.stratum, x, fit.coefficients, ties, seen.weight, seen.entry)
+        sums = pd.DataFrame(cox.score_residuals(*own)).groupby(seen.family).sum().to_numpy()
+        robust = sums.T @ sums
+        same("clusters", model["clusters"], records.clusters if arguments.get("cluster") else None)
     if fit.converged:
-        compare_fit(model, fit, names, x.std(axis=0), penalty, (len(x), int(died.sum())), 1e-6, 0.0)
+        compare_fit(model, fit, names, x.std(axis=0), penalty, (len(x), int(seen.event.sum())), 1e-6, 0.0, robust)
+
+
+def check_grid(seen: Records, own: Any, grid: list[float], least: float) -> None:
+    """See that between two times of a stratum's grid enough records have the event, and none or enough are censored, or enter."""
+    start = -np.inf
+    for moment in grid:
+        here = own & (seen.time == moment)
+        groups = [here & (seen.event == 1), here & (seen.event == 0) & (seen.entry < grid[-1])]
+        groups += [own & (seen.entry == start)] if np.isfinite(seen.entry).any() else []
+        sizes = [seen.weight[group].sum() ** 2 / max((seen.weight[group] ** 2).sum(), 1e-9) for group in groups]
+        if sizes[0] < least - 1e-6 or any(0 < size < least - 1e-6 for size in sizes[1:]):
+            raise Difference("few events, censored or entering records lie between two times of the united grid")
+        start = moment

@@ -17,7 +17,7 @@ from .wrong import declared
 
 Cells = list[str | None]
 CODES = ["-99999", ".", "not known", "9.75e77"]
-FIXED = {"verticox": ("time of event", "stratum")}
+FIXED = {"verticox": ("time of event", "stratum", "case weight", "entered", "family")}
 """Columns that files hold as they are."""
 
 

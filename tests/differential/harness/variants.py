@@ -19,7 +19,7 @@ def maybe_other_files(draw: Any, right: Any) -> Case:
     case: Case = draw(right())
     for entry in case.organizations if wanted else ():
         if entry["columns"] is not None and draw(st.booleans()):
-            entry["file"] = draw(st.sampled_from(["excel", "parquet"]))
+            entry["file"] = draw(st.sampled_from(["excel", "excel typed", "parquet"]))
     return case
 
 

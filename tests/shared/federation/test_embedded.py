@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from mock_kit import run_mocked
 
 from fedbayes.federation import errors
 from fedbayes.federation.answers import Result
@@ -240,13 +241,7 @@ def test_a_run_whose_folder_is_gone_ends_without_a_word(tmp_path, capfd):
 
 
 def test_it_runs_under_the_mock_client_of_vantage6():
-    import pandas as pd
-    from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
-
-    tables = [[{"database": pd.DataFrame({"x": np.arange(12)}), "db_type": "csv"}] for _ in range(3)]
-    client = MockAlgorithmClient(datasets=tables, organization_ids=[1, 2, 3], module="v6_toy")
-    task = client.task.create(input_={"method": "run_sum", "kwargs": {"column": "x"}}, organizations=[1])
-    result = client.result.from_task(task["id"])[0]
+    result = run_mocked("toy", "run_sum", [pd.DataFrame({"x": np.arange(12)})] * 3, column="x")
     assert result["model"] == {"n": 36, "sum": 3 * 66}
 
 

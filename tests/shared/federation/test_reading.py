@@ -142,6 +142,18 @@ def test_truth_values_are_the_same_in_excel_and_csv(cells: list[str | None], tmp
     assert found[0].isna().tolist() == found[1].isna().tolist() == [cell is None for cell in cells]
 
 
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize(
+    "cells", [["2020-01-31", None, "1999-12-01"], ["2020-01-31 12:30:00", None, "1999-12-01 00:00:00"]]
+)
+def test_dates_are_text_as_in_csv(kind: str, cells: list[str | None], tmp_path: Path) -> None:
+    written: Any = cells if kind == "csv" else pd.to_datetime(pd.Series(cells))
+    for domain in ({}, {"c": {"categories": sorted(filter(None, cells))}}):
+        found = READERS[kind](written, tmp_path, domain, {})["c"]
+        assert [canonical_text(value) for value in found] == cells
+        assert found.dtype == object
+
+
 @pytest.mark.parametrize(("value", "kind", "refused"), [(None, None, True), ("", "str", False), ("3", None, False)])
 def test_formulas_of_excel_whose_values_are_not_stored_are_refused(
     value: str | None, kind: str | None, refused: bool, tmp_path: Path

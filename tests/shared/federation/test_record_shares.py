@@ -10,7 +10,7 @@ from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import summed
 
 SETUP = Setup(9, [1, 2, 3], "id", False, {}, {}, False)
-OPEN = SimpleNamespace(organization=1, channel=SimpleNamespace(unseal=lambda sender, letter, topic: letter))
+OPEN = SimpleNamespace(organization=1, unseal=lambda sender, letter, topic: letter)
 OWN = np.arange(4, dtype=np.uint64).reshape(2, 2)
 
 

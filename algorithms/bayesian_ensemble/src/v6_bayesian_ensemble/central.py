@@ -7,7 +7,7 @@ from typing import Any
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import check_alignment
-from fedbayes.federation.vertical.roles import check_helper_name
+from fedbayes.federation.vertical.roles import check_helper_name, identifying
 
 from . import results
 from . import scoring as elections
@@ -87,5 +87,5 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     identifier = check_alignment(asked.id_column)
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
-    names, probabilities = election.predictions(election.identifying(asked.identify))
+    names, probabilities = election.predictions(identifying(federation, election.engine.setup, asked.identify))
     return results.classified(federation, ensemble, names, probabilities, joined=True)

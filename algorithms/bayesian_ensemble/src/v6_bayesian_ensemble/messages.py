@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
-from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class VotesRequest(Message):
 
     `model` holds the members for which the station votes. With `holders` the votes are sealed for them, else they go to
     central under masks; `identify` is the station whose identifiers name the records; `evidence` is what others sealed for
-    this leader of groups: "member|sender" -> content. `networks` are the digests of all members as they are, the same for everybody: a station
+    this leader of groups: member -> sender -> content. `networks` are the digests of all members as they are, the same for everybody: a station
     that was given another network of its own than the others suppose stops.
     """
 
@@ -61,7 +61,7 @@ class VotesRequest(Message):
     networks: list[str]
     holders: list[int]
     identify: int | None = None
-    evidence: dict[str, Sealed] = field(default_factory=dict)
+    evidence: dict[int, dict[int, Sealed]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +74,11 @@ class VotesReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class GroupScores(Message):
-    """A group's score of a record: a sum over factors of (joint indicator) times (weights), (states, classes) each."""
+class GroupScores(WeightedFactors):
+    """The score that a group's network gives to a record; its shares are for the leader."""
 
     number: int
     leader: int
-    names: list[str]
-    weights: list[np.ndarray[Any, Any]]
-
-    def __post_init__(self) -> None:
-        """Check that factors and weights belong together."""
-        if not self.names or len(self.names) != len(self.weights):
-            raise ValueError("every factor needs its weights")
-        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
-            raise ValueError("weights must be matrices of whole numbers")
-        if len({weights.shape[1] for weights in self.weights}) != 1:
-            raise ValueError("weights must have the same classes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +87,6 @@ class EvidenceRequest(Message):
 
     delivery: Delivery
     groups: list[GroupScores]
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceReply(Message):
-    """Masked shares of the groups' scores (rows, classes; flat), sealed for the leader of each group: member -> content."""
-
-    sealed: dict[str, Sealed]
 
 
 @dataclass(frozen=True, slots=True)

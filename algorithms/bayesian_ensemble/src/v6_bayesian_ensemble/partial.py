@@ -10,10 +10,11 @@ import numpy.typing as npt
 from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
+from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
-from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
-from fedbayes.federation.vertical.replication import Replica
+from fedbayes.federation.vertical.record_shares import score_share, summed
+from fedbayes.federation.vertical.replication import Replica, workspace_of
 from fedbayes.federation.vertical.states import indicators
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
@@ -24,7 +25,6 @@ from .members import encoded, learned_alone, member_of
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
-    EvidenceReply,
     EvidenceRequest,
     MemberReply,
     MemberRequest,
@@ -101,7 +101,7 @@ class Rows:
 
 
 @partial
-def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceReply:
+def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
     """Return this organization's shares of the scores that the groups' networks give the records, for their leaders.
 
     Notes
@@ -113,18 +113,18 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> EvidenceRepl
     if station.organization in request.delivery.setup.stations:
         station.require_predictions()
         station.require_private(False)
-    workspace = workspace_of(station, request.delivery)
+    workspace = workspace_of(station, request.delivery.setup, request.delivery)
     sealed = {}
     common = [request.delivery.setup, request.delivery.rows, request.groups]
     for group in request.groups:
         topic = f"evidence|{group.number}"
-        wide = score_share(workspace, request.delivery, group.names, group.weights)
+        wide = score_share(workspace, request.delivery, group)
         masked = station.mask(station.exact(wide, "evidence", queries=0), topic, common).value
         if group.leader == station.organization:
             station.keep(f"evidence-{group.number}", masked=masked)
         else:
-            sealed[str(group.number)] = station.seal(group.leader, masked.astype("<u8").tobytes(), topic)
-    return EvidenceReply(sealed)
+            sealed[group.number] = station.seal(group.leader, masked.astype("<u8").tobytes(), topic)
+    return SealedReply(sealed)
 
 
 @partial
@@ -146,7 +146,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
     if station.organization in request.delivery.setup.stations:
         station.require_predictions()
         queries = size[0]
-        workspace = workspace_of(station, request.delivery)
+        workspace = workspace_of(station, request.delivery.setup, request.delivery)
         for number, member in enumerate(model.members):
             if member.leader == station.organization:
                 more, weight = _vote(station, workspace, request, model, number)
@@ -192,8 +192,7 @@ def _group_vote(
     classifier, rows = member.classifier(model.label), request.delivery.rows
     if classifier is None:
         return np.zeros((rows, len(model.classes))), np.zeros((rows, len(model.classes)))
-    parts = [(key.partition("|"), letter) for key, letter in request.evidence.items()]
-    sealed = {int(sender): letter.content for (group, _, sender), letter in parts if int(group) == number}
+    sealed = request.evidence.get(number, {})
     own = station.kept(f"evidence-{number}")["masked"]
     total = summed(station, request.delivery.setup, own, sealed, f"evidence|{number}")
     logs = log_scores(total, classifier.prior, rows)
@@ -238,9 +237,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
 
 def _tallied(station: Station, request: TallyRequest) -> npt.NDArray[np.int64]:
     station.require_predictions()
-    letters = {sender: sealed.content for sender, sealed in request.sealed.items()}
-    workspace = (Workspace if request.setup.helper else Replica)(station, request.setup)
-    total = summed(station, request.setup, station.kept("votes")["masked"], letters, "votes")
+    workspace = workspace_of(station, request.setup)
+    total = summed(station, request.setup, station.kept("votes")["masked"], request.sealed, "votes")
     logs = votes.combine(*votes.decode(total, request.rows, len(request.classes)), request.vote)
     known = {request.label: {"categories": request.classes}}
     labels = station.data(columns=[request.label], domain=known)[request.label]
@@ -261,7 +259,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     often each member is right, not on whom.
     """
     station.require_private(False)
-    workspace = workspace_of(station, request.delivery)
+    workspace = workspace_of(station, request.delivery.setup, request.delivery)
     model = Ensemble.read(request.model)
     frame = station.data(columns=columns_of(model), domain=states_of(model))
     part = OwnPart([], [], {}, {})

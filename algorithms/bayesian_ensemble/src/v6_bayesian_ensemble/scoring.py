@@ -15,6 +15,7 @@ from fedbayes.bayes.small_counts import shown
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed
+from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
 from fedbayes.federation.vertical.engine import Engine
@@ -26,7 +27,6 @@ from .local import columns_of
 from .messages import (
     ColumnsReply,
     ColumnsRequest,
-    EvidenceReply,
     EvidenceRequest,
     GroupScores,
     LocalRequest,
@@ -121,15 +121,16 @@ class Election:
     def _ask(self, holders: Sequence[int], identify: int | None) -> dict[int, VotesReply]:
         setup = self.engine.setup
         evidence = self._evidence()
-        everyone = sorted([*setup.stations, *([setup.helper] if setup.helper else [])])
         requests, networks = {}, self.model.networks()
-        for at in everyone:
+        for at in setup.everyone:
             own = self.model.restricted(at).to_json()
-            sealed = {key: content for (leader, key), content in evidence.items() if leader == at}
+            sealed = {
+                number: letters for number, letters in evidence.items() if self.model.members[number].leader == at
+            }
             requests[at] = VotesRequest(self.engine.delivery(at, set()), own, networks, list(holders), identify, sealed)
-        return self.federation.round("partial_votes", requests, everyone, VotesReply, last=not holders)
+        return self.federation.round("partial_votes", requests, setup.everyone, VotesReply, last=not holders)
 
-    def _evidence(self) -> dict[tuple[int, str], Sealed]:
+    def _evidence(self) -> dict[int, dict[int, Sealed]]:
         """Have everyone give the leaders of groups its shares of the groups' scores. One round where there are groups."""
         if self._tables is None:
             return {}
@@ -138,17 +139,14 @@ class Election:
             joint = self._tables.joint(classifier.groups)
             names = [name for _, name in joint]
             weights = classifier.weights([axes for axes, _ in joint])
-            asked.append(GroupScores(number, self.model.members[number].leader, names, list(weights)))
+            asked.append(GroupScores(names, list(weights), number, self.model.members[number].leader))
             used |= set(names)
         setup = self.engine.setup
-        everyone = sorted([*setup.stations, *([setup.helper] if setup.helper else [])])
-        requests = {at: EvidenceRequest(self.engine.delivery(at, used), asked) for at in everyone}
-        replies = self.federation.round("partial_evidence", requests, everyone, EvidenceReply)
+        requests = {at: EvidenceRequest(self.engine.delivery(at, used), asked) for at in setup.everyone}
+        replies = self.federation.round("partial_evidence", requests, setup.everyone, SealedReply)
         return {
-            (group.leader, f"{group.number}|{at}"): reply.sealed[str(group.number)]
+            group.number: {at: reply.sealed[group.number] for at, reply in replies.items() if at != group.leader}
             for group in asked
-            for at, reply in replies.items()
-            if at != group.leader
         }
 
     def predictions(self, identify: int | None) -> tuple[list[str], Array]:
@@ -177,16 +175,6 @@ class Election:
             )
         told = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
         return scored(list(told.values()), len(self.model.classes))
-
-    def identifying(self, organization: Any) -> int:
-        """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""
-        stations = self.engine.setup.stations
-        if organization is not None:
-            chosen = self.federation.resolve([organization], "identify")[0]
-            if chosen not in stations:
-                raise ArgumentError("identify must be an organization that holds data of this task")
-            return chosen
-        return self.federation.organization if self.federation.organization in stations else stations[0]
 
 
 def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Array:

@@ -18,10 +18,11 @@ import numpy.typing as npt
 
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Condition
 
-from .messages import ChainOpenReply, ChainOpenRequest, ChainSumReply, ChainSumRequest
+from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 
 MOST_OWNERS = 5
 Vector = npt.NDArray[np.uint32]
@@ -128,7 +129,7 @@ def chain_count(federation: Federation, engine: Engine, tests: Sequence[Conditio
         "partial_chain_open",
         {member: ChainOpenRequest(engine.delivery(member, set()), owners, list(tests)) for member in members},
         members,
-        ChainOpenReply,
+        SealedReply,
     )
     letters = {
         member: {sender: reply.sealed[member].content for sender, reply in opened.items() if member in reply.sealed}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedbayes.federation import Masked, Message, Sealed
+from fedbayes.federation import Masked, Message
 from fedbayes.federation.vertical.messages import Condition, Delivery
 
 PROTOCOLS = ("masked_tables", "thesis")
@@ -21,13 +21,6 @@ class ChainOpenRequest(Message):
     def __post_init__(self) -> None:
         if len(self.owners) < 2 or self.owners != sorted(set(self.owners)):
             raise ValueError("the protocol takes two or more owners, in order")
-
-
-@dataclass(frozen=True, slots=True)
-class ChainOpenReply(Message):
-    """Sealed for every other party: openings of the protocols that both are in, and the dealt scalars."""
-
-    sealed: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import numpy as np
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
+from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.messages import Delivery, Wanted
 from fedbayes.federation.vertical.opening import Encoder
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.prg import expand
 
 from .chain import Protocol, Vector, protocols, term
-from .messages import ChainOpenReply, ChainOpenRequest, ChainSumReply, ChainSumRequest
+from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 
 PURPOSE = "published protocol"
 
@@ -93,7 +94,7 @@ class Chain:
 
 
 @partial
-def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpenReply:
+def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedReply:
     """Open this organization's vectors of all runs for the other owners.
 
     **Reveals** to the owners of a run uniform openings, the helper among them as the publication has it: here it does see masked data.
@@ -115,7 +116,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> ChainOpen
     chain = Chain(station, request.delivery, request.owners)
     members = [*request.owners, setup.helper]
     sealed = {peer: station.seal(peer, chain.letter(peer), PURPOSE) for peer in members if peer != station.organization}
-    return ChainOpenReply(sealed)
+    return SealedReply(sealed)
 
 
 @partial

@@ -11,6 +11,7 @@ from fedbayes.federation import (
 from fedbayes.federation.horizontal import partial_schema
 
 from .central import classify, evaluate, fit, join, leave
+from .grading import partial_grades, partial_scores
 from .partial import (
     partial_confirm,
     partial_counts,
@@ -18,8 +19,6 @@ from .partial import (
     partial_evaluate,
     partial_factors,
     partial_features,
-    partial_grades,
-    partial_scores,
     partial_tables,
 )
 

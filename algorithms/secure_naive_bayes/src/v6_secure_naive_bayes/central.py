@@ -33,11 +33,10 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     ----------
     Huai et al. 2015, sections 4 and 5.
     """
-    settings = asked.settings
-    label, features, domain = asked.label, asked.features, asked.domain
     if asked.split == "vertical":
-        return vertical.fit(federation, label, features, domain, settings, asked.bins, asked.organizations)
+        return vertical.fit(federation, asked)
 
+    settings, label, features, domain = asked.settings, asked.label, asked.features, asked.domain
     named = asked_columns(label, features, domain, asked.whom)
     parties = federation.open_channel(asked.organizations, before_fit(settings, named, asked.whom))
     state = check_membership(federation, asked.membership, parties.stations)
@@ -110,7 +109,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         Naming the argument and the remedy.
     """
     if asked.split == "vertical":
-        return grading.evaluate(federation, asked.model, asked.label, asked.organizations, asked.identifier)
+        return grading.evaluate(federation, asked)
     return evaluate_model(federation, asked, NaiveBayes.from_dict)
 
 

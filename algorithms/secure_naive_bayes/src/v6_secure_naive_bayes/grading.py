@@ -20,7 +20,7 @@ from fedbayes.bayes import metrics
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import SchemaError
 from fedbayes.bayes.small_counts import shown
-from fedbayes.federation import Federation, Parties, Preflight, Station, arguments, results
+from fedbayes.federation import Federation, Parties, Preflight, Station, partial, results
 from fedbayes.federation.errors import ArgumentError, DataProblem, MessageError, PlacementError, ThresholdError
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.horizontal import SumReply, load_model, schema_errors
@@ -29,6 +29,7 @@ from fedbayes.mpc.point_functions import PointKeys, deal_points, histogram
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import uniform_bits
 
+from .arguments import Evaluate
 from .lattice import Lattice
 from .messages import FeaturesReply, FeaturesRequest, GradesRequest, Plan, ScoresReply, ScoresRequest
 
@@ -86,7 +87,8 @@ def count(station: Station, names: list[str]) -> Exact[int]:
     return station.exact(rows, "number of rows, for an evaluation", counts=[rows])
 
 
-def score(station: Station, request: ScoresRequest) -> ScoresReply:
+@partial
+def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     """Mask the places of this station's rows for the counters; at the dealer, deal the counters' keys as well.
 
     Notes
@@ -178,13 +180,14 @@ def _deal(station: Station, plan: Plan, own: Words) -> dict[int, Sealed]:
     )
 
 
-def grade(station: Station, request: GradesRequest) -> SumReply:
+@partial
+def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     """Return this station's masked share of the tallies; only the counters have one that is not zero.
 
     Notes
     -----
     **Reveals** to central the tallies: confusion, histograms of scores, calibration, summed loss.
-    **Assumes** what `score` does, and that two stations do not collude with central.
+    **Assumes** what `partial_scores` does, and that two stations do not collude with central.
     """
     plan, model = request.plan, _model(request.model)
     _check_plan(station, plan)
@@ -262,26 +265,25 @@ def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> 
     return np.asarray(whole & np.uint64(0xFFFFFFFF))
 
 
-def evaluate(federation: Federation, data: Any, label: Any, organizations: Any, identifier: str = "") -> dict[str, Any]:
-    """Evaluate a model on vertically split records: four rounds with the channel. `identifier` is what `check_alignment` returned.
+def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
+    """Evaluate a model on vertically split records: four rounds with the channel.
 
     Raises
     ------
     ArgumentError
         When fewer than three stations hold features, a column is missing or twice there, or the scores are too many to be told apart.
     """
-    model = load_model(NaiveBayes.from_dict, data)
-    column = model.label if label is None else arguments.check_name("label", label)
+    model, identifier = load_model(NaiveBayes.from_dict, asked.model), asked.identifier
+    column = model.label if asked.label is None else asked.label
     if identifier in (column, *model.features):
         raise ArgumentError("id_column must be neither a feature of the model nor the label")
     if column in model.features:
         raise ArgumentError(f"label {column!r} is a feature of the model; name the column of the true classes")
     functions = ("partial_features", "partial_scores", "partial_grades")
-    asked = Preflight(
-        tuple(filter(None, [*model.features, column, identifier])), functions=functions, queries=2, single_records=True
-    )
-    parties = federation.open_channel(organizations, asked)
     names = [*model.features, column]
+    used = tuple(filter(None, [*names, identifier]))
+    preflight = Preflight(used, functions=functions, queries=2, single_records=True)
+    parties = federation.open_channel(asked.organizations, preflight)
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
     owners = _owners(federation, list(model.features), held)
     holders = [member for member in owners if column in held[member].names.value]
@@ -306,7 +308,7 @@ def evaluate(federation: Federation, data: Any, label: Any, organizations: Any, 
         column,
         identifier,
     )
-    return _graded(federation, data, lattice, plan)
+    return _graded(federation, asked.model, lattice, plan)
 
 
 def _owners(federation: Federation, features: list[str], held: Mapping[int, FeaturesReply]) -> dict[int, list[str]]:

@@ -33,10 +33,7 @@ from .messages import (
     FactorsRequest,
     FeaturesReply,
     FeaturesRequest,
-    GradesRequest,
     Noise,
-    ScoresReply,
-    ScoresRequest,
     TablesReply,
     TablesRequest,
 )
@@ -305,18 +302,6 @@ def record_factors(kept: dict[str, npt.NDArray[Any]], codes: npt.NDArray[np.int3
         ]
         for record in codes
     ]
-
-
-@partial
-def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
-    """Mask the scores of this station's rows, and deal keys; see `grading.score`."""
-    return grading.score(station, request)
-
-
-@partial
-def partial_grades(station: Station, request: GradesRequest) -> SumReply:
-    """Count the scores on shares; see `grading.grade`."""
-    return grading.grade(station, request)
 
 
 @partial

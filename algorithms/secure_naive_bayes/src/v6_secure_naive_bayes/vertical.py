@@ -25,6 +25,7 @@ from fedbayes.federation.horizontal import (
 from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_product
 
 from . import model, statements
+from .arguments import Fit
 from .keying import Keyring
 from .messages import (
     CipherReply,
@@ -162,15 +163,7 @@ def keep_tables(
     return np.asarray(np.maximum(counts, 1), dtype=np.float64), found
 
 
-def fit(
-    federation: Federation,
-    label: Any,
-    features: Any,
-    domain: Any,
-    noise: Noise,
-    bins: Any,
-    organizations: Any,
-) -> dict[str, Any]:
+def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     """Return the model of released noisy tables: a fit on vertically split records.
 
     Raises
@@ -178,14 +171,15 @@ def fit(
     ArgumentError
         When the noise is in shares or the unit is a party: no count is summed over stations here.
     """
+    noise = asked.settings
     if noise.kind not in ("polya", "none") or noise.unit != "record":
         raise ArgumentError(
             'noise must be "polya" (each table has its whole noise) and unit "record" for vertical data'
         )
-    asked = asked_columns(label, features, domain)
-    parties = federation.open_channel(organizations, before_vertical_fit(noise, asked))
-    columns = resolve_columns(federation, parties.stations, label, features, domain)
-    split = assign(federation, parties.stations, columns, check_bins(columns, bins))
+    named = asked_columns(asked.label, asked.features, asked.domain)
+    parties = federation.open_channel(asked.organizations, before_vertical_fit(noise, named))
+    columns = resolve_columns(federation, parties.stations, asked.label, asked.features, asked.domain)
+    split = assign(federation, parties.stations, columns, check_bins(columns, asked.bins))
     replies = _ask_tables(federation, split, noise.epsilon, release=True)
     fitted = _released_model(federation, split, noise, replies)
     return federation.result(

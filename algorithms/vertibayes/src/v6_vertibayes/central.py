@@ -9,6 +9,7 @@ from typing import Any
 from fedbayes.federation import Federation, central
 from fedbayes.federation import results as statements
 from fedbayes.federation.vertical import check_alignment
+from fedbayes.federation.vertical.roles import identifying
 
 from . import results
 from .arguments import Classify, Evaluate, Fit, Sample
@@ -102,7 +103,8 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     target = read.target(asked.label)
     members = (asked.id_column, asked.helper, asked.organizations)
     records = RecordScores(federation, read, target, *members, with_label=False)
-    identifiers, probabilities = records.predictions(records.identifying(asked.identify))
+    naming = identifying(federation, records.tables.engine.setup, asked.identify)
+    identifiers, probabilities = records.predictions(naming)
     states = list(read.network.states[target])
     predicted = [states[code] for code in probabilities.argmax(axis=1)]
     content = {"label": target, "states": states, "identifiers": identifiers, "predicted": predicted}

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
-from fedbayes.federation.vertical.messages import Delivery, Setup
+from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +39,16 @@ class CountsReply(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoresRequest(Message):
-    """Asks for shares of every record's log-scores: sums over factors of (joint indicator) times (weights).
+class ScoresRequest(WeightedFactors):
+    """Asks for shares of every record's log-scores, weights in fixed point.
 
-    `weights` has one int64 matrix (states, classes) a factor, in fixed point. With a `holder` the shares are sealed for
-    that station, else they go to central under masks. `identify` is the station whose identifiers name the records.
+    With a `holder` the shares are sealed for that station, else they go to central under masks. `identify` is the station whose identifiers name
+    the records.
     """
 
     delivery: Delivery
-    names: list[str]
-    weights: list[np.ndarray]
     holder: int | None
     identify: int | None
-
-    def __post_init__(self) -> None:
-        """Check that factors and weights belong together."""
-        if not self.names or len(self.names) != len(self.weights):
-            raise ValueError("every factor needs its weights")
-        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
-            raise ValueError("weights must be matrices of whole numbers")
-        if len({weights.shape[1] for weights in self.weights}) != 1:
-            raise ValueError("weights must have the same classes")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoresReply(Message):
-    """Masked shares (rows x classes, flat) for central, or sealed ones for the holder; identifiers of the common
-    records.
-    """
-
-    masked: Masked | None
-    sealed: Sealed | None
-    identifiers: Exact[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)

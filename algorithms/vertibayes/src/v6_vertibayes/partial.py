@@ -11,13 +11,14 @@ from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, sampling_errors
 from fedbayes.federation.gate import Exact, Released
+from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical.messages import Setup
-from fedbayes.federation.vertical.record_shares import score_share, summed, workspace_of
-from fedbayes.federation.vertical.replication import Replica
+from fedbayes.federation.vertical.record_shares import score_share, summed
+from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.states import check_bins_hold, resolve
 from fedbayes.federation.vertical.workspace import Workspace
 
-from .messages import CountsReply, CountsRequest, ScoresReply, ScoresRequest, TallyReply, TallyRequest
+from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
 
 
 @partial
@@ -70,7 +71,7 @@ def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.
 
 
 @partial
-def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
+def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     """Return this station's share of the log-score of every common record and class.
 
     Notes
@@ -80,10 +81,10 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     in the label's Markov blanket, so every node must allow predictions. The identifying station shows identifiers to
     central. **Assumes** that the helper colludes with no one.
     """
-    workspace = workspace_of(station, request.delivery)
+    workspace = workspace_of(station, request.delivery.setup, request.delivery)
     if not workspace.is_helper:
         station.require_predictions()
-    wide = score_share(workspace, request.delivery, request.names, request.weights)
+    wide = score_share(workspace, request.delivery, request)
     queries = 0 if workspace.is_helper else request.delivery.rows
     delivery = request.delivery
     common = [delivery.setup, delivery.rows, request.names, request.weights, request.holder, request.identify]
@@ -92,15 +93,11 @@ def partial_scores(station: Station, request: ScoresRequest) -> ScoresReply:
     if request.identify == station.organization:
         identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0)
     if request.holder is None:
-        return ScoresReply(masked, None, identifiers)
+        return RecordsReply(masked, None, identifiers)
     if request.holder == station.organization:
         station.keep("scores", masked=masked.value)
-        return ScoresReply(None, None, None)
-    return ScoresReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
-
-
-def _workspace(station: Station, setup: Setup) -> Workspace:
-    return Workspace(station, setup) if setup.helper else Replica(station, setup)
+        return RecordsReply(None, None, None)
+    return RecordsReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
 
 
 def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:
@@ -122,9 +119,8 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     **Reveals** to this station the class probabilities of the common records; to central sums over records only.
     """
     station.require_predictions()
-    workspace = _workspace(station, request.setup)
-    letters = {sender: sealed.content for sender, sealed in request.sealed.items()}
-    total = summed(station, request.setup, station.kept("scores")["masked"], letters, "scores")
+    workspace = workspace_of(station, request.setup)
+    total = summed(station, request.setup, station.kept("scores")["masked"], request.sealed, "scores")
     logs = log_posteriors(total, request.prior, request.rows)
     truth = _labels(station, workspace, request.setup, request.label)
     known = truth < len(request.prior)

@@ -11,10 +11,11 @@ from fedbayes.bayes.metrics import Tallies, scores_of
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
 
-from .messages import ScoresReply, ScoresRequest, TallyReply, TallyRequest
+from .messages import ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, classifier_of
 
 Array = npt.NDArray[np.float64]
@@ -75,17 +76,17 @@ class RecordScores:
         """Common records."""
         return self.tables.rows
 
-    def _ask(self, holder: int | None, identify: int | None) -> dict[int, ScoresReply]:
+    def _ask(self, holder: int | None, identify: int | None) -> dict[int, RecordsReply]:
         engine = self.tables.engine
         joint = self.tables.joint(self.classifier.groups)
         names = [name for _, name in joint]
         weights = self.classifier.weights([axes for axes, _ in joint])
-        members = sorted(member for member in (*engine.setup.stations, engine.setup.helper) if member)
+        members = engine.setup.everyone
         requests = {
-            member: ScoresRequest(engine.delivery(member, set(names)), names, weights, holder, identify)
+            member: ScoresRequest(names, weights, engine.delivery(member, set(names)), holder, identify)
             for member in members
         }
-        return self.federation.round("partial_scores", requests, members, ScoresReply, last=holder is None)
+        return self.federation.round("partial_scores", requests, members, RecordsReply, last=holder is None)
 
     def predictions(self, identify: int) -> tuple[list[str], Array]:
         """Return the identifiers and class probabilities (rows, classes) of the common records."""
@@ -112,13 +113,3 @@ class RecordScores:
             "confusion": found.confusion,
             "unlabelled": reply.unlabelled.value,
         }
-
-    def identifying(self, organization: Any) -> int:
-        """Return the station whose identifiers name the records: the one asked for, or central's own, or the first."""
-        stations = self.tables.engine.setup.stations
-        if organization is not None:
-            chosen = self.federation.resolve([organization], "identify")[0]
-            if chosen not in stations:
-                raise ArgumentError("identify must be an organization that holds data of this task")
-            return chosen
-        return self.federation.organization if self.federation.organization in stations else stations[0]

@@ -28,10 +28,12 @@ from .partial import (
     partial_residuals,
     partial_risk,
     partial_score,
+    partial_scores,
     partial_split,
     partial_squares,
     partial_stage,
     partial_tally,
+    partial_weigh,
 )
 from .use.apply import baseline, evaluate, predict
 
@@ -61,11 +63,13 @@ __all__ = [
     "partial_residuals",
     "partial_risk",
     "partial_score",
+    "partial_scores",
     "partial_split",
     "partial_squares",
     "partial_stage",
     "partial_submit",
     "partial_tally",
+    "partial_weigh",
     "predict",
     "preflight",
 ]

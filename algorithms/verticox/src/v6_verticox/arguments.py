@@ -32,7 +32,7 @@ from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
 from .cox.proportional import TRANSFORMS
-from .horizontal.declared import Split, times
+from .horizontal.declared import Cases, times
 from .messages.folds import MOST_FOLDS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
@@ -81,7 +81,7 @@ FORMULA = Kind("string", "a formula", _readable)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Split, Dealt):
+class Fit(Cases, Dealt):
     """Of `fit`."""
 
     rounds_usually: ClassVar[int] = 45
@@ -115,7 +115,9 @@ class Fit(Split, Dealt):
         "Ridge: penalty / 2 times the sum of squared coefficients is subtracted from the log partial likelihood.",
         0.0,
     )
-    strata: str | None = argument(COLUMN, "Column of the outcome holder; one baseline for each value.", None)
+    strata: str | None = argument(
+        COLUMN, "Column of the outcome holder, or one of the domain with categories; one baseline for each value.", None
+    )
     rho: float = argument(number(above=0.0, high=1e6), "Step parameter.", 0.25, used_when=when("solver", "admm"))
     gamma_update: str = argument(
         choice(UPDATES),
@@ -175,8 +177,8 @@ class Fit(Split, Dealt):
     def check_together(self) -> None:
         """Refuse a column in two roles."""
         super().check_together()
-        if self.by_rows and (self.formula is not None or self.strata is not None):
-            raise ArgumentError("formula and strata are for split='vertical'; give features, and leave strata out")
+        if self.by_rows and self.formula is not None:
+            raise ArgumentError("formula is for split='vertical'; give features")
         if self.missing == "complete" and self.solver != "private_newton" and not self.by_rows:
             raise ArgumentError(
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "
@@ -188,7 +190,7 @@ class Fit(Split, Dealt):
             )
         if (self.features is None) == (self.formula is None):
             raise ArgumentError("features and formula: give one of them, the columns or how the model is made of them")
-        outcome = [self.time, self.event, *([self.strata] if self.strata else [])]
+        outcome = [self.time, self.event, *filter(None, (self.strata, self.weights, self.entry))]
         identifier = [self.id_column] if self.id_column else []
         twice = [name for name in self.columns if name in outcome or name in identifier]
         if twice:
@@ -196,7 +198,7 @@ class Fit(Split, Dealt):
                 f"{'features' if self.terms is None else 'formula'}: '{twice[0]}' is named for another role too; take it out"
             )
         if len(set(outcome + identifier)) != len(outcome + identifier):
-            raise ArgumentError("time, event, strata and id_column must be different columns")
+            raise ArgumentError("time, event, strata, weights, entry and id_column must be different columns")
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:

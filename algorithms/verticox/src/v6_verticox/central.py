@@ -29,6 +29,7 @@ MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends fir
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
 SUMMING = ("partial_tally", "partial_risk", "partial_squares")
+WEIGHING, SCORING = ("partial_weigh",), ("partial_scores",)
 ACCURATE = 1e-6  # mean relative error of the reciprocals; larger where risks differ so much that the fixed point rounds some of them
 LARGEST_ACCURATE = 11.0  # predictor of a record far away: where one had a risk of more than about e^10, fits were off by up to 1e-4 (README)
 KNOWN_LIKELIHOOD = 1e-3
@@ -56,18 +57,21 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
 def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     """Fit to whole records of different people: Newton's method on sums over risk sets."""
     question = asked_by_rows(federation, asked)
+    called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
     parties = federation.open_channel(
-        asked.organizations, preflight(question.columns, SUMMING, CountNoise(), False, ROW)
+        asked.organizations, preflight(question.columns, called, CountNoise(), False, ROW)
     )
     if len(parties.stations) < 2:
         raise PlacementError("sums over stations need two or more organizations with data; add one")
     known = tally(federation, parties.stations, question)
-    solution = solve_sums(Sums(federation, parties.stations, known, asked.limit), asked.penalty, asked.tolerance)
-    model = horizontal_report.model_json(known, solution, asked.penalty, asked.time_transform)
+    sums = Sums(federation, parties.stations, known, asked.limit - asked.sandwich)
+    solution = solve_sums(sums, asked.penalty, asked.tolerance)
+    scores = sums.scores(solution.sums) if asked.sandwich else None
+    model = horizontal_report.model_json(known, solution, asked.penalty, asked.time_transform, scores)
     report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
     return federation.result(
         model=model,
-        privacy=horizontal_report.privacy(question.ties),
+        privacy=horizontal_report.privacy(known.question, asked.sandwich),
         diagnostics={"evaluations": solution.evaluations, "times_asked": len(question.times)},
     )
 
@@ -83,8 +87,26 @@ def asked_by_rows(federation: Federation, asked: Fit) -> Question:
         references = {one.name: reference_of(one, told.get(one.name, {}).get("reference")) for one in factors}
         if sum(max(len(column.categories or ()) - 1, 1) for column in schema) > MOST_COLUMNS:
             raise ArgumentError(f"features: categories make more than {MOST_COLUMNS} design columns; give fewer")
-    grid = list(asked.times or [])
-    return Question(asked.time, asked.event, schema.to_domain(), references, grid, asked.ties, asked.missing)
+        strata = Schema.from_domain(asked.domain).select([asked.strata] if asked.strata else [])
+        if any(not column.is_categorical for column in strata):
+            raise ArgumentError(
+                f"strata: the domain must list the categories of '{asked.strata}'; bin it in the dictionary"
+            )
+    grid, levels = list(asked.times or []), max([1, *(len(column.keys) for column in strata)])
+    return Question(
+        time=asked.time,
+        event=asked.event,
+        domain=schema.to_domain(),
+        references=references,
+        times=grid * levels,
+        sizes=[len(grid)] * levels,
+        ties=asked.ties,
+        missing=asked.missing,
+        strata=strata.to_domain(),
+        weights=asked.weights or "",
+        entry=asked.entry or "",
+        cluster=asked.cluster or "",
+    )
 
 
 def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options: Fit) -> None:

@@ -1,6 +1,6 @@
 """The rounds that stations answer: the remote functions beside those that every image has."""
 
-from .horizontal.partials import partial_risk, partial_squares, partial_tally
+from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
 from .stations.private import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
@@ -24,8 +24,10 @@ __all__ = [
     "partial_residuals",
     "partial_risk",
     "partial_score",
+    "partial_scores",
     "partial_split",
     "partial_squares",
     "partial_stage",
     "partial_tally",
+    "partial_weigh",
 ]

@@ -57,7 +57,7 @@ def model_json(
         "features": list(prepared.question.features),
         "references": dict(prepared.references),
         **prepared.formula,
-        "coefficients": coefficient_table(prepared.names, coefficients, information),
+        "coefficients": coefficient_table(prepared.names, coefficients, covariance),
         "covariance": covariance.tolist(),
         "log_likelihood": null + gain,
         "null_log_likelihood": null,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
 TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 """Texts that are truth values in a column of nothing else."""
 NOTHING: Mapping[str, Any] = {}
+MIDNIGHT = " 00:00:00"
 EXACT = 2.0**53
 """From here on float64 does not hold every whole number."""
 
@@ -139,7 +141,7 @@ def _declared(entry: Mapping[str, Any]) -> list[Any]:
 
 
 def settle(column: Any, rule: Rule, convert: bool) -> Any:
-    """Return a column of a data frame in which every missing cell is one.
+    """Return a column of a data frame in which every missing cell is one, and dates are text as a CSV file has them.
 
     Parameters
     ----------
@@ -157,12 +159,15 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     """
     import pandas
 
-    if getattr(column.dtype, "kind", "O") in "biufmM" and not rule.missing:
+    if getattr(column.dtype, "kind", "O") in "biuf" and not rule.missing:
         return column
-    if isinstance(column.dtype, pandas.CategoricalDtype):
+    if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, distinct = pandas.factorize(column, use_na_sentinel=True)
     values = list(distinct)
+    if any(isinstance(value, date) for value in values):
+        values = _dates_as_text(values)
+        column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
     numeric = _are_numbers([value for value, lost in zip(values, gone, strict=True) if not lost], rule)
     if numeric:
@@ -176,6 +181,14 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
+
+
+def _dates_as_text(values: list[Any]) -> list[Any]:
+    """Return distinct values in which dates are text: ``2020-01-31``, or ``2020-01-31 12:30:00`` where one of them has a time of day."""
+    texts = {place: str(value) for place, value in enumerate(values) if isinstance(value, date)}
+    if all(len(text) == len("2020-01-31") or text.endswith(MIDNIGHT) for text in texts.values()):
+        texts = {place: text.removesuffix(MIDNIGHT) for place, text in texts.items()}
+    return [texts.get(place, value) for place, value in enumerate(values)]
 
 
 def _as_numbers(column: Any) -> Any:

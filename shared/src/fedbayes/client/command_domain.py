@@ -11,11 +11,13 @@ from typing import Any
 from . import files
 from .dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from .exits import UsageProblem
+from .listing import print_table
 from .tables import check_table, header_of, read_table
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
 until then a promise of differential privacy does not cover them, and results say so."""
+HEADING = ("column", "rows", "missing", "unknown", "outside", "remedy")
 
 
 class DoesNotFit(Exception):
@@ -66,28 +68,17 @@ def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
     from .drafting import held_against
 
     study = Dictionary.from_json(read_dictionary(dictionary))
-    found = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
+    held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
     if as_json:
         print(
             json.dumps(
-                {str(path): [asdict(finding) for finding in findings] for path, findings in found.items()}, indent=1
+                {str(path): [asdict(finding) for finding in findings] for path, findings in held.items()}, indent=1
             )
         )
     else:
-        for path, findings in found.items():
-            _print(str(path), findings)
-    wrong = [str(path) for path, findings in found.items() if any(finding.remedy for finding in findings)]
+        for path, findings in held.items():
+            cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
+            print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
+    wrong = [str(path) for path, findings in held.items() if any(finding.remedy for finding in findings)]
     if wrong:
         raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")
-
-
-def _print(title: str, findings: Sequence[object]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left")
-    for name in ("column", "rows", "missing", "unknown", "outside", "remedy"):
-        table.add_column(name, overflow="fold", justify="left" if name in ("column", "remedy") else "right")
-    for finding in findings:
-        table.add_row(*(str(value) for value in asdict(finding).values()))  # type: ignore[call-overload]
-    Console(markup=False, highlight=False).print(table)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .exits import UsageProblem
-from .files import check_output, write_texts
+from .files import check_output, json_text, write_texts
 from .kinds import read_result
 
 ENDINGS = (".html", ".json")
@@ -36,7 +35,7 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str]) -> None:
     result = read_result(path)
     content = dossier(result, Statements(**stated))
     if not out:
-        print(_json(content))
+        print(json_text(content))
     write_texts({target: text_of(content, result, target) for target in out})
     for target in out:
         print(f"dossier: {target}")
@@ -54,7 +53,7 @@ def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -
     from .sequence import uri
 
     if path.suffix == ".json":
-        return _json(content)
+        return json_text(content)
     federation = result.get("federation") or {}
     drawn = uri(federation, content["computation"]["function"]) if federation.get("per_round") else ""
     return render(content, heading_of(result), drawn)
@@ -64,7 +63,3 @@ def _check(path: Path) -> Path:
     if path.suffix not in ENDINGS:
         raise UsageProblem(f"--out: the file must end in one of: {', '.join(ENDINGS)}")
     return check_output("--out", path)
-
-
-def _json(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

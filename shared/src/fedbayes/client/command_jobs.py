@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .exits import UsageProblem
+from .listing import print_table
 
 
 @dataclass(frozen=True)
@@ -49,25 +50,16 @@ class Goal:
 
 def jobs(door: Door, collaboration: int | None, everyone: bool, as_json: bool) -> None:
     """Print the tasks of the user at a server that have not ended (or all of them)."""
-    from rich.console import Console
-    from rich.table import Table
-
     from . import remote
 
-    found = remote.tasks(door.open(), collaboration, everyone)
+    running = remote.tasks(door.open(), collaboration, everyone)
     if as_json:
-        print(json.dumps(found, indent=1))
-        return
-    console = Console(markup=False, highlight=False)
-    if not found:
-        console.print("no task of yours is running; --all lists those that ended too")
-        return
-    table = Table()
-    for name in ("id", "name", "status", "created"):
-        table.add_column(name, overflow="fold")
-    for entry in found:
-        table.add_row(*(str(entry[name] or "") for name in ("id", "name", "status", "created")))
-    console.print(table)
+        print(json.dumps(running, indent=1))
+    elif running:
+        heading = ("id", "name", "status", "created")
+        print_table(heading, ([task[name] for name in heading] for task in running))
+    else:
+        print("no task of yours is running; --all lists those that ended too")
 
 
 def attach(door: Door, task: int, goal: Goal, timeout: float) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .exits import TaskFailed, UsageProblem
+from .listing import print_table
 
 if TYPE_CHECKING:
-    from ..federation.peers import KnownPeers
+    from ..federation.peers import Peer
 
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -43,7 +44,7 @@ def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_js
         known.forget(name)
     if accept is not None:
         known.accept(accept[0], accept[1].lower())
-    _print(known, as_json)
+    _print(known.list(), as_json)
 
 
 def check(path: Path, as_json: bool) -> None:
@@ -71,21 +72,12 @@ def check(path: Path, as_json: bool) -> None:
         print(f"{path}: nothing unsafe, nothing ignored")
 
 
-def _print(known: KnownPeers, as_json: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    found = known.list()
+def _print(known: list[Peer], as_json: bool) -> None:
     if as_json:
-        content = {peer.name: {"fingerprint": peer.fingerprint, "first_seen": peer.first_seen} for peer in found}
+        content = {peer.name: {"fingerprint": peer.fingerprint, "first_seen": peer.first_seen} for peer in known}
         print(json.dumps(content, indent=1, ensure_ascii=False))
-        return
-    if not found:
+    elif known:
+        rows = [(peer.name, peer.fingerprint, peer.first_seen.removesuffix("+00:00")) for peer in known]
+        print_table(("organization", "fingerprint", "first seen (UTC)"), rows, title="Known peers")
+    else:
         print("no peers are known yet")
-        return
-    table = Table(title="Known peers")
-    for name in ("organization", "fingerprint", "first seen (UTC)"):
-        table.add_column(name, overflow="fold")
-    for peer in found:
-        table.add_row(peer.name, peer.fingerprint, peer.first_seen.removesuffix("+00:00"))
-    Console(markup=False, highlight=False).print(table)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Optional, TypeVar, get_type_hints
 
 import typer
 
@@ -14,6 +17,7 @@ Text = Optional[str]  # noqa: UP045
 Number = Optional[int]  # noqa: UP045
 File = Optional[Path]  # noqa: UP045
 Files = Optional[list[Path]]  # noqa: UP045
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def option(text: str, *names: str, **settings: Any) -> Any:
@@ -37,7 +41,7 @@ def _functions(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 Algorithm = Annotated[
-    Text,
+    str,
     typer.Argument(
         help="As `fedbayes algorithms` lists it, for example dp_naive_bayes.",
         autocompletion=_algorithms,
@@ -45,7 +49,7 @@ Algorithm = Annotated[
     ),
 ]
 Function = Annotated[
-    Text, typer.Argument(help="A function of it, for example fit.", autocompletion=_functions, show_default=False)
+    str, typer.Argument(help="A function of it, for example fit.", autocompletion=_functions, show_default=False)
 ]
 Arg = Annotated[Texts, option("An argument, NAME=VALUE; JSON if it parses, else text. Repeatable.", "--arg")]
 Args = Annotated[File, option("JSON object with arguments; --arg goes above it.", "--args")]
@@ -76,3 +80,57 @@ Out = Annotated[File, option("Result, as JSON; - for stdout.", "--out")]
 Report = Annotated[File, option("Report, as one HTML file.", "--report")]
 Force = Annotated[bool, option("Replace a result that exists.", "--force")]
 AsJson = Annotated[bool, option("As JSON.", "--json")]
+Again = Annotated[
+    File,
+    option("A result to repeat: its algorithm, function, arguments and place; other options go above it.", "--again"),
+]
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The options of `run`, in the order of its help; None, nothing or the default where they are not given."""
+
+    algorithm: Algorithm = ""
+    function: Function = ""
+    out: Out = None
+    arg: Arg = None
+    args: Args = None
+    dictionary: Dictionary = None
+    model: Model = None
+    again: Again = None
+    report: Report = None
+    force: Force = False
+    party: Party = None
+    helper: Helper = None
+    policy: Policy = None
+    aggregator: Aggregator = None
+    latency: Latency = 0.0
+    server: Server = None
+    collaboration: Collaboration = None
+    organization: Organization = None
+    image: Image = None
+    database: Database = "default"
+    username: Username = None
+    mfa_code: MfaCode = None
+    key: Key = None
+    timeout: Timeout = 3600.0
+    quiet: Quiet = False
+
+
+def takes(options: type[RunOptions], without: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Give a command the fields of a dataclass as its options: typer reads them from its signature."""
+    hints = get_type_hints(options, include_extras=True)
+    taken = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(options)
+        if field.name not in without
+    ]
+
+    def with_options(command: Command) -> Command:
+        command.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in taken}
+        return command
+
+    return with_options

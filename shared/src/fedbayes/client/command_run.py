@@ -11,6 +11,7 @@ from typing import Any
 from . import files, options
 from .catalogue import check_function, rounds_of
 from .exits import UsageProblem
+from .listing import print_table
 from .local import Job, LocalPlace
 from .progress import Progress
 from .run_options import Options
@@ -97,19 +98,23 @@ def check(given: Options) -> None:
     ------
     UsageProblem
         If an option or an argument is wrong.
-    PrivacyViolation
+    PolicyError
         If a station refuses.
     """
     from rich.console import Console
 
-    from .preflight import print_stations, raise_refusals
+    from ..federation.errors import PolicyError
 
     given.check()
     arguments = {"function": given.function, "arguments": given.arguments()}
     check_function(given.algorithm, given.function)
     result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
-    print_stations(result["stations"])
-    raise_refusals(result["stations"])
+    refusals: dict[str, str | None] = result["stations"]
+    rows = [(name, "yes" if refusal is None else "no", refusal) for name, refusal in refusals.items()]
+    print_table(("organization", "takes part", "refuses"), rows)
+    refusing = [name for name, refusal in refusals.items() if refusal is not None]
+    if refusing:
+        raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
 
 
 def _run(given: Options, job: Job, progress: Progress) -> Any:

@@ -5,42 +5,35 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from .command_options import (
-    Aggregator,
     Algorithm,
     Arg,
     Args,
     AsJson,
     Collaboration,
-    Database,
     Dictionary,
     File,
     Files,
     Force,
     Function,
-    Helper,
-    Image,
     Key,
-    Latency,
     MfaCode,
     Model,
-    Organization,
     Out,
     Pair,
-    Party,
-    Policy,
     Quiet,
     Report,
+    RunOptions,
     Server,
     Text,
     Texts,
-    Timeout,
     Username,
     option,
+    takes,
 )
 from .exits import CODES, INTERRUPTED, OK, UsageProblem, code_of, line_of
 
@@ -78,82 +71,29 @@ def main(
 
 
 @app.command(help="Run a function of an algorithm, embedded (--party) or on a vantage6 server (--server).\n\n" + CODES)
-def run(
-    algorithm: Algorithm = None,
-    function: Function = None,
-    out: Out = None,
-    arg: Arg = None,
-    args: Args = None,
-    dictionary: Dictionary = None,
-    model: Model = None,
-    again: Annotated[
-        File,
-        option(
-            "A result to repeat: its algorithm, function, arguments and place; other options go above it.", "--again"
-        ),
-    ] = None,
-    report: Report = None,
-    force: Force = False,
-    party: Party = None,
-    helper: Helper = None,
-    policy: Policy = None,
-    aggregator: Aggregator = None,
-    latency: Latency = 0.0,
-    server: Server = None,
-    collaboration: Collaboration = None,
-    organization: Organization = None,
-    image: Image = None,
-    database: Database = "default",
-    username: Username = None,
-    mfa_code: MfaCode = None,
-    key: Key = None,
-    timeout: Timeout = 3600.0,
-    quiet: Quiet = False,
-) -> None:
-    """Collect the options and hand them on; the password comes from VANTAGE6_PASSWORD or a prompt."""
-    options = dict(locals())
+@takes(RunOptions)
+def run(**given: Any) -> None:
+    """Hand the options on; the password comes from VANTAGE6_PASSWORD or a prompt."""
     from . import command_run, run_options
 
-    command_run.execute(run_options.Options.read(**options))
+    command_run.execute(run_options.Options.read(**given))
 
 
 @app.command(
     help="Ask every station whether it would take part in a task; nothing is spent. Options as for run.\n\n" + CODES
 )
-def check(
-    algorithm: Algorithm = None,
-    function: Function = None,
-    arg: Arg = None,
-    args: Args = None,
-    dictionary: Dictionary = None,
-    model: Model = None,
-    party: Party = None,
-    helper: Helper = None,
-    policy: Policy = None,
-    aggregator: Aggregator = None,
-    latency: Latency = 0.0,
-    server: Server = None,
-    collaboration: Collaboration = None,
-    organization: Organization = None,
-    image: Image = None,
-    database: Database = "default",
-    username: Username = None,
-    mfa_code: MfaCode = None,
-    key: Key = None,
-    timeout: Timeout = 3600.0,
-    quiet: Quiet = False,
-) -> None:
-    """Collect the options and hand them on; the password comes from VANTAGE6_PASSWORD or a prompt."""
-    options = dict(locals())
+@takes(RunOptions, without=("out", "again", "report", "force"))
+def check(**given: Any) -> None:
+    """Hand the options on; the password comes from VANTAGE6_PASSWORD or a prompt."""
     from . import command_run, run_options
 
-    command_run.check(run_options.Options.read(**options))
+    command_run.check(run_options.Options.read(**given))
 
 
 @app.command()
 def plan(
-    algorithm: Algorithm = None,
-    function: Function = None,
+    algorithm: Algorithm = "",
+    function: Function = "",
     arg: Arg = None,
     args: Args = None,
     dictionary: Dictionary = None,
@@ -166,7 +106,9 @@ def plan(
     """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
     from . import command_plan, run_options
 
-    given = run_options.Options.read(algorithm, function, arg=arg, args=args, dictionary=dictionary, model=model)
+    given = run_options.Options.read(
+        algorithm=algorithm, function=function, arg=arg, args=args, dictionary=dictionary, model=model
+    )
     command_plan.execute(given, stations, rows, policy, as_json)
 
 

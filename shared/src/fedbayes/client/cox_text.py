@@ -68,7 +68,21 @@ def aic_of(model: Mapping[str, Any]) -> float | None:
 
 def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (name, text) of what a fit is told with: records and events, ties, concordance, likelihood, AIC, tests."""
-    names = ("records", "events", "ties", "strata", "penalty", "concordance", "log_likelihood", "null_log_likelihood")
+    names = (
+        "records",
+        "events",
+        "ties",
+        "strata",
+        "weights",
+        "entry",
+        "robust",
+        "cluster",
+        "clusters",
+        "penalty",
+        "concordance",
+        "log_likelihood",
+        "null_log_likelihood",
+    )
     facts = [(title(name), number(model[name], 7)) for name in names if model.get(name)]
     aic = aic_of(model)
     return [*facts, *([("Partial AIC", f"{aic:.2f}")] if aic is not None else []), *hypothesis_tests(model)]
@@ -92,7 +106,7 @@ def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[s
         raise ValueError("a spline has other bounds in the other model: fit both with the same")
     other = [
         name
-        for name in ("time", "event", "ties", "strata", "records", "events")
+        for name in ("time", "event", "ties", "strata", "weights", "entry", "records", "events")
         if larger.get(name) != smaller.get(name)
     ]
     if other:

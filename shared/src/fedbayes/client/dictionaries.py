@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError, canonical_text
 from .exits import UsageProblem
+from .files import read_json, read_text
 from .tables import read_table
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -33,12 +33,7 @@ def read_dictionary(path: Path) -> dict[str, Any]:
     """
     if path.suffix not in SUFFIXES:
         raise UsageProblem(f"the dictionary {path} must be one of: {', '.join(SUFFIXES)}")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        raise UsageProblem(f"the dictionary {path} cannot be read; check the path") from None
-    content = _json(path, text) if path.suffix == ".json" else _yaml(path, text)
-    content = _with_text_keys(content)
+    content = _with_text_keys(read_json(path, "the dictionary") if path.suffix == ".json" else _yaml(path))
     try:
         Dictionary.from_json(content)
     except SchemaError as problem:
@@ -106,17 +101,10 @@ def dictionary_text(content: Mapping[str, Any], notes: Mapping[str, str] | None 
     return "\n".join(lines) + "\n"
 
 
-def _json(path: Path, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as problem:
-        place = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
-        raise UsageProblem(f"the dictionary {path} is not valid JSON ({place}); correct it") from None
-
-
-def _yaml(path: Path, text: str) -> Any:
+def _yaml(path: Path) -> Any:
     import yaml
 
+    text = read_text(path, "the dictionary")
     try:
         return yaml.load(text, Loader=_loader())  # a SafeLoader
     except (yaml.YAMLError, RecursionError) as problem:

@@ -101,6 +101,15 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
+def read_text(path: Path, what: str) -> str:
+    """Return the text of a file; `UsageProblem` naming it if it cannot be read or is not UTF-8."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
+        raise UsageProblem(f"{what} {path} cannot be read ({reason}); check the path") from None
+
+
 def read_json(path: Path, what: str) -> Any:
     """Return the JSON value of a file.
 
@@ -110,12 +119,7 @@ def read_json(path: Path, what: str) -> Any:
         If it is missing, unreadable or no JSON.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as problem:
-        reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UsageProblem(f"{what} {path} cannot be read ({reason}); check the path") from None
-    try:
-        return json.loads(text)
+        return json.loads(read_text(path, what))
     except ValueError as problem:
         place = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
         raise UsageProblem(f"{what} {path} is not valid JSON ({place}); correct it") from None

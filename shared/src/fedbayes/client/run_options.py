@@ -11,6 +11,7 @@ from typing import Any
 from ..federation.results import OMITTED
 from . import options
 from .catalogue import declared_of
+from .command_options import RunOptions
 from .dictionaries import read_dictionary
 from .exits import UsageProblem
 from .kinds import read_result
@@ -36,38 +37,13 @@ MATCHING = ("id_column", "rows_aligned")
 
 
 @dataclass(frozen=True)
-class Options:
-    """The options of the command, as they were given; None or the default where they were not."""
+class Options(RunOptions):
+    """The options of a task, and the arguments of the result that it repeats."""
 
-    algorithm: str
-    function: str
-    arg: list[str] | None = None
-    args: Path | None = None
-    dictionary: Path | None = None
-    model: Path | None = None
-    out: Path | None = None
-    again: Path | None = None
-    report: Path | None = None
-    force: bool = False
-    party: list[str] | None = None
-    helper: list[str] | None = None
-    policy: list[str] | None = None
-    aggregator: str | None = None
-    latency: float = 0.0
-    server: str | None = None
-    collaboration: int | None = None
-    organization: str | None = None
-    image: str | None = None
-    database: str = "default"
-    username: str | None = None
-    mfa_code: str | None = None
-    key: Path | None = None
-    timeout: float = 3600.0
-    quiet: bool = False
     repeated: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, algorithm: str | None, function: str | None, **rest: Any) -> Options:
+    def read(cls, **given: Any) -> Options:
         """Return the options, those of a repeated result filled in.
 
         Raises
@@ -75,12 +51,13 @@ class Options:
         UsageProblem
             If algorithm or function is missing, or there is nothing to repeat.
         """
-        if rest.get("again") is not None:
-            return _repeated(cls("", "", **rest), algorithm, function)
-        if algorithm is None or function is None:
-            missing = "the algorithm and its function" if algorithm is None else f"a function of {algorithm}"
+        options = cls(**given)
+        if options.again is not None:
+            return _repeated(options)
+        if not options.algorithm or not options.function:
+            missing = f"a function of {options.algorithm}" if options.algorithm else "the algorithm and its function"
             raise UsageProblem(f"name {missing}; `fedbayes algorithms` lists them")
-        return cls(algorithm, function, **rest)
+        return options
 
     def arguments(self) -> dict[str, Any]:
         """Return the task's arguments: those of a repeated result, of the file, of the line, each above the one before.
@@ -172,9 +149,9 @@ def _files(parties: list[str]) -> set[Path]:
     return {Path(entry.partition("=")[2]).expanduser().absolute() for entry in parties}
 
 
-def _repeated(given: Options, algorithm: str | None, function: str | None) -> Options:
+def _repeated(given: Options) -> Options:
     """Return the options of a result that is repeated; what the line gives goes above it."""
-    if algorithm is not None or function is not None:
+    if given.algorithm or given.function:
         raise UsageProblem("--again repeats the algorithm and function of its result; leave them out")
     told = read_result(Path(str(given.again))).get("provenance")
     if not isinstance(told, Mapping) or not told.get("algorithm") or not told.get("function"):

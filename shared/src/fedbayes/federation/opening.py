@@ -69,13 +69,3 @@ class OpenReply(Message):
     has_data: Public[bool]
     minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class CloseRequest(Message):
-    """Tell a station that the job is over."""
-
-
-@dataclass(frozen=True, slots=True)
-class CloseReply(Message):
-    """Nothing."""

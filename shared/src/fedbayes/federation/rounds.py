@@ -29,10 +29,11 @@ from .gate import reasons
 from .loudness import noise_warnings
 from .manifest import Manifest, ModelClaim
 from .memory import Memory
-from .opening import CloseRequest, OpenReply, OpenRequest, Preflight
+from .opening import OpenReply, OpenRequest, Preflight
 from .outset import Outset
 from .platform import Origin, Run
 from .policy import Policy
+from .replies import Empty
 from .results import provenance, strict_json, versions
 from .transport import Transport, summed
 from .waiting import TIMEOUT_SECONDS
@@ -342,7 +343,7 @@ class Federation(Outset):
         if manifest is not None:
             left = tuple(member for member in left if member in manifest.cards)
         try:
-            for sent in self._transport.prepare("partial_close", CLOSING, CloseRequest(), left, True):
+            for sent in self._transport.prepare("partial_close", CLOSING, Empty(), left, True):
                 self._transport.create(sent, CLOSING)
         except Exception as failure:
             log_info(f"the stations were not told that the job is over: {type(failure).__name__}")

@@ -9,9 +9,10 @@ from . import limits
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
-from .opening import CloseReply, CloseRequest, OpenReply, OpenRequest, Preflight
+from .opening import OpenReply, OpenRequest, Preflight
 from .peers import own_fingerprint
 from .policy import PREFIX, Policy
+from .replies import Empty
 from .station import Station
 
 
@@ -56,12 +57,12 @@ def _check(station: Station, preflight: Preflight) -> None:
 
 
 @partial
-def partial_close(station: Station, request: CloseRequest) -> CloseReply:
+def partial_close(station: Station, request: Empty) -> Empty:
     """End the job at this station: its keys and kept arrays are removed.
 
     **Reveals** nothing.
     """
-    return CloseReply()
+    return Empty()
 
 
 def disclosure_settings() -> dict[str, Any]:

@@ -234,11 +234,11 @@ def score_test(score: Vector, information: Vector) -> tuple[float, int]:
     return float(np.sum(parts**2 / values[kept])), int(kept.sum())
 
 
-def coefficient_table(names: Sequence[str], coefficients: Vector, information: Vector) -> list[dict[str, Any]]:
+def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Vector) -> list[dict[str, Any]]:
     """Return one record a feature: coefficient, hazard ratio (None where it is no number), standard error, z, p and the 95 % interval."""
     from scipy.special import erfc
 
-    errors = np.sqrt(np.maximum(np.diag(inverse(information)), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     z = coefficients / errors
     ratios = [math.exp(value) if abs(value) <= LARGEST_EXPONENT else None for value in coefficients.tolist()]
     columns = {

@@ -12,6 +12,8 @@ from fedbayes.federation.errors import DataProblem
 Vector = npt.NDArray[np.float64]
 CODES = {"0": 0.0, "1": 1.0}
 """Events as a dictionary has them where it calls the column a category."""
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-10, 2.0**10
+"""Of a record: sums over a million records, and their parts of the smallest weight to six digits, fit 32 + 30 bits."""
 
 
 def booleans_as_such(column: Any) -> Any:
@@ -53,3 +55,59 @@ def checked(frame: Any, time: str, event: str) -> tuple[Vector, Vector]:
     if not np.all(np.isin(events, (0.0, 1.0))):
         raise DataProblem(f"event column '{event}' must hold 1 for an event and 0 for a censored record, nothing else")
     return times, events
+
+
+def entries(frame: Any, entry: str, times: Vector) -> Vector:
+    """Return the times from which records are observed, (rows,).
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: a gap, text, a time that is infinite, or not before the record's own.
+    """
+    found = _numbers(frame, entry, "entry")
+    if np.any(found >= times):
+        raise DataProblem(
+            f"entry column '{entry}' has records that enter at or after their time; correct them, or leave them out"
+        )
+    return found
+
+
+def weights(frame: Any, column: str, minimum_count: int) -> Vector:
+    """Return case weights, (rows,), of which none, and no value, is that of few records.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: a gap, text, a weight out of range, or weights that single out fewer records than `minimum_count`.
+    """
+    found = _numbers(frame, column, "weights")
+    if np.any(found < SMALLEST_WEIGHT) or np.any(found > LARGEST_WEIGHT):
+        raise DataProblem(
+            f"weights column '{column}' has weights outside 1/1024 to 1024; divide them by their mean, and leave out records of weight zero"
+        )
+    values, counts = np.unique(found, return_counts=True)
+    apart = np.abs(found - np.median(found))
+    if (len(values) == 2 and counts.min() < minimum_count) or _few(found, minimum_count) or _few(apart, minimum_count):
+        raise DataProblem(
+            f"weights column '{column}' weighs fewer records than this node reveals unlike the others; cap the weights, or leave them out"
+        )
+    return found
+
+
+def _few(sizes: Vector, minimum_count: int) -> bool:
+    """Say whether few records carry a sum: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
+    squares = float(np.sum(sizes**2))
+    return squares > 0.0 and float(np.sum(sizes)) ** 2 < minimum_count * squares
+
+
+def _numbers(frame: Any, column: str, role: str) -> Vector:
+    """Return a column of finite numbers, (rows,)."""
+    if frame[column].isna().any():
+        raise DataProblem(f"{role} column '{column}' has missing values; fill them in, or set missing='complete'")
+    if booleans_as_such(frame[column]).dtype.kind not in "iuf":
+        raise DataProblem(f"{role} column '{column}' must hold numbers")
+    found = frame[column].to_numpy(dtype=np.float64)
+    if not np.all(np.isfinite(found)):
+        raise DataProblem(f"{role} column '{column}' has values that are not finite; correct the station's file")
+    return np.asarray(found)

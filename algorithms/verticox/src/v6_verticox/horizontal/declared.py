@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from fedbayes.federation.arguments import check_number
-from fedbayes.federation.declare import TARGET, Arguments, Kind, argument, choice, when
+from fedbayes.federation.declare import COLUMN, FLAG, TARGET, Arguments, Kind, argument, choice, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import DOMAIN
 
@@ -76,3 +76,46 @@ class Split(Arguments):
             )
         if self.by_rows and self.domain is None:
             raise ArgumentError(f"domain is needed with split='horizontal': {HOW_TO_GIVE}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cases(Split):
+    """How much each record counts, from when it is observed, and which records belong together."""
+
+    weights: str | None = argument(
+        COLUMN,
+        "Column of case weights, 1/1024 to 1024: a record counts as so many, in events and in risk sets. With split='horizontal'.",
+        None,
+    )
+    entry: str | None = argument(
+        COLUMN,
+        "Column of the times from which records are observed (left truncation; also start of an interval): at risk after entry, up to time. "
+        "With split='horizontal'.",
+        None,
+    )
+    robust: bool = argument(
+        FLAG,
+        "Whether standard errors are those of the sandwich, which holds where records depend on one another or are weighted. With "
+        "split='horizontal'.",
+        False,
+    )
+    cluster: str | None = argument(
+        COLUMN,
+        "Column of clusters, within each of which records may depend on one another: robust errors by cluster. A cluster's records are at one "
+        "station. With split='horizontal'.",
+        None,
+    )
+
+    @property
+    def sandwich(self) -> bool:
+        """Whether the covariance is robust."""
+        return self.robust or self.cluster is not None
+
+    def check_together(self) -> None:
+        """Refuse what is for whole records."""
+        super().check_together()
+        given = [name for name in ("weights", "entry", "robust", "cluster") if getattr(self, name)]
+        if given and not self.by_rows:
+            raise ArgumentError(
+                f"{given[0]} is for split='horizontal', where stations hold whole records; leave it out"
+            )

@@ -16,11 +16,21 @@ from fedbayes.federation.horizontal import SumReply, signed
 from ..cox.likelihood import FAR, check_collinear, check_far
 from . import grid
 from .likelihood import RiskSums
-from .messages import MOST_EVALUATIONS, Point, Question, RiskRequest, SquaresRequest, TallyRequest
+from .messages import (
+    MOST_EVALUATIONS,
+    Point,
+    Question,
+    RiskRequest,
+    ScoresRequest,
+    SquaresRequest,
+    TallyRequest,
+    WeighRequest,
+)
 from .partials import BITS
 
 Vector = npt.NDArray[np.float64]
 RECORDS_PER_COLUMN = 5  # as in a vertical fit
+CLUSTERS_PER_COLUMN = 2  # so that of p (p + 1) / 2 numbers no four times as many that they are made of can be found, and the matrix is regular
 NARROWEST = 1e-5  # a deviation beside half of the bounds' width, below which the moments hold too few digits
 SHORTEST = 1e-9  # relative loss of the likelihood that is rounding
 
@@ -33,8 +43,14 @@ class Known:
     ----------
     question : Question
         With the united grid.
-    events, censored : ndarray of int, (times + 1,)
-        By united time; last beyond the grid.
+    events : ndarray of int, (times,)
+        By united time.
+    censored : ndarray of int, (places,)
+        The same of other records, with those beyond the grid of each stratum.
+    weight : ndarray of float, (times,)
+        Mean case weight of the events of each time.
+    clusters : int or None
+        How many, where there are clusters.
     centre, scale : ndarray of float, (columns,)
         Means and deviations in units of half of the bounds' width.
     """
@@ -42,6 +58,8 @@ class Known:
     question: Question
     events: grid.Counts
     censored: grid.Counts
+    weight: Vector
+    clusters: int | None
     centre: Vector
     scale: Vector
 
@@ -64,7 +82,7 @@ class Solution:
 
 
 def tally(federation: Federation, stations: Sequence[int], question: Question) -> Known:
-    """Return the counts over all stations, with the grid united so that no sum to come is about few records; one round.
+    """Return the counts over all stations, with the grid united so that no sum to come is about few records; one round, two with case weights.
 
     Raises
     ------
@@ -73,25 +91,75 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     ArgumentError
         If a column is constant, or its bounds are far too wide.
     """
-    times, labels = len(question.times), question.labels
+    labels, least = question.labels, grid.fewest(len(question.labels), federation.minimum_count)
+    width = sum(grid.Tally.widths(question))
     summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
-    told = grid.Tally.read(signed(summed, grid.Tally.length(times, len(labels))), times, len(labels))
+    told = grid.Tally.read(signed(summed, width), question)
     check_columns(question, told, federation.minimum_count)
+    check_clusters(question, told, federation.minimum_count)
     if told.records < RECORDS_PER_COLUMN * len(labels):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
-    kept = grid.united(told.events, told.censored, grid.fewest(len(labels), federation.minimum_count))
-    if len(kept) < 2:
-        raise ThresholdError(
-            "times: too few events lie between the times of the grid, or beside too few censored records; use more records or fewer features, or "
-            "a grid over more of the time"
-        )
-    if len(kept) < times:
+    chosen, counts = unite(question, told.masses(question), told.masses(question), least)
+    weight = np.ones(len(chosen.times))
+    if question.weights:
+        weighed = weigh(federation, stations, chosen)
+        before = chosen
+        chosen, counts = unite(before, weighed, counts, least)
+        _, weighed = unite(before, weighed, weighed, least)
+        weight = (weighed.events[0] / np.maximum(counts.events[0], 1.0))[chosen.slots.timed]
+    if len(chosen.times) < len(question.times):
         federation.warn(
-            f"{times} times were united to {len(kept)}, so that enough events lie between two of them; model.times are those that count"
+            f"{len(question.times)} times were united to {len(chosen.times)}, so that enough events lie between two of them; model.times are those that count"
         )
     centre, scale = told.moments()
-    chosen = replace(question, times=[question.times[place] for place in kept])
-    return Known(chosen, grid.merged(told.events, kept), grid.merged(told.censored, kept), centre, scale)
+    events = counts.events[0, chosen.slots.timed].astype(np.int64)
+    clusters = int(told.clusters[0]) if question.cluster else None
+    return Known(chosen, events, counts.censored[0].astype(np.int64), weight, clusters, centre, scale)
+
+
+def unite(question: Question, deciding: grid.Masses, wanted: grid.Masses, least: int) -> tuple[Question, grid.Masses]:
+    """Return the question with the grid united so that `deciding` has enough everywhere, and the wanted sums by its places.
+
+    Raises
+    ------
+    ThresholdError
+        If too few events or records lie between the times.
+    """
+    kept = [grid.united(part, least) for part in deciding.by_stratum(question.slots)]
+    if not all(kept) or sum(map(len, kept)) < 2:
+        raise ThresholdError(
+            f"times: too few events {'of a stratum ' if question.strata else ''}lie between the times of the grid, or beside too few censored or entering "
+            "records; use more records or fewer features, or a grid over more of the time"
+        )
+    times = [float(times[place]) for times, places in zip(question.grids, kept, strict=True) for place in places]
+    parts = [part.merged(places) for part, places in zip(wanted.by_stratum(question.slots), kept, strict=True)]
+    return replace(question, times=times, sizes=[len(places) for places in kept]), grid.Masses.joined(parts)
+
+
+def weigh(federation: Federation, stations: Sequence[int], question: Question) -> grid.Masses:
+    """Return the sums of weights and of their squares by place; one round.
+
+    Raises
+    ------
+    ArgumentError
+        If the weights are too large.
+    """
+    count = question.slots.count
+    summed = federation.secure_sum("partial_weigh", WeighRequest(question), stations, SumReply, field="vector")
+    values = signed(summed, 6 * count + 1)
+    if values[-1]:
+        raise ArgumentError("weights: their sums are too large; divide them by their mean")
+    sums = (values[:-1] / 2.0**BITS).reshape(2, 3, count)
+    return grid.Masses(sums[:, 0], sums[:, 1], sums[:, 2])
+
+
+def check_clusters(question: Question, told: grid.Tally, minimum_count: int) -> None:
+    """Refuse few clusters: the sum over them of products would tell of single ones, and the errors would be none."""
+    if question.cluster and int(told.clusters[0]) < max(minimum_count, CLUSTERS_PER_COLUMN * len(question.labels)):
+        raise ThresholdError(
+            f"cluster column '{question.cluster}' has too few clusters for that many design columns, or fewer than a node reveals; "
+            "use smaller clusters, or fewer features"
+        )
 
 
 def check_columns(question: Question, told: grid.Tally, minimum_count: int) -> None:
@@ -150,20 +218,27 @@ class Sums:
             return None
         died, risk, *tied = np.split(values, np.cumsum(sizes)[:-1])
         shape = (times, 1 + columns)
-        deaths = self.known.events[:times].astype(np.float64)
+        deaths = self.known.events.astype(np.float64)
         own = tied[0].reshape(shape) if efron else np.zeros(shape)
-        found = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own)
+        found = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.known.weight)
         return found if found.usable else None
 
     def information(self, sums: RiskSums) -> Vector:
         """Return the information matrix at the last point; one round."""
-        columns = sums.died.shape[1]
-        upper = self._sum("partial_squares", SquaresRequest(self.point, *sums.spent()), columns * (columns + 1) // 2)
+        return sums.information(self._symmetric("partial_squares", SquaresRequest(self.point, *sums.spent())))
+
+    def scores(self, sums: RiskSums) -> Vector:
+        """Return the sum over the clusters of the products of their score residuals at the last point, (columns, columns); one round."""
+        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.spent(), *sums.means()))
+
+    def _symmetric(self, function: str, request: SquaresRequest | ScoresRequest) -> Vector:
+        columns = len(request.point.coefficients)
+        upper = self._sum(function, request, columns * (columns + 1) // 2)
         if upper is None:
             raise ConvergenceError("a feature has values far from all others; transform it, or give narrower bounds")
         squares = np.zeros((columns, columns))
         squares[np.triu_indices(columns)] = upper
-        return sums.information(squares + np.triu(squares, 1).T)
+        return np.asarray(squares + np.triu(squares, 1).T)
 
     def _sum(self, function: str, request: Any, length: int) -> Vector | None:
         summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector")

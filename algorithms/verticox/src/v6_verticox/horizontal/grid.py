@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .messages import MOST_EVALUATIONS
+from .messages import MOST_EVALUATIONS, Question
+from .rows import Rows
+from .slots import Slots
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+NONE: Counts = np.zeros(0, dtype=np.int64)
 AT_BOUND = 1.0 - 1e-9  # what rounding makes of a value at a bound
+NEGLIGIBLE = (
+    2.0**-24
+)  # below the square of the smallest weight, 2^-20, and above what rounding leaves of sums that cancel
 MOMENT_BITS = 40  # a column in units of half of its bounds' width is at most 1: sums over four million records fit
 
 
@@ -24,8 +32,12 @@ class Tally:
     ----------
     events : ndarray of int, (times,)
         Events by the time that they are rounded up to.
-    censored : ndarray of int, (times + 1,)
-        Other records; last those beyond the grid.
+    censored : ndarray of int, (places,)
+        Other records; with those beyond the grid of each stratum.
+    entering : ndarray of int, (places,)
+        Records by the first time at which they are at risk; () without times of entry.
+    clusters : ndarray of int, (1,)
+        Clusters of records; () without.
     low, high : ndarray of int, (columns,)
         Records at or beyond a column's lower and upper bound; `high` of an indicator those with the category.
     sums, squares : ndarray of int, (columns,)
@@ -34,18 +46,23 @@ class Tally:
 
     events: Counts
     censored: Counts
+    entering: Counts
+    clusters: Counts
     low: Counts
     high: Counts
     sums: Counts
     squares: Counts
 
     @classmethod
-    def of(cls, cell: npt.NDArray[np.intp], event: npt.NDArray[np.bool_], columns: Vector, times: int) -> Tally:
-        """Count one station's records; `columns` (records, columns) between -1 and 1."""
+    def of(cls, rows: Rows, question: Question) -> Tally:
+        """Count one station's records."""
+        slots, columns = question.slots, rows.columns
         fixed = np.rint(columns * 2.0**MOMENT_BITS)
         return cls(
-            np.bincount(cell[event], minlength=times)[:times].astype(np.int64),
-            np.bincount(cell[~event], minlength=times + 1).astype(np.int64),
+            np.bincount(rows.cell[rows.event], minlength=slots.count)[slots.timed].astype(np.int64),
+            np.bincount(rows.cell[~rows.event], minlength=slots.count).astype(np.int64),
+            np.bincount(rows.first, minlength=slots.count).astype(np.int64) if question.entry else NONE,
+            np.array([len(np.unique(rows.cluster))], dtype=np.int64) if question.cluster else NONE,
             (columns <= -AT_BOUND).sum(axis=0).astype(np.int64),
             (columns >= AT_BOUND).sum(axis=0).astype(np.int64),
             fixed.astype(np.int64).sum(axis=0),
@@ -54,17 +71,20 @@ class Tally:
 
     def vector(self) -> Counts:
         """Return all in one array, as it is summed."""
-        return np.concatenate([self.events, self.censored, self.low, self.high, self.sums, self.squares])
+        counted = [self.events, self.censored, self.entering, self.clusters]
+        return np.concatenate([*counted, self.low, self.high, self.sums, self.squares])
 
     @classmethod
-    def read(cls, vector: Counts, times: int, columns: int) -> Tally:
+    def read(cls, vector: Counts, question: Question) -> Tally:
         """Return what `vector` made."""
-        return cls(*np.split(vector, np.cumsum([times, times + 1, columns, columns, columns])))
+        return cls(*np.split(vector, np.cumsum(cls.widths(question))[:-1]))
 
     @staticmethod
-    def length(times: int, columns: int) -> int:
-        """Return the length of `vector`."""
-        return 2 * times + 1 + 4 * columns
+    def widths(question: Question) -> list[int]:
+        """Return the lengths of the parts of `vector`."""
+        places, columns = question.slots.count, len(question.labels)
+        entering, clusters = places if question.entry else 0, 1 if question.cluster else 0
+        return [len(question.times), places, entering, clusters, *[columns] * 4]
 
     @property
     def records(self) -> int:
@@ -77,6 +97,12 @@ class Tally:
         square = self.squares / 2.0**MOMENT_BITS / max(self.records, 1)
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
 
+    def masses(self, question: Question) -> Masses:
+        """Return the counts by place."""
+        slots = question.slots
+        entering = self.entering if question.entry else None
+        return Masses.of(slots.spread(self.events[:, None].astype(np.float64))[:, 0], self.censored, entering, slots)
+
 
 def fewest(columns: int, minimum_count: int) -> int:
     """Return how many events, and how many censored records if any, lie between two times of the united grid.
@@ -87,15 +113,69 @@ def fewest(columns: int, minimum_count: int) -> int:
     return max(minimum_count, math.ceil(MOST_EVALUATIONS * (1 + columns) / columns))
 
 
-def united(events: Counts, censored: Counts, least: int) -> list[int]:
-    """Return the places of the times that are kept: up to each, from the one before, lie enough events, and no censored records or enough.
+@dataclass(frozen=True)
+class Masses:
+    """Sums over groups of records by place, of one stratum or all: counts, or weights and below them their squares.
 
     Parameters
     ----------
-    events : ndarray of int, (times,)
-        By time of the grid.
-    censored : ndarray of int, (times + 1,)
-        Last those beyond the grid; the last kept time stands for all that is left.
+    events, censored, entering : ndarray of float, (1 or 2, places)
+        Last those beyond the grid. Of `entering` the first place is that of the records that are at risk from the start.
+    """
+
+    events: Vector
+    censored: Vector
+    entering: Vector
+
+    @classmethod
+    def of(cls, events: Any, censored: Any, entering: Any, slots: Slots) -> Masses:
+        """Return masses by place; without times of entry all records are at risk from the start of their stratum."""
+        died, left = (
+            np.atleast_2d(np.asarray(events, dtype=np.float64)),
+            np.atleast_2d(np.asarray(censored, dtype=np.float64)),
+        )
+        if entering is None:
+            entering = np.zeros_like(left)
+            for start, end in zip(slots.starts[:-1], slots.starts[1:], strict=True):
+                entering[:, start] = (died + left)[:, start:end].sum(axis=1)
+        return cls(died, left, np.atleast_2d(np.asarray(entering, dtype=np.float64)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Masses]) -> Masses:
+        """Return the masses of all strata."""
+        events, censored, entering = (
+            np.concatenate([getattr(part, name) for part in parts], axis=1)
+            for name in ("events", "censored", "entering")
+        )
+        return cls(events, censored, entering)
+
+    def merged(self, kept: list[int]) -> Masses:
+        """Return the masses of one stratum by united place."""
+        return Masses(merged(self.events, kept), merged(self.censored, kept), merged(self.entering, kept))
+
+    def by_stratum(self, slots: Slots) -> list[Masses]:
+        """Return the masses of each stratum."""
+        parts = (slots.parts(one) for one in (self.events, self.censored, self.entering))
+        return [Masses(*three) for three in zip(*parts, strict=True)]
+
+
+def size(sums: Vector) -> float:
+    """Return how many records a sum is about: their count, or (sum of weights)^2 / sum of squares, as many as carry it if all weigh alike."""
+    return float(sums[0] ** 2 / sums[-1]) if sums[-1] > NEGLIGIBLE else 0.0
+
+
+def enough(sums: Vector, least: int) -> bool:
+    """Say whether a sum is about no record or enough."""
+    return bool(sums[-1] <= NEGLIGIBLE or size(sums) >= least)
+
+
+def united(masses: Masses, least: int) -> list[int]:
+    """Return the places of the times that are kept: up to each, from the one before, lie enough events, and no censored or entering records or enough.
+
+    Parameters
+    ----------
+    masses : Masses
+        Of one stratum; the last kept time stands for all that is left.
     least : int
         What is enough.
 
@@ -105,25 +185,28 @@ def united(events: Counts, censored: Counts, least: int) -> list[int]:
         Increasing; empty if all records together do not suffice.
     """
     kept: list[int] = []
-    groups: list[int] = []
-    open_events = open_censored = 0
-    for place, (died, left) in enumerate(zip(events.tolist(), censored[:-1].tolist(), strict=True)):
-        open_events, open_censored = open_events + died, open_censored + left
-        if open_events >= least and (open_censored == 0 or open_censored >= least):
+    start = 0
+    for place in range(masses.events.shape[1] - 1):
+        died, left, came = (
+            part[:, start : place + 1].sum(axis=1) for part in (masses.events, masses.censored, masses.entering)
+        )
+        if size(died) >= least and enough(left, least) and enough(came, least):
             kept.append(place)
-            groups.append(open_censored)
-            open_events = open_censored = 0
-    rest = open_censored + int(censored[-1])
-    last = int(np.max(np.flatnonzero(events), initial=-1))
+            start = place + 1
+    last = int(np.max(np.flatnonzero(masses.events[0]), initial=-1))
     while kept:
-        rest, last = rest + groups.pop(), max(last, kept.pop())
-        if rest == 0 or rest >= least:
+        last = max(last, kept.pop())
+        start = kept[-1] + 1 if kept else 0
+        never = masses.entering[:, last + 1 :].sum(axis=1)
+        left = masses.censored[:, start:].sum(axis=1) - never
+        came = masses.entering[:, start : last + 1].sum(axis=1)
+        if enough(left, least) and enough(came, least):
             return [*kept, last]
     return []
 
 
-def merged(counts: Counts, kept: list[int]) -> Counts:
-    """Return counts by united cells; what is beyond the last kept time comes last where `counts` has such a cell."""
-    ends = [*(place + 1 for place in kept), len(counts)]
+def merged(values: Vector, kept: list[int]) -> Vector:
+    """Return sums by united place, (..., kept + 1); last what is beyond the last kept time."""
+    ends = [*(place + 1 for place in kept), values.shape[-1]]
     starts = [0, *ends[:-1]]
-    return np.array([counts[a:b].sum() for a, b in zip(starts, ends, strict=True)], dtype=np.int64)
+    return np.stack([values[..., a:b].sum(axis=-1) for a, b in zip(starts, ends, strict=True)], axis=-1)

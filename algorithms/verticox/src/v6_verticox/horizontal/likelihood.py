@@ -1,11 +1,13 @@
 """The partial likelihood from sums over risk sets at the times of a grid: what central computes, and what a station adds up.
 
 Time k has d events. With Breslow's ties the d factors of the likelihood at k have the denominator S0; with Efron's, factor l = 0 .. d-1 has
-S0 - (l / d) E0, where S are sums over the records at risk and E over the d events.
+S0 - (l / d) E0, where S are sums over the records at risk and E over the d events. Case weights multiply the records' terms in S, E and in the
+numerator; each of the d factors counts with the mean weight of the d events.
 
 References
 ----------
-Cox, JRSS B 34, 1972; Efron, JASA 72, 1977, section 6; Lu et al., WebDISCO, JAMIA 22, 2015 (sums of risk sets over sites).
+Cox, JRSS B 34, 1972; Efron, JASA 72, 1977, section 6; Lu et al., WebDISCO, JAMIA 22, 2015 (sums of risk sets over sites); Therneau, Grambsch,
+Modeling Survival Data, 2000, sections 3.3 (ties and weights) and 7.1 (score residuals); Lin, Wei, JASA 84, 1989 (robust covariance).
 """
 
 from __future__ import annotations
@@ -16,20 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 Vector = npt.NDArray[np.float64]
-
-
-def suffix(values: Vector, cell: npt.NDArray[np.intp], times: int) -> Vector:
-    """Return the sums over the records that are at risk at each time, (times, columns); `cell` = `times`: beyond the last."""
-    total = np.zeros((times + 1, values.shape[1]))
-    np.add.at(total, cell, values)
-    return np.asarray(np.cumsum(total[::-1], axis=0)[::-1][:times])
-
-
-def within(values: Vector, cell: npt.NDArray[np.intp], times: int) -> Vector:
-    """Return the sums over the records of each time, (times, columns)."""
-    total = np.zeros((times, values.shape[1]))
-    np.add.at(total, cell, values)
-    return total
 
 
 @dataclass(frozen=True)
@@ -46,12 +34,15 @@ class RiskSums:
         S0 and S1: sums of the relative risks, and of the columns weighted by them, over the records at risk.
     tied : ndarray of float, (times, 1 + columns)
         E0 and E1: the same over the events; zeros with Breslow's ties.
+    weight : ndarray of float, (times,)
+        Mean case weight of the events of each time.
     """
 
     deaths: Vector
     died: Vector
     risk: Vector
     tied: Vector
+    weight: Vector
 
     def _factors(self) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
         """Return of every factor its time, the share of the tied events that is taken off, and (factors, 1 + columns) what is left."""
@@ -69,13 +60,13 @@ class RiskSums:
 
     def log_likelihood(self, coefficients: Vector) -> float:
         """Return the log partial likelihood."""
-        _, _, left = self._factors()
-        return float(np.sum(self.died @ coefficients) - np.sum(np.log(left[:, 0])))
+        place, _, left = self._factors()
+        return float(np.sum(self.died @ coefficients) - self.weight[place] @ np.log(left[:, 0]))
 
     def expected(self) -> Vector:
-        """Return the sums over the factors of each time of the columns' mean at risk, (times, columns)."""
+        """Return the sums over the factors of each time of the columns' mean at risk, weighted, (times, columns)."""
         place, _, left = self._factors()
-        return within(left[:, 1:] / left[:, :1], place, len(self.deaths))
+        return by_time(self.weight[place, None] * left[:, 1:] / left[:, :1], place, len(self.deaths))
 
     def gradient(self) -> Vector:
         """Return the slope of the log partial likelihood, (columns,)."""
@@ -84,27 +75,29 @@ class RiskSums:
     def spent(self) -> tuple[Vector, Vector]:
         """Return by time the hazard of a record with no effect, and what of it an event of that time is spared, (times,) each."""
         place, share, left = self._factors()
-        inverse = 1.0 / left[:, 0]
+        inverse = self.weight[place] / left[:, 0]
         times = len(self.deaths)
         efron = share if np.any(self.tied) else np.zeros_like(share)
-        return within(inverse[:, None], place, times)[:, 0], within((efron * inverse)[:, None], place, times)[:, 0]
+        return by_time(inverse[:, None], place, times)[:, 0], by_time((efron * inverse)[:, None], place, times)[:, 0]
 
     def information(self, squares: Vector) -> Vector:
         """Return the information matrix, given the records' squares of `weighted_squares` over all stations."""
-        _, _, left = self._factors()
+        place, _, left = self._factors()
         mean = left[:, 1:] / left[:, :1]
-        return np.asarray(squares - mean.T @ mean)
+        return np.asarray(squares - (mean * self.weight[place, None]).T @ mean)
+
+    def means(self) -> tuple[Vector, Vector, Vector]:
+        """Return by time the columns' mean at risk, the hazard times it, and what of that an event is spared, (times, columns) each."""
+        place, share, left = self._factors()
+        mean, times = left[:, 1:] / left[:, :1], len(self.deaths)
+        drift = self.weight[place, None] * mean / left[:, :1]
+        efron = share if np.any(self.tied) else np.zeros_like(share)
+        at_risk = by_time(mean, place, times) / np.maximum(self.deaths, 1.0)[:, None]
+        return at_risk, by_time(drift, place, times), by_time(efron[:, None] * drift, place, times)
 
 
-def weighted_squares(
-    columns: Vector,
-    weight: Vector,
-    cell: npt.NDArray[np.intp],
-    event: npt.NDArray[np.bool_],
-    spent: Vector,
-    tied: Vector,
-) -> Vector:
-    """Return the sum over records of weight times hazard so far times the columns' products, (columns, columns)."""
-    so_far = np.concatenate([np.cumsum(spent), [np.sum(spent)]])[cell]
-    spared = np.where(event, np.concatenate([tied, [0.0]])[cell], 0.0)
-    return np.asarray((columns * (weight * (so_far - spared))[:, None]).T @ columns)
+def by_time(values: Vector, place: npt.NDArray[np.intp], times: int) -> Vector:
+    """Return the sums over the factors of each time, (times, columns)."""
+    total = np.zeros((times, values.shape[1]))
+    np.add.at(total, place, values)
+    return total

@@ -11,6 +11,8 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Message
 
+from .slots import Slots
+
 TIES = ("breslow", "efron")
 MISSING = ("refuse", "complete")
 MOST_COLUMNS = 200
@@ -31,8 +33,14 @@ class Question(Message):
     references : dict of str to str
         Feature with categories -> the one that is left out, as canonical text.
     times : list of float
-        The grid, increasing.
+        The grid, increasing; of one stratum after the other.
+    sizes : list of int
+        Times of each stratum.
     ties, missing : str
+    strata : dict
+        The column of the strata -> its categories; empty without strata.
+    weights, entry, cluster : str
+        Columns of case weights, of times of entry, and of clusters; "" without.
     """
 
     time: str
@@ -40,14 +48,23 @@ class Question(Message):
     domain: dict[str, Any]
     references: dict[str, str]
     times: list[float]
+    sizes: list[int]
     ties: str
     missing: str
+    strata: dict[str, Any]
+    weights: str
+    entry: str
+    cluster: str
 
     def __post_init__(self) -> None:
         if self.ties not in TIES or self.missing not in MISSING:
             raise ValueError("ties or missing is unknown")
-        if len(self.times) < 1 or not np.all(np.isfinite(self.times)) or np.any(np.diff(self.times) <= 0.0):
-            raise ValueError("times must be finite and increase")
+        if len(self.strata) > 1 or len(self.sizes) != len(self.levels) or min(self.sizes) < 1:
+            raise ValueError("sizes must be one number a stratum")
+        if sum(self.sizes) != len(self.times) or not np.all(np.isfinite(self.times)):
+            raise ValueError("times must be finite, and as many as sizes tell")
+        if any(np.any(np.diff(grid) <= 0.0) for grid in self.grids):
+            raise ValueError("times must increase")
         if any(one.is_categorical != (one.name in self.references) for one in self.schema):
             raise ValueError("references must be given for exactly the features with categories")
         if not 1 <= len(self.labels) <= MOST_COLUMNS:
@@ -79,9 +96,25 @@ class Question(Message):
         return found
 
     @property
+    def levels(self) -> list[str]:
+        """The strata; one without a name where there are none."""
+        return list(Schema.from_domain(self.strata).columns[0].keys) if self.strata else [""]
+
+    @property
+    def slots(self) -> Slots:
+        """Places of the grid."""
+        return Slots(self.sizes)
+
+    @property
+    def grids(self) -> list[np.ndarray[Any, Any]]:
+        """The times of each stratum."""
+        return np.split(np.array(self.times, dtype=np.float64), np.cumsum(self.sizes)[:-1])
+
+    @property
     def columns(self) -> list[str]:
         """All columns that are read."""
-        return [self.time, self.event, *self.domain]
+        cases = [name for name in (self.weights, self.entry, self.cluster) if name]
+        return list(dict.fromkeys([self.time, self.event, *self.domain, *self.strata, *cases]))
 
 
 def reference_of(column: Column, wanted: Any) -> str:
@@ -153,8 +186,51 @@ class SquaresRequest(Message):
     tied: np.ndarray[Any, Any]
 
     def __post_init__(self) -> None:
-        for array in (self.spent, self.tied):
-            if array.shape != (len(self.point.question.times),) or array.dtype != np.float64:
-                raise ValueError("spent and tied must be one number a time")
-            if not np.all(np.isfinite(array)) or np.any(array < 0.0):
-                raise ValueError("spent and tied must be finite and not negative")
+        check_hazards(self.point, self.spent, self.tied)
+
+
+def check_hazards(point: Point, *hazards: np.ndarray[Any, Any]) -> None:
+    """Raise `ValueError` unless these are numbers by time, finite and not negative."""
+    for array in hazards:
+        if array.shape != (len(point.question.times),) or array.dtype != np.float64:
+            raise ValueError("spent and tied must be one number a time")
+        if not np.all(np.isfinite(array)) or np.any(array < 0.0):
+            raise ValueError("spent and tied must be finite and not negative")
+
+
+@dataclass(frozen=True, slots=True)
+class WeighRequest(Message):
+    """Ask for the sums of case weights and of their squares over events, others and who enters, by time of the united grid."""
+
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class ScoresRequest(Message):
+    """Ask for the sum over the clusters of the products of their summed score residuals.
+
+    Parameters
+    ----------
+    point : Point
+        The last one.
+    spent, tied : ndarray of float, (times,)
+        As for the squares.
+    mean : ndarray of float, (times, columns)
+        Of the columns at risk.
+    drift, spared : ndarray of float, (times, columns)
+        The hazard times that mean, and what an event's own time has less of it.
+    """
+
+    point: Point
+    spent: np.ndarray[Any, Any]
+    tied: np.ndarray[Any, Any]
+    mean: np.ndarray[Any, Any]
+    drift: np.ndarray[Any, Any]
+    spared: np.ndarray[Any, Any]
+
+    def __post_init__(self) -> None:
+        check_hazards(self.point, self.spent, self.tied)
+        shape = (len(self.point.question.times), len(self.point.coefficients))
+        for array in (self.mean, self.drift, self.spared):
+            if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
+                raise ValueError("mean, drift and spared must be one finite number a time and column")

@@ -12,9 +12,8 @@ from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.horizontal import SumReply
 
 from .grid import Tally
-from .likelihood import suffix, weighted_squares, within
-from .messages import Point, Question, RiskRequest, SquaresRequest, TallyRequest
-from .rows import Rows, read
+from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
+from .rows import Rows, read, score_products, weighted_squares
 
 Vector = npt.NDArray[np.float64]
 BITS = 32
@@ -28,13 +27,32 @@ HIGHEST = 60.0  # of a linear predictor: what is beyond is far too large for any
 def partial_tally(station: Station, request: TallyRequest) -> SumReply:
     """Count events and censored records by time of the grid, and add up the columns and their squares.
 
-    **Reveals** to central, over all stations, the events and the other records by time of the grid, how many values are at a bound, how many records have
-    a category, means and deviations of the columns. **Assumes** that at least two stations do not collude with central.
+    **Reveals** to central, over all stations, the events, the other records and those that enter by time of the grid, the number of clusters, how many
+    values are at a bound, how many records have a category, means and deviations of the columns. **Assumes** that at least two stations do not collude
+    with central.
     """
     rows = _read(station, request.question)
-    tally = Tally.of(rows.cell, rows.event, rows.columns, len(request.question.times))
+    tally = Tally.of(rows, request.question)
     station.keep("tallied", done=np.array([1]))
     return SumReply(station.mask(station.exact(tally.vector(), "a Cox model")))
+
+
+@partial
+def partial_weigh(station: Station, request: WeighRequest) -> SumReply:
+    """Add up case weights and their squares over the events, the other records and those that enter, by time of the united grid.
+
+    **Reveals** to central these sums over all stations, about none or `minimum_count` records or more each. **Assumes** that at least two stations do not
+    collude with central.
+    """
+    station.kept("tallied")
+    rows, slots = _read(station, request.question), request.question.slots
+    _once(station, "weighed", "the weights", times=np.array(request.question.times))
+    parts = []
+    for weight in (rows.weight, rows.weight**2):
+        parts.append(np.bincount(rows.cell[rows.event], weight[rows.event], minlength=slots.count))
+        parts.append(np.bincount(rows.cell[~rows.event], weight[~rows.event], minlength=slots.count))
+        parts.append(np.bincount(rows.first, weight, minlength=slots.count))
+    return _masked(station, np.concatenate(parts))
 
 
 @partial
@@ -45,13 +63,13 @@ def partial_risk(station: Station, request: RiskRequest) -> SumReply:
     collude with central.
     """
     point = request.point
-    rows, columns, weight = _at(station, point)
-    times = len(point.question.times)
-    dead, where = rows.event, rows.cell[rows.event]
-    weighted = np.concatenate([weight[:, None], weight[:, None] * columns], axis=1)
-    parts = [within(columns[dead], where, times), suffix(weighted, rows.cell, times)]
+    rows, columns, risk = _at(station, point)
+    dead, slots = rows.event, point.question.slots
+    weighted = np.concatenate([risk[:, None], risk[:, None] * columns], axis=1)
+    died = (columns * rows.weight[:, None])[dead]
+    parts = [slots.within(died, rows.cell[dead]), slots.at_risk(weighted, rows.first, rows.cell)]
     if point.question.ties == "efron":
-        parts.append(within(weighted[dead], where, times))
+        parts.append(slots.within(weighted[dead], rows.cell[dead]))
     return _masked(station, np.concatenate([part.ravel() for part in parts]))
 
 
@@ -61,9 +79,23 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
 
     **Reveals** to central the sum over all stations, one symmetric matrix. **Assumes** that at least two stations do not collude with central.
     """
-    rows, columns, weight = _at(station, request.point)
-    squares = weighted_squares(columns, weight, rows.cell, rows.event, request.spent, request.tied)
+    rows, columns, risk = _at(station, request.point)
+    squares = weighted_squares(rows, request.point.question.slots, columns, risk, request.spent, request.tied)
     return _masked(station, squares[np.triu_indices(columns.shape[1])])
+
+
+@partial
+def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
+    """Add up the products of the clusters' summed score residuals.
+
+    **Reveals** to central the sum over all clusters of all stations, one symmetric matrix; to the stations the means at risk by time of the united grid.
+    **Assumes** that at least two stations do not collude with central.
+    """
+    rows, columns, risk = _at(station, request.point)
+    told = np.concatenate([request.mean, request.drift, request.spared], axis=1)
+    _once(station, "scored", "the score residuals", told=told)
+    products = score_products(rows, request.point.question.slots, columns, risk, request)
+    return _masked(station, products[np.triu_indices(columns.shape[1])])
 
 
 def _read(station: Station, question: Question) -> Rows:
@@ -75,14 +107,20 @@ def _read(station: Station, question: Question) -> Rows:
 
 
 def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
-    """Return the records, their columns centred and scaled, and their relative risks; refuse a point under a number that was used."""
+    """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
     station.kept("tallied")
-    station.keep(f"point-{point.number}", coefficients=point.coefficients)
-    if not np.array_equal(station.kept(f"point-{point.number}")["coefficients"], point.coefficients):
-        raise MessageError("this point of the fit has been asked for with other coefficients; start the job again")
+    _once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
     rows = _read(station, point.question)
     columns = (rows.columns - point.centre) / point.scale
-    return rows, columns, np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
+    return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
+
+
+def _once(station: Station, name: str, what: str, **asked: Vector) -> None:
+    """Refuse what has been asked for in this job otherwise: two answers would be two sums over nearly the same records."""
+    station.keep(name, **asked)
+    before = station.kept(name)
+    if any(not np.array_equal(before[key], value) for key, value in asked.items()):
+        raise MessageError(f"{what} has been asked for with other {' and '.join(asked)}; start the job again")
 
 
 def _masked(station: Station, values: Vector) -> SumReply:

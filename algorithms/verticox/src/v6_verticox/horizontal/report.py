@@ -10,23 +10,30 @@ import numpy.typing as npt
 from fedbayes.federation import results as common
 
 from ..cox.likelihood import coefficient_table, inverse, likelihood_ratio
-from ..cox.proportional import check, trend
+from ..cox.proportional import check, trend, unavailable
 from .fitting import Known, Solution, widths
+from .messages import Question
 
 Vector = npt.NDArray[np.float64]
+WEIGHTED = "weights of events have no place in its variance; fit without weights, or by strata where in doubt"
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, made of exact sums over risk sets"
 
 
-def model_json(known: Known, solution: Solution, penalty: float, transform: str | None) -> dict[str, Any]:
-    """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature."""
+def model_json(
+    known: Known, solution: Solution, penalty: float, transform: str | None, scores: Vector | None
+) -> dict[str, Any]:
+    """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
+
+    `scores` (columns, columns): sum over clusters of products of score residuals, of which the covariance is the sandwich; None: that of the model.
+    """
     question, unit = known.question, widths(known)
     labels = question.labels
     coefficients = solution.coefficients / unit
     information = solution.information * np.outer(unit, unit) + penalty * np.eye(len(labels))
-    covariance = inverse(information)
-    middle = np.array([middle for middle, _ in question.spans])
-    half = np.array([half for _, half in question.spans])
-    hazard = np.cumsum(solution.sums.spent()[0])
+    covariance = naive = inverse(information)
+    if scores is not None:
+        covariance = naive @ (scores * np.outer(unit, unit)) @ naive
+    middle, half = np.array(question.spans).T
     gain = solution.log_likelihood - solution.null
     return {
         "kind": "cox",
@@ -35,56 +42,100 @@ def model_json(known: Known, solution: Solution, penalty: float, transform: str 
         "penalty": penalty,
         "time": question.time,
         "event": question.event,
-        "strata": None,
+        **cases_json(known, scores is not None),
         "features": list(question.domain),
         "domain": question.domain,
         "references": dict(question.references),
-        "times": list(question.times),
-        "coefficients": coefficient_table(labels, coefficients, information),
+        "times": times_json(question),
+        "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
+        "naive_covariance": naive.tolist(),
         "log_likelihood": solution.log_likelihood,
         "null_log_likelihood": solution.null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(labels)),
-        "proportional_hazards": check(labels, score(known, solution, transform) * unit, covariance, transform),
+        "proportional_hazards": unavailable(transform, WEIGHTED)
+        if question.weights
+        else check(labels, score(known, solution, transform) * unit, naive, transform),
         "offset": float(coefficients @ (middle + half * known.centre)),
-        "baseline": {
-            "time": list(question.times),
-            "cumulative_hazard": hazard.tolist(),
-            "survival": np.exp(-hazard).tolist(),
-        },
+        "baseline": baseline_json(question, solution.sums.spent()[0]),
         "missing": question.missing,
         "records": known.records,
         "events": int(known.events.sum()),
     }
 
 
+def cases_json(known: Known, robust: bool) -> dict[str, Any]:
+    """Return how records count."""
+    question = known.question
+    return {
+        "strata": next(iter(question.strata), None),
+        "weights": question.weights or None,
+        "entry": question.entry or None,
+        "robust": robust,
+        "cluster": question.cluster or None,
+        "clusters": known.clusters,
+    }
+
+
+def times_json(question: Question) -> list[float] | dict[str, list[float]]:
+    """Return the united grid; of each stratum where there are strata."""
+    if not question.strata:
+        return list(question.times)
+    return {level: own.tolist() for level, own in zip(question.levels, question.grids, strict=True)}
+
+
+def baseline_json(question: Question, spent: Vector) -> dict[str, Any]:
+    """Return the cumulative baseline hazard and survival by stratum, of what a record with no effect spends at each time."""
+    parts = []
+    for level, times, own in zip(
+        question.levels, question.grids, np.split(spent, np.cumsum(question.sizes)[:-1]), strict=True
+    ):
+        hazard = np.cumsum(own)
+        curve = {
+            "time": times.tolist(),
+            "cumulative_hazard": hazard.tolist(),
+            "survival": np.exp(-hazard).tolist(),
+        }
+        parts.append({"stratum": level, **curve} if question.strata else curve)
+    return {"strata": parts} if question.strata else parts[0]
+
+
 def score(known: Known, solution: Solution, transform: str | None) -> Vector:
     """Return the score of every column's interaction with a function of time, (columns,), of centred and scaled columns."""
-    times = np.array(known.question.times)
-    when = np.append(times, times[-1])
-    deaths, others = known.events, known.censored
-    time = np.concatenate([np.repeat(when, deaths), np.repeat(when, others)])
+    question, deaths, others = known.question, known.events, known.censored
+    times = np.array(question.times)
+    when = question.slots.spread(times[:, None])[:, 0]
+    when[question.slots.beyond] = [own[-1] for own in question.grids]
+    time = np.concatenate([np.repeat(times, deaths), np.repeat(when, others)])
     event = np.repeat([1, 0], [deaths.sum(), others.sum()])
-    first = np.cumsum(deaths[:-1]) - deaths[:-1]
+    first = np.cumsum(deaths) - deaths
     values = trend(time, event, transform)[first]
     residuals = solution.sums.died - solution.sums.expected()
     return np.asarray(values @ residuals)
 
 
-def privacy(ties: str) -> dict[str, Any]:
+def privacy(question: Question, robust: bool) -> dict[str, Any]:
     """Return the privacy statement: what each role learns."""
-    events = ", the same sums over the events of each time" if ties == "efron" else ""
+    events = ", the same sums over the events of each time" if question.ties == "efron" else ""
+    told = [
+        (question.entry, "who enters by time of that grid"),
+        (question.weights, "sums of the weights and of their squares by time of the united grid"),
+        (question.cluster, "the number of clusters"),
+    ]
+    more = "".join(f", {text}" for asked, text in told if asked)
+    scores = ", one matrix of squares of score residuals" if robust else ""
     return common.privacy(
         False,
         reason=NOT_PRIVATE,
         unit="row",
         reveals={
             "researcher": "coefficients, covariance, log-likelihood, baseline hazard at times with several events between them, linear predictor at the mean, "
-            "numbers of records and events, the united grid",
-            "central": "over all stations: events and other records by time of the grid that was asked for, records at the bounds of each feature "
-            "and with each category, means and deviations; at every point of the fit, at the times of the united grid, the sums over the records at "
-            f"risk of their relative risks and of the features weighted by these{events}, the events' sums of features, and one matrix of squares over all "
-            "records; nothing of one station",
-            "stations": "coefficients, means and deviations of the features, and hazards of the times at every point",
+            "numbers of records, events and clusters, the united grid",
+            "central": f"over all stations: events and other records by {'stratum and ' if question.strata else ''}time of the grid that was asked for{more}, "
+            "records at the bounds of each feature and with each category, means and deviations; at every point of the fit, at the times of the united "
+            f"grid, the sums over the records at risk of their relative risks and of the features weighted by these{events}, the events' sums of features, "
+            f"and one matrix of squares over all records{scores}; nothing of one station",
+            "stations": "coefficients, means and deviations of the features, and hazards of the times at every point"
+            + (", at the last also the features' means at risk" if robust else ""),
         },
     )

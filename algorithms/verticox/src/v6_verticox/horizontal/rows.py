@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.schema import Column
+from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.horizontal import schema_errors
 
-from ..cox.outcome import checked
-from .messages import Question
+from ..cox.outcome import checked, entries, weights
+from .messages import Question, ScoresRequest
+from .slots import Slots
 
 Vector = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -25,17 +27,24 @@ class Rows:
 
     Parameters
     ----------
-    cell : ndarray of int, (records,)
-        Place in the grid of the time that the record's own is rounded up to; the number of times for one beyond the last.
+    first, cell : ndarray of int, (records,)
+        Places (`slots`) of the first time at which the record is at risk, and of the time that its own is rounded up to.
     event : ndarray of bool, (records,)
         Whether it has the event, at a time of the grid.
     columns : ndarray of float, (records, columns)
         Numbers in units of half of their bounds' width around their middle, indicators 0 or 1: all from -1 to 1.
+    weight : ndarray of float, (records,)
+        Case weights; ones without.
+    cluster : ndarray of int, (records,)
+        Each record its own without clusters.
     """
 
-    cell: npt.NDArray[np.intp]
+    first: Places
+    cell: Places
     event: npt.NDArray[np.bool_]
     columns: Vector
+    weight: Vector
+    cluster: Places
 
 
 def read(station: Station, question: Question) -> Rows:
@@ -48,16 +57,22 @@ def read(station: Station, question: Question) -> Rows:
     PolicyError, ThresholdError
         If the node does not let these columns be used, or there are too few rows.
     """
-    frame = station.data(question.columns, domain=question.domain)
+    frame = station.data(question.columns, domain={**question.domain, **question.strata})
+    schema = Schema.from_domain({**question.domain, **question.strata})
     gap = frame[[question.time, question.event]].isna().any(axis=1).to_numpy(dtype=bool)
     with schema_errors(DataProblem):
-        question.schema.refuse_unknown(frame)
-        encoded = question.schema.encode(frame, "clip")
-    for name, values in encoded.items():
-        absent = values < 0 if question.schema[name].is_categorical else np.isnan(values)
+        schema.refuse_unknown(frame)
+        encoded = schema.encode(frame, "clip")
+    absences = {
+        name: values < 0 if schema[name].is_categorical else np.isnan(values) for name, values in encoded.items()
+    }
+    given = [name for name in (question.weights, question.entry, question.cluster) if name]
+    absences |= {name: frame[name].isna().to_numpy(dtype=bool) for name in given}
+    for name, absent in absences.items():
         if question.missing == "refuse" and np.any(absent):
+            kind = "feature" if name in question.domain else "column"
             raise DataProblem(
-                f"feature '{name}' has missing values, or categories that are not in the domain; fill them in, correct the domain, or set "
+                f"{kind} '{name}' has missing values, or categories that are not in the domain; fill them in, correct the domain, or set "
                 "missing='complete'"
             )
         gap = gap | absent
@@ -66,12 +81,33 @@ def read(station: Station, question: Question) -> Rows:
         raise ThresholdError(
             "the station has fewer records without a gap than the node demands; leave this station out"
         )
-    times, events = checked(frame[kept], question.time, question.event)
-    grid = np.asarray(question.times)
-    cell = np.searchsorted(grid, times, side="left")
-    event = (events == 1.0) & (cell < len(grid))
     blocks = [block(question, column, encoded[column.name][kept]) for column in question.schema]
-    return Rows(cell.astype(np.intp), event, np.concatenate(blocks, axis=1))
+    codes = [encoded[name][kept] for name in question.strata]
+    stratum = codes[0].astype(np.intp) if codes else np.zeros(int(kept.sum()), dtype=np.intp)
+    return placed(question, frame[kept], stratum, np.concatenate(blocks, axis=1), station.policy.minimum_count)
+
+
+def placed(question: Question, frame: Any, stratum: Places, columns: Vector, minimum_count: int) -> Rows:
+    """Return records without a gap at their places of the grid.
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: of the outcome, of weights, of times of entry.
+    """
+    times, events = checked(frame, question.time, question.event)
+    entry = entries(frame, question.entry, times) if question.entry else np.full(len(times), -np.inf)
+    slots, grids = question.slots, question.grids
+    first, cell = np.zeros(len(times), dtype=np.intp), np.zeros(len(times), dtype=np.intp)
+    for code, grid in enumerate(grids):
+        own = stratum == code
+        first[own] = slots.starts[code] + np.searchsorted(grid, entry[own], side="right")
+        cell[own] = slots.starts[code] + np.searchsorted(grid, times[own], side="left")
+    event = (events == 1.0) & (cell != slots.beyond[stratum])
+    weight = weights(frame, question.weights, minimum_count) if question.weights else np.ones(len(times))
+    groups = frame[question.cluster].astype(str).to_numpy(dtype=str) if question.cluster else np.arange(len(times))
+    cluster = np.unique(groups, return_inverse=True)[1].astype(np.intp)
+    return Rows(first, cell, event, columns, weight, cluster)
 
 
 def block(question: Question, column: Column, values: npt.NDArray[Any]) -> Vector:
@@ -81,3 +117,29 @@ def block(question: Question, column: Column, values: npt.NDArray[Any]) -> Vecto
         return np.asarray(np.clip((values - (low + high) / 2.0) / ((high - low) / 2.0), -1.0, 1.0)[:, None])
     codes = [code for code, key in enumerate(column.keys) if key != question.references[column.name]]
     return np.asarray(values[:, None] == np.array(codes, dtype=np.int_)[None, :], dtype=np.float64)
+
+
+def weighted_squares(rows: Rows, slots: Slots, columns: Vector, risk: Vector, spent: Vector, tied: Vector) -> Vector:
+    """Return the sum over records of risk times hazard while at risk times the columns' products, (columns, columns); `risk` with case weights."""
+    hazard = exposures(rows, slots, spent[:, None], tied[:, None])[:, 0]
+    return np.asarray((columns * (risk * hazard)[:, None]).T @ columns)
+
+
+def exposures(rows: Rows, slots: Slots, spent: Vector, tied: Vector) -> Vector:
+    """Return what each record spends of what times have, (records, columns): while it is at risk, an event less `tied` of its own time."""
+    spared = np.where(rows.event[:, None], slots.spread(tied)[rows.cell], 0.0)
+    return np.asarray(slots.during(spent, rows.first, rows.cell) - spared)
+
+
+def score_products(rows: Rows, slots: Slots, columns: Vector, risk: Vector, request: ScoresRequest) -> Vector:
+    """Return the sum over clusters of the products of their summed score residuals, (columns, columns).
+
+    The score residual of a record is the slope of the score in its case weight, times that weight (Lin, Wei 1989; with Efron's ties as R's survival).
+    """
+    hazard = exposures(rows, slots, request.spent[:, None], request.tied[:, None])
+    drift = exposures(rows, slots, request.drift, request.spared)
+    at_event = np.where(rows.event[:, None], columns - slots.spread(request.mean)[rows.cell], 0.0)
+    residuals = rows.weight[:, None] * at_event - risk[:, None] * (columns * hazard - drift)
+    sums = np.zeros((int(rows.cluster.max(initial=-1)) + 1, columns.shape[1]))
+    np.add.at(sums, rows.cluster, residuals)
+    return np.asarray(sums.T @ sums)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from fedbayes.federation import Exact, Message, Public, Sealed
 
@@ -24,13 +23,6 @@ class DrawRequest(Message):
         """Check the number of folds."""
         if not 2 <= self.folds <= MOST_FOLDS or len(set(self.holders)) < 2:
             raise ValueError("a cross-validation takes 2 to 50 folds and two or more share holders")
-
-
-@dataclass(frozen=True, slots=True)
-class DrawReply(Message):
-    """The secret of the folds, sealed for each."""
-
-    sealed: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +125,3 @@ class JudgeRequest(Message):
         """Check the number of groups."""
         if not 2 <= self.groups <= 100:
             raise ValueError("an assessment is malformed")
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeReply(Message):
-    """Measures by fold and over all folds."""
-
-    values: Exact[dict[str, Any]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedbayes.federation import Exact, Masked, Message, Public, Sealed
+from fedbayes.federation import Exact, Message, Public
 from fedbayes.federation.vertical.messages import Parcel
 
 from .private import Question
@@ -57,15 +57,6 @@ class ScoreRequest(Message):
         """Check that the lists fit together."""
         if not len(self.columns) == len(self.categories) == len(self.coefficients):
             raise ValueError("columns and coefficients do not fit together")
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreReply(Message):
-    """The masked linear predictor, for central or sealed; identifiers in the common order where asked for."""
-
-    masked: Masked | None
-    sealed: Sealed | None
-    identifiers: Exact[list[str]] | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
+from fedbayes.federation.replies import SealedReply
 from fedbayes.mpc.prg import expand
 from fedbayes.randomness import secret_bytes
 
 from ..messages.folds import (
-    DrawReply,
     DrawRequest,
     FoldReply,
     FoldRequest,
@@ -31,12 +31,12 @@ from ..messages.folds import (
     FoldsRequest,
     HeldOutReply,
     HeldOutRequest,
-    JudgeReply,
     JudgeRequest,
     SplitReply,
     SplitRequest,
 )
 from ..messages.private import Outcome
+from ..messages.scoring import AssessReply
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 from .judging import judged
@@ -58,13 +58,13 @@ def fold_of(secret: bytes, records: int, folds: int) -> npt.NDArray[np.intp]:
 
 
 @partial
-def partial_draw(station: Station, request: DrawRequest) -> DrawReply:
+def partial_draw(station: Station, request: DrawRequest) -> SealedReply:
     """Draw the secret of the folds. The outcome holder only; see the module's text."""
     station.kept("outcome")
     station.keep("fold secret", secret=np.frombuffer(secret_bytes(SECRET_BYTES), dtype=np.uint8))
     secret = _secret(station)
     others = [member for member in request.holders if member != station.organization]
-    return DrawReply({member: station.seal(member, secret, "folds") for member in others})
+    return SealedReply({member: station.seal(member, secret, "folds") for member in others})
 
 
 def _secret(station: Station) -> bytes:
@@ -176,7 +176,7 @@ def partial_held_out(station: Station, request: HeldOutRequest) -> HeldOutReply:
 
 
 @partial
-def partial_judge(station: Station, request: JudgeRequest) -> JudgeReply:
+def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     """Compare predictions of held-out records with their outcomes. The outcome holder only; see the module's text."""
     station.require_private(False)
     kept, fold = station.kept("outcome"), station.kept("folds")["fold"]
@@ -185,4 +185,4 @@ def partial_judge(station: Station, request: JudgeRequest) -> JudgeReply:
     predictor = received(station, request.predictors, len(fold), "held out")
     outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
     values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
-    return JudgeReply(station.exact(values, "verticox: a cross-validation", queries=0))
+    return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0))

@@ -16,11 +16,12 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
+from fedbayes.federation.replies import RecordsReply
 
 from ..cox import survival as measures
 from ..cox.likelihood import RiskSets, evaluate_predictor
 from ..cox.outcome import booleans_as_such
-from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
+from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
 from .columns import Survival, survival
 from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, most_groups, own_times
@@ -56,7 +57,7 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
 
 
 @partial
-def partial_score(station: Station, request: ScoreRequest) -> ScoreReply:
+def partial_score(station: Station, request: ScoreRequest) -> RecordsReply:
     """Return this station's part of the linear predictor inside a masked sum over the scorers.
 
     **Reveals** to the receiver (without one: to central) the total linear predictor of every record, with one scorer that station's own; to
@@ -109,12 +110,12 @@ def _own_terms(station: Station, formula: str) -> Terms:
     return read_terms(formula).among(set(station.columns))
 
 
-def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> ScoreReply:
+def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> RecordsReply:
     """Return a part of the sum, for central or the receiver."""
     named = station.exact(identifiers, ANSWER, queries=0) if identifiers else None
     if not request.receiver:
-        return ScoreReply(masked(station, total, "score"), None, named)
-    return ScoreReply(None, masked_for(station, request.receiver, total, "score"), named)
+        return RecordsReply(masked(station, total, "score"), None, named)
+    return RecordsReply(None, masked_for(station, request.receiver, total, "score"), named)
 
 
 def _identifiers(station: Station, places: npt.NDArray[np.intp]) -> list[str]:

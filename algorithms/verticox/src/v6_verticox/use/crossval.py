@@ -13,22 +13,21 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.arguments import check_mapping
 from fedbayes.federation.errors import ArgumentError, ConvergenceError
+from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import Fit
 from ..messages.folds import (
-    DrawReply,
     DrawRequest,
     FoldCurves,
     HeldOutReply,
     HeldOutRequest,
-    JudgeReply,
     JudgeRequest,
     SplitReply,
     SplitRequest,
 )
 from ..messages.private import Outcome
-from ..messages.scoring import Curve
+from ..messages.scoring import AssessReply, Curve
 from ..rounds.lockstep import FoldRounds, in_lockstep
 from ..rounds.sealed import content_of, sealed_parts
 from ..rounds.setup import Prepared, prepare
@@ -102,7 +101,7 @@ def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepar
     """Let the outcome holder draw the folds and all share holders keep their training records: two rounds."""
     plan = prepared.plan
     owner = plan.holders[-1]
-    drawn = federation.round("partial_draw", DrawRequest(plan.holders, folds), [owner], DrawReply)[owner].sealed
+    drawn = federation.round("partial_draw", DrawRequest(plan.holders, folds), [owner], SealedReply)[owner].sealed
     requests = {
         member: SplitRequest(prepared.question, owner, folds, content_of(drawn.get(member))) for member in plan.holders
     }
@@ -171,4 +170,4 @@ def judge(
         times,
         groups,
     )
-    return dict(federation.round("partial_judge", request, [owner], JudgeReply, last=True)[owner].values.value)
+    return dict(federation.round("partial_judge", request, [owner], AssessReply, last=True)[owner].values.value)

@@ -11,12 +11,13 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Federation
 from fedbayes.federation.arguments import check_mapping, check_name, check_names, check_number
 from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import checked_terms
 from ..messages.private import Question
-from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreReply, ScoreRequest
+from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest
 from ..rounds.setup import PARTIALS, aligned, joined
 
 
@@ -60,7 +61,7 @@ class Located:
         self.rows = {member: reply.rows.value for member, reply in replies.items()}
         self.owners = [member for member, reply in replies.items() if reply.outcome.value]
 
-    def score(self, receiver: int, identifiers: bool = False) -> dict[int, ScoreReply]:
+    def score(self, receiver: int, identifiers: bool = False) -> dict[int, RecordsReply]:
         """Return all members' replies: for central (0) or sealed for the outcome holder. Who does not score adds masks alone."""
         scorers = self._scorers()
         rows = self.rows[scorers[0]]
@@ -76,7 +77,7 @@ class Located:
             self.question.formula,
             dict(self.model.get("levels") or {}) if self.question.formula else {},
         )
-        return self.federation.round("partial_score", request, self.members, ScoreReply)
+        return self.federation.round("partial_score", request, self.members, RecordsReply)
 
     def _scorers(self) -> list[int]:
         for feature in self.model["features"]:

@@ -41,7 +41,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 from ...dp.sensitivity import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION
 from .answers import SumReply, answer, preflight, sum_answers
-from .columns import Columns, SchemaReply, SchemaRequest, asked_columns, partial_schema, resolve_columns, schema_errors
+from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
     TablesRequest,
     VectorReply,
@@ -76,7 +76,6 @@ __all__ = [
     "PlacedScores",
     "Query",
     "SchemaReply",
-    "SchemaRequest",
     "Scoring",
     "SumReply",
     "TablesRequest",

@@ -14,6 +14,7 @@ from ..codec import Message
 from ..decorators import partial
 from ..errors import ArgumentError, DataProblem, PolicyError
 from ..gate import Public
+from ..replies import Empty
 from ..rounds import Federation
 from ..station import Station
 from .units import ROW, Unit
@@ -120,11 +121,6 @@ class Columns(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaRequest(Message):
-    """Ask a station for the public domains that its administrator wrote down."""
-
-
-@dataclass(frozen=True, slots=True)
 class SchemaReply(Message):
     """The public domains of a station's columns; None if it has no schema file."""
 
@@ -132,7 +128,7 @@ class SchemaReply(Message):
 
 
 @partial
-def partial_schema(station: Station, request: SchemaRequest) -> SchemaReply:
+def partial_schema(station: Station, request: Empty) -> SchemaReply:
     """Return the node's schema file: public knowledge that never comes from its data.
 
     **Reveals** the schema file to central.
@@ -206,7 +202,7 @@ def _columns(target: str, wanted: list[str] | None, domain: Any, outside: str, u
 def _agreed_domain(
     federation: Federation, stations: Sequence[int], wanted: list[str] | None, label: str
 ) -> dict[str, Any]:
-    replies = federation.round("partial_schema", SchemaRequest(), stations, SchemaReply)
+    replies = federation.round("partial_schema", Empty(), stations, SchemaReply)
     for member, reply in replies.items():
         if reply.domain.value is None:
             raise ArgumentError(f"domain is needed: {federation.name(member)} has no schema file; {HOW_TO_GIVE}")

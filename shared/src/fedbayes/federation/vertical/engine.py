@@ -248,10 +248,6 @@ class Engine:
         places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
         return any((sender, info.stage) in places for sender in info.contributors)
 
-    @property
-    def _everyone(self) -> list[int]:
-        return sorted([*self.setup.stations, *([self.setup.helper] if self.setup.helper else [])])
-
     def extend(
         self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0
     ) -> dict[int, dict[str, Any]]:
@@ -267,10 +263,10 @@ class Engine:
         names = {name for product in made for name in (product.left, product.right)}
         ring = bits or self._bits(names)
         requests: dict[int, Message] = {}
-        for member in self._everyone:
+        for member in self.setup.everyone:
             own = {n for p in made if member in p.factor.contributors for n in (p.left, p.right)}
             requests[member] = ExtendRequest(self.delivery(member, own), self._stage, ring, made, list(wanted))
-        replies = self.federation.round("partial_extend", requests, self._everyone, ExtendReply)
+        replies = self.federation.round("partial_extend", requests, self.setup.everyone, ExtendReply)
         for product in made:
             self.factors[product.factor.name] = product.factor
         for member, reply in replies.items():
@@ -334,9 +330,9 @@ class Engine:
         asked = [list(table) for table in tables]
         requests: dict[int, Message] = {
             member: TablesRequest(self.delivery(member, names), asked, ring, epsilon, honest_fraction)
-            for member in self._everyone
+            for member in self.setup.everyone
         }
-        replies = self.federation.round("partial_tables", requests, self._everyone, TablesReply, last=last)
+        replies = self.federation.round("partial_tables", requests, self.setup.everyone, TablesReply, last=last)
         shares = [np.asarray(reply.shares.value) for reply in replies.values()]
         if any(share.shape != (cells + CHECK_WORDS,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
             raise StationError("a station's shares do not fit the tables asked for; the job stops")

@@ -151,6 +151,11 @@ class Setup(Message):
     private: bool = False
     guarded: bool = False
 
+    @property
+    def everyone(self) -> list[int]:
+        """The stations, and the helper if there is one, in order."""
+        return sorted([*self.stations, *([self.helper] if self.helper else [])])
+
     def __post_init__(self) -> None:
         """Check the roles."""
         check_bins(self.bins)
@@ -293,6 +298,23 @@ class ExtendReply(Message):
     factors: Public[list[FactorInfo]]
     described: Exact[dict[str, Any]] | None
     parcel: Opened | None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedFactors(Message):
+    """A score of every record: a sum over factors of (joint indicator) times (weights), int64 matrices (states, classes), one a factor."""
+
+    names: list[str]
+    weights: list[np.ndarray]
+
+    def __post_init__(self) -> None:
+        """Check that factors and weights belong together."""
+        if not self.names or len(self.names) != len(self.weights):
+            raise ValueError("every factor needs its weights")
+        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
+            raise ValueError("weights must be matrices of whole numbers")
+        if len({weights.shape[1] for weights in self.weights}) != 1:
+            raise ValueError("weights must have the same classes")
 
 
 @dataclass(frozen=True, slots=True)

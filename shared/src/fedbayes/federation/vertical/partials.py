@@ -99,13 +99,12 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
 
     **Reveals** uniform openings to the stations, nothing to central or the helper.
     """
-    workspace = workspace_of(station, request.delivery.setup)
+    workspace = workspace_of(station, request.delivery.setup, request.delivery)
     made = [product for product in request.products if workspace.own in product.factor.contributors]
     names = [name for product in made for name in (product.left, product.right)]
     targets = [product.factor.name for product in made]
     if isinstance(workspace, Replica):
         return _extend_shares(workspace, request)
-    workspace.receive(request.delivery)
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
         pieces = [side.product_part(factor(p.factor), p.left, p.right) for p in made]
@@ -124,7 +123,6 @@ def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
 def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
     """Share own columns, or pass on shares of products; central asks for one of the two in a round."""
     station = workspace.station
-    workspace.receive_shares(request.delivery)
     if request.wanted:
         part, order, size = _own_columns(workspace, request)
         packed = workspace.pack_shares(request.stage, part, order, size, request.bits)
@@ -174,21 +172,18 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     **Reveals** to central the sum of all shares, which is the tables, with noise where an epsilon is given; no part of them on its own.
     **Assumes** that central is not the helper, and that the helper colludes with no one.
     """
-    workspace = workspace_of(station, request.delivery.setup)
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
     setup = request.delivery.setup
     if setup.private != (request.epsilon is not None) or not (setup.private or setup.guarded):
         raise MessageError("the columns were not opened for tables of this kind; the job stops")
+    workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
-        workspace.receive(request.delivery)
         side = workspace.helper_side(request.delivery, names, request.bits)
         return TablesReply(station.share(_bound(workspace, request, side.answers(tables, station.round_name))))
     if isinstance(workspace, Replica):
-        workspace.receive_shares(request.delivery)
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:
-        workspace.receive(request.delivery)
         shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
     return TablesReply(station.share(_answer(station, workspace, request, shares)))
 
@@ -208,8 +203,7 @@ def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matr
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
     told = f"tables|{workspace.station.round_name}|{request.bits}|{request.epsilon}|{request.tables!r}"
     setup, names = request.delivery.setup, [name for table in request.tables for name in table]
-    everyone = [*setup.stations, *([setup.helper] if setup.helper else [])]
-    return bound(workspace, request.delivery, names, told, with_check(shares), everyone)
+    return bound(workspace, request.delivery, names, told, with_check(shares), setup.everyone)
 
 
 def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:

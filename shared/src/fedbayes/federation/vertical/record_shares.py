@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,9 @@ from ...mpc.replicated import ComputingSide
 from ...mpc.shared_products import DataSide
 from ...randomness import uniform_bits
 from ..errors import MessageError
+from ..gate import Sealed
 from ..station import Station
-from .messages import Delivery, Setup
+from .messages import Delivery, Setup, WeightedFactors
 from .replication import Replica
 from .workspace import Workspace
 
@@ -21,18 +21,7 @@ RING_BITS = 32
 Ring = npt.NDArray[np.uint64]
 
 
-def workspace_of(station: Station, delivery: Delivery) -> Workspace:
-    """Return the station's workspace of the job, with what came with the request."""
-    if not delivery.setup.helper:
-        replica = Replica(station, delivery.setup)
-        replica.receive_shares(delivery)
-        return replica
-    workspace = Workspace(station, delivery.setup)
-    workspace.receive(delivery)
-    return workspace
-
-
-def score_share(workspace: Workspace, delivery: Delivery, names: Sequence[str], weights: Sequence[Any]) -> Ring:
+def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactors) -> Ring:
     """Return this organization's share of the scores, flat (rows, classes), in the low 32 bits; the high ones are uniform.
 
     Parameters
@@ -41,18 +30,16 @@ def score_share(workspace: Workspace, delivery: Delivery, names: Sequence[str], 
         After it has received the delivery.
     delivery : Delivery
         Holds the factors.
-    names : sequence of str
-        The factors.
-    weights : sequence of int64 arrays, shape (states, classes)
-        One a factor.
+    scored : WeightedFactors
+        Names of factors, and their weights.
 
     Notes
     -----
     **Reveals** nothing as long as it is masked before it leaves: the sum over all organizations is the score.
     """
-    side = _side(workspace, delivery, names)
-    share = np.zeros((delivery.rows, weights[0].shape[1]), dtype=np.uint32)
-    for name, matrix in zip(names, weights, strict=True):
+    side = _side(workspace, delivery, scored.names)
+    share = np.zeros((delivery.rows, scored.weights[0].shape[1]), dtype=np.uint32)
+    for name, matrix in zip(scored.names, scored.weights, strict=True):
         rows = None if side is None else side.row_share(name)
         if rows is not None:
             share += rows @ np.asarray(matrix).astype(np.uint32)
@@ -60,7 +47,7 @@ def score_share(workspace: Workspace, delivery: Delivery, names: Sequence[str], 
     return found
 
 
-def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, bytes], topic: str) -> Ring:
+def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Sealed], topic: str) -> Ring:
     """Return the sum of everyone's masked vectors, of which the others' came sealed for this station.
 
     Parameters
@@ -71,7 +58,7 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, bytes
         Says who takes part: every station, and the helper if there is one.
     own : ndarray of uint64, any shape
         This station's masked vector.
-    sealed : mapping of int to bytes
+    sealed : mapping of int to Sealed
         Sender -> sealed vector.
     topic : str
         What the letters were sealed for.
@@ -81,12 +68,11 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, bytes
     MessageError
         When a sender is missing or does not belong, or sent another number of entries: the masks would not cancel.
     """
-    everyone = {*setup.stations, *([setup.helper] if setup.helper else [])}
-    if set(sealed) != everyone - {station.organization}:
+    if set(sealed) != set(setup.everyone) - {station.organization}:
         raise MessageError("the vector of a station is missing, or one came that was not asked; the job stops")
     total = own
     for sender, letter in sealed.items():
-        received = np.frombuffer(station.channel.unseal(sender, letter, topic), dtype="<u8").astype(np.uint64)
+        received = np.frombuffer(station.unseal(sender, letter, topic), dtype="<u8").astype(np.uint64)
         if received.size != own.size:
             raise MessageError("the vector of a station does not have the records of this job; the job stops")
         total = total + received.reshape(own.shape)

@@ -140,8 +140,8 @@ class Replica(Workspace):
             letters[member] = letter
         return self.letters(names, self.encipher(content_key, plain, topic), letters, topic)
 
-    def receive_shares(self, delivery: Delivery) -> None:
-        """Unseal and keep shares."""
+    def receive(self, delivery: Delivery) -> None:
+        """Unseal and keep the shares that came with a request."""
         self.check_rows(delivery)
         widths = {info.name: info for info in delivery.factors}
         for parcel in delivery.parcels:
@@ -237,6 +237,9 @@ class Replica(Workspace):
         return side.answers(tables, self.station.round_name)
 
 
-def workspace_of(station: Station, setup: Setup) -> Workspace:
-    """Return the side of an organization in a protocol with a helper, or in the one without."""
-    return Workspace(station, setup) if setup.helper else Replica(station, setup)
+def workspace_of(station: Station, setup: Setup, delivery: Delivery | None = None) -> Workspace:
+    """Return the side of an organization in a protocol with a helper, or in the one without; after it has received a delivery, if one came."""
+    workspace = Workspace(station, setup) if setup.helper else Replica(station, setup)
+    if delivery is not None:
+        workspace.receive(delivery)
+    return workspace

@@ -68,6 +68,22 @@ def check_helper_name(federation: Federation, helper: int | str | None) -> None:
         federation.resolve([helper], "helper")
 
 
+def identifying(federation: Federation, setup: Setup, organization: int | str | None) -> int:
+    """Return the station whose identifiers name the records: the one asked for, or central's own, or the first.
+
+    Raises
+    ------
+    ArgumentError
+        If the one asked for holds no data of the task.
+    """
+    if organization is not None:
+        chosen = federation.resolve([organization], "identify")[0]
+        if chosen not in setup.stations:
+            raise ArgumentError("identify must be an organization that holds data of this task")
+        return chosen
+    return federation.organization if federation.organization in setup.stations else setup.stations[0]
+
+
 def open_parties(
     federation: Federation,
     organizations: list[int | str] | None = None,

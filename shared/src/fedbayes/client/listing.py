@@ -1,0 +1,32 @@
+"""A plain table on the terminal, for the commands that list something."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+
+def print_table(
+    heading: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, right: Collection[str] = ()
+) -> None:
+    """Print rows under a heading; long cells are folded, nothing is taken for markup.
+
+    Parameters
+    ----------
+    heading : sequence of str
+        Names of the columns.
+    rows : iterable of sequence
+        One cell a column; None is an empty one.
+    title : str, optional
+        Above the table.
+    right : collection of str
+        Columns that are aligned to the right.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name in heading:
+        table.add_column(name, overflow="fold", justify="right" if name in right else "left")
+    for row in rows:
+        table.add_row(*("" if cell is None else str(cell) for cell in row))
+    Console(markup=False, highlight=False).print(table)

@@ -1,0 +1,32 @@
+"""Questions about whole records at several stations."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from harness.inprocess import InProcess
+
+CLINIC = {
+    "time": "months",
+    "event": "died",
+    "features": ["age", "stage"],
+    "domain": {"age": {"bounds": [30, 90]}, "stage": {"categories": ["I", "II", "III"]}},
+    "times": [float(month) for month in range(1, 37)],
+    "split": "horizontal",
+}
+
+
+def ask(
+    frame: pd.DataFrame, task: Mapping[str, Any], stations: int = 3, limits: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Fit to the records, dealt out to stations."""
+    files: dict[str, str | None] = {
+        f"s{place}": frame.iloc[place::stations].to_csv(index=False) for place in range(stations)
+    }
+    policies = {name: {"minimum_organizations": 2, **(limits or {})} for name in files}
+    with InProcess("v6_verticox", files, policies, "s0") as running:
+        return dict(running.run("fit", task))
+
+
+def table(model: Mapping[str, Any]) -> pd.DataFrame:
+    return pd.DataFrame(model["coefficients"]).set_index("feature")
