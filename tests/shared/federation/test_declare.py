@@ -171,6 +171,9 @@ def test_the_store_is_told_choices_defaults_and_one_condition() -> None:
     assert named["bins"]["default_value"] == "20"
     assert named["noise"]["allowed_values"] == ["whole", "shared", "none"]
     assert "default_value" not in named["scale"]
+    assert list(named)[-1] == "dictionary"
+    assert named["dictionary"]["has_default_value"]
+    assert "default_value" not in named["dictionary"]
     conditions = {
         name: (one["conditional_on"], one["conditional_operator"], one.get("conditional_value"))
         for name, one in named.items()

@@ -109,7 +109,8 @@ def _describe(module_name: str) -> Algorithm:
         )
         for entry, function in callable_by_researcher
     )
-    return Algorithm(name, signatures.first_line(module), functions)
+    store = getattr(getattr(module, "arguments", None), "STORE", None)
+    return Algorithm(name, store.description if store is not None else signatures.first_line(module), functions)
 
 
 def _arguments(function: Any) -> tuple[str, ...]:

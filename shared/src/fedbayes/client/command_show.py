@@ -12,6 +12,9 @@ from .files import check_output, write_text
 from .kinds import read_result
 from .view import view_of
 
+EVERYWHERE = (
+    "Every central function takes dictionary too, the study's data dictionary; on the command line --dictionary FILE."
+)
 FILE_WIDTH = 100  # columns where nobody says how wide: a file, a pipe
 
 
@@ -32,6 +35,8 @@ def list_algorithms(as_json: bool, name: str | None = None) -> None:
         print(json.dumps([algorithm.to_dict() for algorithm in found], indent=1))
         return
     console = Console()
+    if name is not None:
+        console.print(EVERYWHERE, markup=False, highlight=False, soft_wrap=True)
     if not found:
         console.print("no algorithm is installed: install a package whose name starts with v6_")
     for algorithm in found:

@@ -25,6 +25,15 @@ TABLE = [{"name": "Table", "description": "The stations' tables."}]
 WITHOUT_TABLE = ("partial_open_channel", "partial_close", "partial_schema", "disclosure_settings")
 STEPS = {"central": "central_compute", "federated": "federated_compute"}
 """Type of a function in the store of vantage6 4 -> its step type in that of vantage6 5."""
+DICTIONARY = {
+    "name": "dictionary",
+    "type": "json",
+    "display_name": "Dictionary",
+    "description": "The study's data dictionary: gives domain, bins and id_column where they are left out, and what stations recode and derive. "
+    'May be {"columns": {name: {"type": ...}}}.',
+    "has_default_value": True,
+}
+"""Every central function takes it beside its own arguments; `preflight` among those that it checks."""
 CONDITIONAL = ("string", "column", "integer", "float", "boolean")
 """Types of arguments that the store lets a condition rest on."""
 
@@ -207,6 +216,8 @@ def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str,
     }
     told |= {"databases": TABLE} if declared.reads_table else {"standalone": True}
     told["arguments"] = [_stored(one, declared) for one in declared.declared()]
+    if name != "preflight":
+        told["arguments"].append(dict(DICTIONARY))
     if name in store.visualizations:
         told["ui_visualizations"] = list(store.visualizations[name])
     return told
