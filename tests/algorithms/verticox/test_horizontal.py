@@ -213,7 +213,6 @@ def test_fewer_numbers_are_opened_about_a_cell_than_its_records_have_values(colu
         ({"times": None}, ArgumentError, "^times is needed with split='horizontal'"),
         ({"domain": None}, ArgumentError, "^domain is needed with split='horizontal'"),
         ({"domain": {"age": {"bounds": [30, 90]}}}, ArgumentError, "'stage' is not in the domain"),
-        ({"features": None, "formula": "~ age"}, ArgumentError, "formula is for split='vertical'"),
         ({"times": [3.0, 1.0]}, ArgumentError, "^times must increase"),
         ({"times": [0.5, 0.6]}, ThresholdError, "too few events lie between the times"),
         ({"time": "stage", "features": ["age"]}, DataProblem, "'stage' holds text"),

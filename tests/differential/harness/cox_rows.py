@@ -52,6 +52,10 @@ def rows_cases(draw: Any) -> Case:
     arguments |= more
     if "strata" in more:
         arguments["domain"] = {**domain, STRATA: {"categories": ["north", "south"]}}
+    if len(features) > 1 and draw(st.integers(0, 3)) == 3:
+        del arguments["features"]
+        first, second = (f"`{name}`" for name in features[:2])
+        arguments["formula"] = "~ " + " + ".join([*(f"`{name}`" for name in features), f"{first}:{second}"])
     arguments |= who(draw, place)
     if draw(st.booleans()):
         arguments["ties"] = draw(st.sampled_from(["breslow", "efron"]))
@@ -77,7 +81,8 @@ def cases(draw: Any, people: dict[str, Any], observed: Any, random: Any) -> dict
 def check_rows(case: Case, outcome: Outcome) -> None:
     """Hold a fit against the pooled one of the records rounded up to the grid that the result tells."""
     arguments, stations = case.arguments, case.stations()
-    features, domain = arguments["features"], arguments["domain"]
+    domain = arguments["domain"]
+    features = arguments.get("features") or [name for name in domain if f"`{name}`" in arguments["formula"]]
     refuse = limits(case, True)
     if len(stations) < 2:
         refuse += [("ThresholdError", "one organization alone"), ("PlacementError", "one organization alone")]
@@ -93,9 +98,18 @@ def check_rows(case: Case, outcome: Outcome) -> None:
     time, event = records.time, records.event
     chosen = case.facts.get("references", {})
     x, names, references = design({name: data[name][~gaps] for name in features}, domain, chosen)
+    if arguments.get("formula"):
+        x, names = crossed(x, names, [[name for name in names if _is_of(name, one, domain)] for one in features[:2]])
+        may_be_few = [("ThresholdError", "few records in a combination"), ("ArgumentError", "a constant column")]
+    else:
+        may_be_few = []
     least = max(case.limit("minimum_count", 5), MOST_POINTS * (x.shape[1] + 1) / x.shape[1])
     refuse += too_little(x, event * (time <= arguments["times"][-1]), least)
-    may = [("ThresholdError", "few events or records"), ("ThresholdError", "a station's records all have gaps")]
+    may = [
+        *may_be_few,
+        ("ThresholdError", "few events or records"),
+        ("ThresholdError", "a station's records all have gaps"),
+    ]
     if arguments.get("cluster"):
         few = records.clusters < max(case.limit("minimum_count", 5), 2 * x.shape[1])
         refuse += [("ThresholdError", "few clusters")] if few else []
@@ -132,6 +146,19 @@ def design(
                 names.append(f"{name}={text}")
     rows = len(next(iter(data.values())))
     return (np.stack(blocks, axis=1) if blocks else np.zeros((rows, 0))), names, references
+
+
+def crossed(x: Any, names: list[str], pair: list[list[str]]) -> tuple[Any, list[str]]:
+    """Return the design with the products of two features' columns behind, as patsy codes them beside both features."""
+    places = {name: place for place, name in enumerate(names)}
+    products = [(left, right) for left in pair[0] for right in pair[1]]
+    made = [x[:, places[left]] * x[:, places[right]] for left, right in products]
+    return np.column_stack([x, *made]), [*names, *(f"{left}:{right}" for left, right in products)]
+
+
+def _is_of(label: str, feature: str, domain: dict[str, Any]) -> bool:
+    """Whether a design column is of a feature."""
+    return label == feature if "bounds" in domain[feature] else label.startswith(f"{feature}=")
 
 
 def _ends(x: Any, data: dict[str, Any], domain: dict[str, Any], kept: Any) -> list[bool]:

@@ -98,7 +98,7 @@ class Fit(Cases, Dealt):
     formula: str | None = argument(
         FORMULA,
         'In the place of features: ~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker); the columns of a product or an '
-        "expression are at one station.",
+        "expression are at one station. With split='horizontal' the domain gives the bounds of numbers, and of an expression under its text.",
         None,
         rank=TARGET,
     )
@@ -177,8 +177,6 @@ class Fit(Cases, Dealt):
     def check_together(self) -> None:
         """Refuse a column in two roles."""
         super().check_together()
-        if self.by_rows and self.formula is not None:
-            raise ArgumentError("formula is for split='vertical'; give features")
         if self.missing == "complete" and self.solver != "private_newton" and not self.by_rows:
             raise ArgumentError(
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "

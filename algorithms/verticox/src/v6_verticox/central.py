@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import ROW, CountNoise, preflight, schema_errors
 
 from . import report
-from .arguments import Fit
+from .arguments import Fit, checked_terms
 from .horizontal import report as horizontal_report
 from .horizontal.fitting import Sums, solve_sums, tally, widths
+from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
@@ -58,9 +60,9 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     """Fit to whole records of different people: Newton's method on sums over risk sets."""
     question = asked_by_rows(federation, asked)
     called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
-    parties = federation.open_channel(
-        asked.organizations, preflight(question.columns, called, CountNoise(), False, ROW)
-    )
+    derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
+    opening = replace(preflight(question.columns, called, CountNoise(), False, ROW), derived_from=derived)
+    parties = federation.open_channel(asked.organizations, opening)
     if len(parties.stations) < 2:
         raise PlacementError("sums over stations need two or more organizations with data; add one")
     known = tally(federation, parties.stations, question)
@@ -78,15 +80,8 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
 
 def asked_by_rows(federation: Federation, asked: Fit) -> Question:
     """Return the question of a fit to whole records; `ArgumentError` where it contradicts itself."""
-    told = (federation.dictionary or {}).get("columns", {})
     with schema_errors(ArgumentError):
-        schema = Schema.from_domain(asked.domain).select(asked.columns)
-        factors = [column for column in schema if column.is_categorical]
-        if any(len(column.keys) < 2 for column in factors):
-            raise ArgumentError("domain: a feature needs two categories or more")
-        references = {one.name: reference_of(one, told.get(one.name, {}).get("reference")) for one in factors}
-        if sum(max(len(column.categories or ()) - 1, 1) for column in schema) > MOST_COLUMNS:
-            raise ArgumentError(f"features: categories make more than {MOST_COLUMNS} design columns; give fewer")
+        schema, references, formula = features_by_rows(federation, asked)
         strata = Schema.from_domain(asked.domain).select([asked.strata] if asked.strata else [])
         if any(not column.is_categorical for column in strata):
             raise ArgumentError(
@@ -106,7 +101,35 @@ def asked_by_rows(federation: Federation, asked: Fit) -> Question:
         weights=asked.weights or "",
         entry=asked.entry or "",
         cluster=asked.cluster or "",
+        formula=formula,
     )
+
+
+def features_by_rows(federation: Federation, asked: Fit) -> tuple[Schema, dict[str, str], str]:
+    """Return the domains of the features, the categories that are left out, and the formula, "" without one."""
+    told = (federation.dictionary or {}).get("columns", {})
+    domain, names, wanted = Schema.from_domain(asked.domain), asked.columns, {}
+    terms = None
+    if asked.formula is not None:
+        terms = checked_terms("formula", asked.formula, {**domain.to_domain(), **told})
+        names = list(dict.fromkeys(entry_of(factor) for factor in terms.factors.values()))
+        wanted = {factor.columns[0]: factor.reference for factor in terms.factors.values() if factor.reference}
+    schema = domain.select(names)
+    factors = [column for column in schema if column.is_categorical]
+    if any(len(column.keys) < 2 for column in factors):
+        raise ArgumentError("domain: a feature needs two categories or more")
+    references = {
+        one.name: reference_of(one, wanted.get(one.name) or told.get(one.name, {}).get("reference")) for one in factors
+    }
+    width = sum(max(len(column.categories or ()) - 1, 1) for column in schema)
+    if terms is not None:
+        design = Design(terms, schema, references)
+        design.check()
+        width = len(design.labels)
+    if width > MOST_COLUMNS:
+        what = "features: categories" if terms is None else "formula: its terms"
+        raise ArgumentError(f"{what} make more than {MOST_COLUMNS} design columns; give fewer")
+    return schema, references, "" if terms is None else terms.text
 
 
 def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options: Fit) -> None:

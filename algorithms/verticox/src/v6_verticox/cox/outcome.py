@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
 
+from .narrow import is_narrow
+
 Vector = npt.NDArray[np.float64]
 CODES = {"0": 0.0, "1": 1.0}
 """Events as a dictionary has them where it calls the column a category."""
@@ -87,18 +89,12 @@ def weights(frame: Any, column: str, minimum_count: int) -> Vector:
             f"weights column '{column}' has weights outside 1/1024 to 1024; divide them by their mean, and leave out records of weight zero"
         )
     values, counts = np.unique(found, return_counts=True)
-    apart = np.abs(found - np.median(found))
-    if (len(values) == 2 and counts.min() < minimum_count) or _few(found, minimum_count) or _few(apart, minimum_count):
+    apart = np.stack([found, found - np.median(found)], axis=1)
+    if (len(values) == 2 and counts.min() < minimum_count) or is_narrow(apart, minimum_count):
         raise DataProblem(
             f"weights column '{column}' weighs fewer records than this node reveals unlike the others; cap the weights, or leave them out"
         )
     return found
-
-
-def _few(sizes: Vector, minimum_count: int) -> bool:
-    """Say whether few records carry a sum: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
-    squares = float(np.sum(sizes**2))
-    return squares > 0.0 and float(np.sum(sizes)) ** 2 < minimum_count * squares
 
 
 def _numbers(frame: Any, column: str, role: str) -> Vector:

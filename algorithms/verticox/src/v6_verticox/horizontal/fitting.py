@@ -14,7 +14,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError, Threshol
 from fedbayes.federation.horizontal import SumReply, signed
 
 from ..cox.likelihood import FAR, check_collinear, check_far
-from . import grid
+from . import grid, isolated
 from .likelihood import RiskSums
 from .messages import (
     MOST_EVALUATIONS,
@@ -162,9 +162,22 @@ def check_clusters(question: Question, told: grid.Tally, minimum_count: int) -> 
         )
 
 
+def check_deviations(labels: Sequence[str], deviation: Vector) -> None:
+    """Refuse design columns of a formula that do not vary, or hardly beside their bounds."""
+    for label, own in zip(labels, deviation, strict=True):
+        if own < NARROWEST:
+            raise ArgumentError(
+                f"formula: '{label}' is constant, or the bounds of its columns are far wider than their values; leave it out, or give narrower bounds"
+            )
+
+
 def check_columns(question: Question, told: grid.Tally, minimum_count: int) -> None:
     """Refuse columns that are constant, that set few records apart, or of which the bounds hide the values."""
     _, deviation = told.moments()
+    if question.design is not None:
+        isolated.check(question.design, told.isolated, minimum_count)
+        check_deviations(question.labels, deviation)
+        return
     place = 0
     for column in question.schema:
         width = len(question.labels_of(column))

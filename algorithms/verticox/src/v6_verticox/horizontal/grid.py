@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from .isolated import layout, vector
 from .messages import MOST_EVALUATIONS, Question
 from .rows import Rows
 from .slots import Slots
@@ -42,6 +43,8 @@ class Tally:
         Records at or beyond a column's lower and upper bound; `high` of an indicator those with the category.
     sums, squares : ndarray of int, (columns,)
         Of the columns and their squares, in units of 2^-40.
+    isolated : ndarray of int
+        Counts by which a formula is judged; () without.
     """
 
     events: Counts
@@ -52,6 +55,7 @@ class Tally:
     high: Counts
     sums: Counts
     squares: Counts
+    isolated: Counts
 
     @classmethod
     def of(cls, rows: Rows, question: Question) -> Tally:
@@ -67,12 +71,13 @@ class Tally:
             (columns >= AT_BOUND).sum(axis=0).astype(np.int64),
             fixed.astype(np.int64).sum(axis=0),
             np.rint(columns**2 * 2.0**MOMENT_BITS).astype(np.int64).sum(axis=0),
+            rows.isolated,
         )
 
     def vector(self) -> Counts:
         """Return all in one array, as it is summed."""
         counted = [self.events, self.censored, self.entering, self.clusters]
-        return np.concatenate([*counted, self.low, self.high, self.sums, self.squares])
+        return np.concatenate([*counted, self.low, self.high, self.sums, self.squares, self.isolated])
 
     @classmethod
     def read(cls, vector: Counts, question: Question) -> Tally:
@@ -84,7 +89,7 @@ class Tally:
         """Return the lengths of the parts of `vector`."""
         places, columns = question.slots.count, len(question.labels)
         entering, clusters = places if question.entry else 0, 1 if question.cluster else 0
-        return [len(question.times), places, entering, clusters, *[columns] * 4]
+        return [len(question.times), places, entering, clusters, *[columns] * 4, len(vector(layout(question.design)))]
 
     @property
     def records(self) -> int:

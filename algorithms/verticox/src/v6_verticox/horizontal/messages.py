@@ -9,8 +9,10 @@ import numpy as np
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.schema import Column, Schema
+from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Message
 
+from .formula import Design
 from .slots import Slots
 
 TIES = ("breslow", "efron")
@@ -41,6 +43,8 @@ class Question(Message):
         The column of the strata -> its categories; empty without strata.
     weights, entry, cluster : str
         Columns of case weights, of times of entry, and of clusters; "" without.
+    formula : str
+        Of the columns of the domain; "": each of them is a feature.
     """
 
     time: str
@@ -55,6 +59,7 @@ class Question(Message):
     weights: str
     entry: str
     cluster: str
+    formula: str
 
     def __post_init__(self) -> None:
         if self.ties not in TIES or self.missing not in MISSING:
@@ -78,6 +83,8 @@ class Question(Message):
     @property
     def labels(self) -> list[str]:
         """Names of the design columns: a number, or one indicator a category but the reference."""
+        if self.design is not None:
+            return self.design.labels
         return [label for column in self.schema for label in self.labels_of(column)]
 
     def labels_of(self, column: Column) -> list[str]:
@@ -89,6 +96,8 @@ class Question(Message):
     @property
     def spans(self) -> list[tuple[float, float]]:
         """(middle, half width) of the bounds of every design column; (0, 1) of an indicator."""
+        if self.design is not None:
+            return self.design.spans
         found = []
         for column in self.schema:
             low, high = column.bounds or (-1.0, 1.0)
@@ -111,10 +120,16 @@ class Question(Message):
         return np.split(np.array(self.times, dtype=np.float64), np.cumsum(self.sizes)[:-1])
 
     @property
+    def design(self) -> Design | None:
+        """The formula over the domain; None without one."""
+        return Design(read_terms(self.formula), self.schema, self.references) if self.formula else None
+
+    @property
     def columns(self) -> list[str]:
         """All columns that are read."""
+        own = self.domain if self.design is None else self.design.terms.columns
         cases = [name for name in (self.weights, self.entry, self.cluster) if name]
-        return list(dict.fromkeys([self.time, self.event, *self.domain, *self.strata, *cases]))
+        return list(dict.fromkeys([self.time, self.event, *own, *self.strata, *cases]))
 
 
 def reference_of(column: Column, wanted: Any) -> str:

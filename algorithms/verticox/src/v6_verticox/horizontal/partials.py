@@ -100,7 +100,7 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
 
 def _read(station: Station, question: Question) -> Rows:
     """Return the station's records, if the node lets exact answers about them out."""
-    station.require_private(False)
+    station.require_private(False, question.design is not None and question.design.terms.has_formula)
     if station.manifest is not None and len(station.manifest.stations) < 2:
         raise ThresholdError("one organization alone holds data, whose sums nothing would cover; include another")
     return read(station, question)

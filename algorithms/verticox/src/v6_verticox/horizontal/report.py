@@ -12,6 +12,7 @@ from fedbayes.federation import results as common
 from ..cox.likelihood import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import check, trend, unavailable
 from .fitting import Known, Solution, widths
+from .formula import entry_of
 from .messages import Question
 
 Vector = npt.NDArray[np.float64]
@@ -43,7 +44,8 @@ def model_json(
         "time": question.time,
         "event": question.event,
         **cases_json(known, scores is not None),
-        "features": list(question.domain),
+        "features": list(question.domain) if question.design is None else question.design.terms.names,
+        **formula_json(question),
         "domain": question.domain,
         "references": dict(question.references),
         "times": times_json(question),
@@ -62,6 +64,16 @@ def model_json(
         "records": known.records,
         "events": int(known.events.sum()),
     }
+
+
+def formula_json(question: Question) -> dict[str, Any]:
+    """Return what a model keeps of its formula, as in a vertical fit."""
+    design = question.design
+    if design is None:
+        return {}
+    named = {name: entry_of(factor) for name, factor in design.terms.factors.items()}
+    levels = {name: design.levels(entry) for name, entry in named.items() if design.schema[entry].is_categorical}
+    return {"formula": question.formula, "terms": design.by_term, "levels": levels}
 
 
 def cases_json(known: Known, robust: bool) -> dict[str, Any]:
@@ -123,6 +135,10 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
         (question.cluster, "the number of clusters"),
     ]
     more = "".join(f", {text}" for asked, text in told if asked)
+    more += (
+        ", records in each combination of categories of a product, and what the formula's splines and products set apart"
+        * bool(question.formula)
+    )
     scores = ", one matrix of squares of score residuals" if robust else ""
     return common.privacy(
         False,

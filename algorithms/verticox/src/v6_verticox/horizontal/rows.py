@@ -13,12 +13,15 @@ from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.horizontal import schema_errors
 
+from ..cox.narrow import is_narrow
 from ..cox.outcome import checked, entries, weights
+from .isolated import parts_of, vector
 from .messages import Question, ScoresRequest
 from .slots import Slots
 
 Vector = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Rows:
         Case weights; ones without.
     cluster : ndarray of int, (records,)
         Each record its own without clusters.
+    isolated : ndarray of int
+        Counts by which a formula is judged (`isolated.vector`).
     """
 
     first: Places
@@ -45,6 +50,7 @@ class Rows:
     columns: Vector
     weight: Vector
     cluster: Places
+    isolated: Counts
 
 
 def read(station: Station, question: Question) -> Rows:
@@ -57,7 +63,7 @@ def read(station: Station, question: Question) -> Rows:
     PolicyError, ThresholdError
         If the node does not let these columns be used, or there are too few rows.
     """
-    frame = station.data(question.columns, domain={**question.domain, **question.strata})
+    frame = with_expressions(question, station.data(question.columns, domain={**question.domain, **question.strata}))
     schema = Schema.from_domain({**question.domain, **question.strata})
     gap = frame[[question.time, question.event]].isna().any(axis=1).to_numpy(dtype=bool)
     with schema_errors(DataProblem):
@@ -81,13 +87,17 @@ def read(station: Station, question: Question) -> Rows:
         raise ThresholdError(
             "the station has fewer records without a gap than the node demands; leave this station out"
         )
-    blocks = [block(question, column, encoded[column.name][kept]) for column in question.schema]
+    values = {column.name: encoded[column.name][kept] for column in question.schema}
+    columns = design_of(question, values, int(kept.sum()), station.policy.minimum_count)
+    isolated = vector(parts_of(question.design, values, int(kept.sum())))
     codes = [encoded[name][kept] for name in question.strata]
     stratum = codes[0].astype(np.intp) if codes else np.zeros(int(kept.sum()), dtype=np.intp)
-    return placed(question, frame[kept], stratum, np.concatenate(blocks, axis=1), station.policy.minimum_count)
+    return placed(question, frame[kept], stratum, columns, isolated, station.policy.minimum_count)
 
 
-def placed(question: Question, frame: Any, stratum: Places, columns: Vector, minimum_count: int) -> Rows:
+def placed(
+    question: Question, frame: Any, stratum: Places, columns: Vector, isolated: Counts, minimum_count: int
+) -> Rows:
     """Return records without a gap at their places of the grid.
 
     Raises
@@ -107,7 +117,45 @@ def placed(question: Question, frame: Any, stratum: Places, columns: Vector, min
     weight = weights(frame, question.weights, minimum_count) if question.weights else np.ones(len(times))
     groups = frame[question.cluster].astype(str).to_numpy(dtype=str) if question.cluster else np.arange(len(times))
     cluster = np.unique(groups, return_inverse=True)[1].astype(np.intp)
-    return Rows(first, cell, event, columns, weight, cluster)
+    return Rows(first, cell, event, columns, weight, cluster, isolated)
+
+
+def with_expressions(question: Question, frame: Any) -> Any:
+    """Return the table with a column for each expression of the formula, gaps where it is no number."""
+    terms = () if question.design is None else question.design.terms.factors.values()
+    made = {}
+    for factor in terms:
+        if factor.formula is not None:
+            with schema_errors(DataProblem):
+                found = factor.formula.values({name: frame[name] for name in factor.columns}, len(frame))
+            made[factor.name] = np.where(np.isfinite(found), found, np.nan)
+    return frame.assign(**made)
+
+
+def design_of(question: Question, values: dict[str, npt.NDArray[Any]], records: int, minimum_count: int) -> Vector:
+    """Return the design columns, (records, columns), of encoded columns without gaps.
+
+    Raises
+    ------
+    DataProblem
+        Naming an expression that few records carry beside its median: what a caller writes can be aimed at a record.
+    """
+    design = question.design
+    if design is None:
+        return np.concatenate([block(question, column, values[column.name]) for column in question.schema], axis=1)
+    for factor in design.terms.factors.values():
+        if factor.formula is not None and _is_aimed(values[factor.name], minimum_count):
+            raise DataProblem(
+                f"feature '{factor.name}' is carried by fewer records than this node reveals; write another expression, or leave it out"
+            )
+    with schema_errors(DataProblem):
+        return design.columns(values, records)
+
+
+def _is_aimed(values: Vector, minimum_count: int) -> bool:
+    kinds = np.unique(values, return_counts=True)[1]
+    few = len(kinds) == 2 and kinds.min() < minimum_count
+    return bool(few or is_narrow((values - np.median(values))[:, None], minimum_count))
 
 
 def block(question: Question, column: Column, values: npt.NDArray[Any]) -> Vector:

@@ -16,6 +16,7 @@ from fedbayes.bayes.model_matrix import Codes, Numbers, cells, spline_basis, who
 from fedbayes.bayes.terms import Factor, Term, Terms, name_of
 from fedbayes.federation.errors import DataProblem
 
+from ..cox.narrow import few, is_narrow
 from .columns import Matrix, check_two_values
 
 
@@ -83,16 +84,3 @@ def _sets_apart(term: Term, spanned: Mapping[str, Numbers | Codes], rows: int, m
     if few(np.count_nonzero(values, axis=0), minimum_count):
         return True
     return any(factor.spline is not None for factor in term) and is_narrow(values, minimum_count)
-
-
-def few(counts: Any, minimum_count: int) -> bool:
-    """Say whether a count is above 0 and below the node's limit."""
-    return bool(np.any((counts > 0) & (counts < minimum_count)))
-
-
-def is_narrow(values: Matrix, minimum_count: int) -> bool:
-    """Say whether a column is carried by few records: (sum of sizes)^2 / sum of squares is how many that is when all weigh alike."""
-    largest = np.max(np.abs(values), axis=0, initial=0.0)
-    sizes = np.abs(values) / np.where(largest > 0.0, largest, 1.0)
-    squares = np.sum(sizes**2, axis=0)
-    return bool(np.any((squares > 0.0) & (np.sum(sizes, axis=0) ** 2 < minimum_count * squares)))

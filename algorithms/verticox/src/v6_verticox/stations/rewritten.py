@@ -17,8 +17,8 @@ from fedbayes.bayes.formula import as_numbers, as_texts
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation.errors import DataProblem
 
+from ..cox.narrow import few, is_narrow
 from .columns import MOST_CATEGORIES
-from .isolation import few, is_narrow
 
 
 def check_cuts(dictionary: Dictionary | None, columns: list[str], terms: Terms | None) -> None:
