@@ -40,7 +40,7 @@ def charge_and_die(path):
 
 def die_inside(path):
     ledger = Ledger(path, epsilon=1.0)
-    with ledger._transaction() as connection:
+    with ledger._file.transaction() as connection:
         connection.execute("INSERT INTO debits VALUES ('a', 'b', 'c', 0.9, 0, 0, 'x', 0)")
         os.kill(os.getpid(), signal.SIGKILL)
 

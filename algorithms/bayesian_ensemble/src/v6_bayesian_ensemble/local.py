@@ -103,8 +103,8 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
     identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
     return PredictionsReply(
-        station.exact(np.exp(logs), "predictions", queries=len(frame)),
-        station.exact(identifiers, "identifiers", queries=0),
+        station.exact(np.exp(logs), "predictions", queries=len(frame), summed=False),
+        station.exact(identifiers, "identifiers", queries=0, summed=False),
     )
 
 

@@ -75,7 +75,7 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
     member = member_of("", request.label, {station.organization: tuple(own)}, part, variables, minimum)
     told = (store.hidden(station, member) if request.secret else member).to_json()
-    return MemberReply(station.exact(told, "member", queries=len(own) + 1))
+    return MemberReply(station.exact(told, "member", queries=len(own) + 1, summed=False))
 
 
 def _structure(value: Any) -> Any:
@@ -119,7 +119,9 @@ def partial_evidence(station: Station, request: EvidenceRequest) -> SealedReply:
     for group in request.groups:
         topic = f"evidence|{group.number}"
         wide = score_share(workspace, request.delivery, group)
-        masked = station.mask(station.exact(wide, "evidence", queries=0), topic, common).value
+        masked = station.mask(
+            station.exact(wide, "evidence", queries=0, summed=request.delivery.setup.union), topic, common
+        ).value
         if group.leader == station.organization:
             station.keep(f"evidence-{group.number}", masked=masked)
         else:
@@ -152,7 +154,9 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
                 more, weight = _vote(station, workspace, request, model, number)
                 added, behind = added + more, behind + weight
         if request.identify == station.organization:
-            identifiers = station.exact(_identifiers(station, workspace, request.delivery), "identifiers", queries=0)
+            identifiers = station.exact(
+                _identifiers(station, workspace, request.delivery), "identifiers", queries=0, summed=False
+            )
     common = [
         request.delivery.setup,
         request.delivery.rows,
@@ -161,7 +165,9 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
         request.holders,
         request.identify,
     ]
-    masked = station.mask(station.exact(votes.encode(added, behind), "predictions", queries=queries), "", common)
+    masked = station.mask(
+        station.exact(votes.encode(added, behind), "predictions", queries=queries, summed=False), "", common
+    )
     if not request.holders:
         return VotesReply(masked, {}, identifiers)
     content = masked.value.astype("<u8").tobytes()
@@ -227,7 +233,7 @@ def partial_tally(station: Station, request: TallyRequest) -> TalliesReply:
     vector = np.zeros(tallies.width(len(request.classes)), dtype=np.int64)
     if station.organization in request.setup.stations:
         vector = _tallied(station, request)
-    content = station.exact(vector.view(np.uint64), "evaluation")
+    content = station.exact(vector.view(np.uint64), "evaluation", summed=request.setup.union)
     alone = len(station.participants) == 1
     common = [request.setup, request.label, request.classes, request.vote, request.rows]
     return TalliesReply(

@@ -129,4 +129,10 @@ def partial_chain_sum(station: Station, request: ChainSumRequest) -> ChainSumRep
     chain = Chain(station, request.delivery, request.owners)
     letters = {sender: station.unseal(sender, sealed, PURPOSE) for sender, sealed in request.sealed.items()}
     total = np.array([chain.total(letters)], dtype=np.uint64)
-    return ChainSumReply(station.mask(station.exact(total, "count"), "", [request.delivery.setup, request.owners]))
+    return ChainSumReply(
+        station.mask(
+            station.exact(total, "count", summed=request.delivery.setup.union),
+            "",
+            [request.delivery.setup, request.owners],
+        )
+    )

@@ -84,7 +84,7 @@ def count(station: Station, names: list[str]) -> Exact[int]:
     station.require_predictions()
     station.require_private(False)
     rows = len(station.arrays(names[:1])[names[0]]) if names else 0
-    return station.exact(rows, "number of rows, for an evaluation", counts=[rows])
+    return station.exact(rows, "number of rows, for an evaluation", counts=[rows], summed=False)
 
 
 @partial
@@ -196,7 +196,7 @@ def partial_grades(station: Station, request: GradesRequest) -> SumReply:
     share = np.zeros(tally_size(len(model.classes)), dtype=np.uint64)
     if station.organization in plan.counters:
         share = tallied(_lattice(model, plan), _counted(station, request), loss_bits(plan.rows))
-    content = station.exact(share << HIGH, "evaluation on vertically split records")
+    content = station.exact(share << HIGH, "evaluation on vertically split records", summed=False)
     return SumReply(station.mask(content, "", [request.model, plan]))
 
 

@@ -195,7 +195,7 @@ def _told(
     if not values.size:
         return None
     if request.epsilon == 0:
-        return station.exact(values, "exact tables of vertically split records")
+        return station.exact(values, "exact tables of vertically split records", summed=False)
     return station.released(values, station.charge(0.0, 0.0, "numbers of tables that were charged when they were made"))
 
 

@@ -88,10 +88,10 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     queries = 0 if workspace.is_helper else request.delivery.rows
     delivery = request.delivery
     common = [delivery.setup, delivery.rows, request.names, request.weights, request.holder, request.identify]
-    masked = station.mask(station.exact(wide, "predictions", queries=queries), "", common)
+    masked = station.mask(station.exact(wide, "predictions", queries=queries, summed=False), "", common)
     identifiers = None
     if request.identify == station.organization:
-        identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0)
+        identifiers = station.exact(_identifiers(station, workspace), "identifiers", queries=0, summed=False)
     if request.holder is None:
         return RecordsReply(masked, None, identifiers)
     if request.holder == station.organization:
@@ -126,9 +126,9 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     known = truth < len(request.prior)
     counts, loss = tally(truth[known], logs[known]).flat()
     return TallyReply(
-        station.exact(counts, "evaluation", queries=1),
-        station.exact(float(loss), "evaluation", queries=0),
-        station.exact(int((~known).sum()), "evaluation", queries=0),
+        station.exact(counts, "evaluation", queries=1, summed=False),
+        station.exact(float(loss), "evaluation", queries=0, summed=False),
+        station.exact(int((~known).sum()), "evaluation", queries=0, summed=False),
     )
 
 

@@ -19,6 +19,10 @@ MUCH_EPSILON = 5.0
 WEAK = {
     ("allow_foreign_models", True): (UNSAFE, "models can be made up so that an exact answer speaks of one record"),
     ("allow_formulas", True): (UNSAFE, "a formula or a subset can be aimed at single rows"),
+    ("allow_differences", True): (
+        UNSAFE,
+        "two exact answers over organizations that differ by one tell that one's own table",
+    ),
     ("allow_predictions", True): (NOTE, "predictions of single records speak of persons"),
     ("long_term_key", False): (UNSAFE, "whoever controls the server can speak for the other organizations"),
 }

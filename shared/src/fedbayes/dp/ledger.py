@@ -16,19 +16,16 @@ from __future__ import annotations
 import math
 import os
 import sqlite3
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from . import clock, promise
+from .storage import Storage
 
 __all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerUnusable"]
 
 _ROUNDING = 2.0**-50  # of a limit, once: decimal parts of a budget do not add up to it exactly
-_BUSY_SECONDS = 60.0
 _DAY = 86_400.0
 _LARGEST = 1e100  # of one cost: sums stay finite
 _TABLES = """
@@ -106,6 +103,7 @@ class Ledger:
         if days is not None and not 0.0 < days < math.inf:
             raise ValueError("days: give a finite period above 0, or none; a period of 0 days would forget every debit")
         self.path = Path(path)
+        self._file = Storage(self.path, _TABLES, "ledger", "what was spent", LedgerUnusable)
         limits = (epsilon, promise.budget_delta(epsilon, delta), queries)
         self.budget = Amount(*(math.inf if limit is None else limit for limit in limits))
         self.days = days
@@ -138,11 +136,11 @@ class Ledger:
         """
         if not (0.0 <= epsilon < _LARGEST and 0.0 <= delta < _LARGEST and queries >= 0):
             raise ValueError("epsilon, delta, queries: give finite costs of at least 0")
-        with self._transaction() as connection:
+        with self._file.transaction() as connection:
             seen = connection.execute("SELECT 1 FROM debits WHERE session=? AND round=? AND request=?", key).fetchone()
             if seen is not None:
                 return False
-            rows = _debits(connection)
+            rows = self._debits(connection)
             reading = clock.read()
             now = _time(connection, rows, reading)
             self._refuse_excess(self._sum(rows, now), Amount(epsilon, delta, queries))
@@ -167,15 +165,15 @@ class Ledger:
         except LedgerExhausted as refusal:
             return str(refusal)
         if not os.access(self.path if self.path.exists() else self.path.parent, os.W_OK):
-            raise LedgerUnusable(_UNWRITABLE)
+            raise LedgerUnusable(self._file.unwritable)
         return None
 
     def spent(self) -> Amount:
         """Return the debits of the current period."""
-        with self._reading() as connection:
+        with self._file.reading() as connection:
             if connection is None:
                 return Amount(0.0, 0.0, 0)
-            rows = _debits(connection)
+            rows = self._debits(connection)
             return self._sum(rows, _time(connection, rows, clock.read()))
 
     def remaining(self) -> Amount:
@@ -184,7 +182,7 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return every debit that was ever made, oldest first."""
-        with self._reading() as connection:
+        with self._file.reading() as connection:
             if connection is None:
                 return []
             columns = "session, round, request, epsilon, delta, queries, note, time"
@@ -215,104 +213,14 @@ class Ledger:
         epsilons, deltas, queries = zip(*current, strict=True) if current else ((), (), ())
         return Amount(math.fsum(epsilons), math.fsum(deltas), sum(queries))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One immediate transaction, committed to disk at the end or rolled back whole."""
-        with _clear_errors():
-            if not self.path.exists():
-                self._make()
-            self._refuse_empty()
-            with self._connection() as connection:
-                connection.execute("PRAGMA journal_mode=DELETE")
-                connection.execute("PRAGMA synchronous=EXTRA")
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    for statement in _TABLES.split(";")[:-1]:
-                        connection.execute(statement)
-                    yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
-
-    def _make(self) -> None:
-        """Make the file with its tables under another name and link it into place: a ledger that is there is never empty."""
-        draft = self.path.with_name(f".{self.path.name}-{os.getpid()}-{time.monotonic_ns()}")
-        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        try:
-            connection = sqlite3.connect(draft, isolation_level=None)
-            connection.executescript(_TABLES)
-            connection.close()
-            os.link(draft, self.path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink(missing_ok=True)
-
-    def _refuse_empty(self) -> None:
-        if self.path.stat().st_size == 0:
-            raise LedgerUnusable(_DAMAGED)
-
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open the ledger without a right to write; None if there is no ledger yet."""
-        if not self.path.exists():
-            yield None
-            return
-        with _clear_errors():
-            self._refuse_empty()
-            with self._connection() as connection:
-                if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'debits'").fetchall():
-                    raise LedgerUnusable(_DAMAGED)
-                yield connection
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None)
-        try:
-            yield connection
-        finally:
-            connection.close()
-
-
-_DAMAGED = (
-    "the node's ledger is empty, damaged or no ledger, so what was spent is unknown and nothing is released; "
-    "ask the node's administrator to restore it from a copy"
-)
-_UNWRITABLE = (
-    "the node's ledger cannot be written, so nothing is released; "
-    "ask the node's administrator to check its folder, its rights and the space on its disk"
-)
-_BUSY = "the node's ledger is in use by another task for too long, so nothing is released; run the task again"
-
-
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    """Turn failures of the file into `LedgerUnusable`, with a text that says what to do and nothing of paths or contents."""
-    try:
-        yield
-    except LedgerExhausted:
-        raise
-    except sqlite3.OperationalError as problem:
-        busy = "locked" in str(problem) or "busy" in str(problem)
-        failure = LedgerUnusable(_BUSY if busy else _UNWRITABLE)
-    except sqlite3.Error:
-        failure = LedgerUnusable(_DAMAGED)
-    except OSError:
-        failure = LedgerUnusable(_UNWRITABLE)
-    else:
-        return
-    raise failure from None
-
-
-def _debits(connection: sqlite3.Connection) -> list[Any]:
-    """Return (epsilon, delta, queries, time) of every debit; refuses a ledger that lacks some, or whose numbers are none."""
-    rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
-    state = _state(connection)
-    whole = all(isinstance(number, int | float) and 0.0 <= number < math.inf for row in rows for number in row)
-    if not whole or (state is not None and state[0] > len(rows)):
-        raise LedgerUnusable(_DAMAGED)
-    return rows
+    def _debits(self, connection: sqlite3.Connection) -> list[Any]:
+        """Return (epsilon, delta, queries, time) of every debit; refuses a ledger that lacks some, or whose numbers are none."""
+        rows = connection.execute("SELECT epsilon, delta, queries, time FROM debits").fetchall()
+        state = _state(connection)
+        whole = all(isinstance(number, int | float) and 0.0 <= number < math.inf for row in rows for number in row)
+        if not whole or (state is not None and state[0] > len(rows)):
+            raise LedgerUnusable(self._file.damaged)
+        return rows
 
 
 def _state(connection: sqlite3.Connection) -> Any:

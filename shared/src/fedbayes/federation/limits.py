@@ -24,6 +24,7 @@ TOLD = (
     "allow_predictions",
     "allow_foreign_models",
     "allow_formulas",
+    "allow_differences",
 )
 """Limits that are told as they are; None is none."""
 

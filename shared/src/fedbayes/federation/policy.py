@@ -69,6 +69,9 @@ class Policy:
         Table or view of an SQL database, or file beside the ledger, that tasks read; see `databases`. Researchers' queries are never taken.
     allow_formulas : bool
         Whether exact answers may use columns that a task derives by a formula, or a subset of the rows: either can be aimed at single rows.
+    allow_differences : bool
+        Whether exact answers over other organizations than before may leave where the difference is about fewer than `minimum_organizations`
+        of them; a node with a ledger remembers (`together`).
     """
 
     minimum_rows: int = 10
@@ -91,6 +94,7 @@ class Policy:
     pinned_keys: dict[str, str] | None = None
     allow_foreign_models: bool = False
     allow_formulas: bool = False
+    allow_differences: bool = False
     cohort: str | None = None
 
     @classmethod
@@ -175,6 +179,25 @@ class Policy:
     def folder(self) -> Path | None:
         """Return the folder database beside which the node keeps its ledger, keys and peers; None if it names none."""
         return None if self.ledger is None else folder_database(self.ledger)
+
+    def schema_content(self) -> dict[str, Any] | None:
+        """Return what the administrator's schema file holds, or None without one.
+
+        Raises
+        ------
+        PolicyError
+            If it cannot be read.
+        """
+        folder = self.folder()
+        if self.schema is None or folder is None:
+            return None
+        try:
+            content = json.loads((folder / Path(self.schema).name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise PolicyError("the node's schema file cannot be read; ask the node administrator") from None
+        if not isinstance(content, dict):
+            raise PolicyError("the node's schema file is not an object of columns; ask the node administrator")
+        return content
 
     def open_ledger(self) -> Ledger | None:
         """Return the node's ledger with its budgets, or None."""

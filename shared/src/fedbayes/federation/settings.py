@@ -73,7 +73,8 @@ def disclosure_settings() -> dict[str, Any]:
     dict
         ``settings``: limit -> value; ``variables``: limit -> variable; ``version``; ``fingerprint`` of the node's lasting key, or None without a folder
         database; ``peers_are_known``: whether it authenticates its peers, and ``models_are_checked``: whether it checks that models come from a fit of
-        the federation. Fingerprints of pinned keys are counted, not listed.
+        the federation; ``answers_are_remembered``: whether exact answers are held against earlier ones over other organizations.
+        Fingerprints of pinned keys are counted, not listed.
     """
     policy = Policy.from_environment()
     mark = own_fingerprint(policy)
@@ -87,6 +88,7 @@ def disclosure_settings() -> dict[str, Any]:
         "fingerprint": mark,
         "peers_are_known": mark is not None,
         "models_are_checked": mark is not None and not policy.allow_foreign_models,
+        "answers_are_remembered": policy.ledger is not None and not policy.allow_differences,
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,7 @@ from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..mpc.relay import SigningPair
-from . import arrival, dictionaries, platform
+from . import arrival, dictionaries, platform, together
 from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
@@ -139,6 +138,7 @@ class Station:
         ThresholdError
             If the table has fewer rows than the node demands.
         """
+        together.note_read(self, [column for column in columns if column not in identifiers])
         self.check_columns(columns)
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
@@ -163,6 +163,7 @@ class Station:
 
         Under the same guards as `data`, without importing pandas for a small CSV file.
         """
+        together.note_read(self, columns)
         self.check_columns(columns)
         small = self._source.arrays(columns, domain)
         if small is None:
@@ -192,10 +193,13 @@ class Station:
 
     def check_columns(self, columns: list[str]) -> None:
         """Raise `PolicyError` naming a column that may not be used here: asked for, one that another is made of, or by which rows are left out."""
-        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
-        sources = columns if self.dictionary is None else self.dictionary.sources(columns)
-        self.policy.check_columns([*sources, *filters])
+        self.policy.check_columns(self.sources(columns))
         self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
+
+    def sources(self, columns: list[str]) -> list[str]:
+        """Return the columns of the table behind `columns`: what they are made of, and what rows are left out by."""
+        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
+        return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -297,17 +301,7 @@ class Station:
 
     @cached_property
     def _schema_file(self) -> dict[str, Any] | None:
-        folder = self.policy.folder()
-        if self.policy.schema is None or folder is None:
-            return None
-        path = folder / Path(self.policy.schema).name
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise PolicyError("the node's schema file cannot be read; ask the node administrator") from None
-        if not isinstance(content, dict):
-            raise PolicyError("the node's schema file is not an object of columns; ask the node administrator")
-        return content
+        return self.policy.schema_content()
 
     # -- what may leave --------------------------------------------------------------------------------------------------
 
@@ -327,7 +321,7 @@ class Station:
         """Return `public_schema` as it may leave: the administrator wrote it to be told."""
         return self.gate.made(Public(self.public_schema()))
 
-    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1) -> Exact[T]:
+    def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
         """Return an exact aggregate as it may leave, or be masked or shared.
 
         Parameters
@@ -340,13 +334,16 @@ class Station:
             Counts of records behind it; each must be 0 or at least `minimum_count`.
         queries : int
             How many questions it answers, for `maximum_queries`.
+        summed : bool
+            Whether it is about this station's rows and adds up over the round's participants, so that answers over other organizations
+            may be subtracted from it (`together`); false of records that several stations hold parts of, and of what is this station's alone.
 
         Raises
         ------
         PolicyError
             If the node lets private answers out only, or does not know the model that was given.
         ThresholdError
-            If too few organizations take part, or a count is too small.
+            If too few organizations take part, a count is too small, or the answer would, with earlier ones, tell about too few organizations.
         BudgetError
             If too many questions were asked.
         """
@@ -357,6 +354,8 @@ class Station:
             found = np.asarray(counts)
             if bool(np.any((found != 0) & (found < self.policy.minimum_count))):
                 raise ThresholdError("fewer records stand behind a number than this node demands; ask less finely")
+        if summed:
+            together.check(self)
         if queries:
             self.charge(0.0, 0.0, note, queries)
         return self.gate.made(Exact(value))

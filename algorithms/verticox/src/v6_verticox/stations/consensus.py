@@ -61,7 +61,7 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         entries, _ = holder.sorter().seen_entries(holder.engine(LAST, b""), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
-    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0)
+    told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)
     return AdmmReply(None, told, published, None)
 
 
@@ -100,9 +100,9 @@ def partial_auxiliary(station: Station, request: AuxiliaryRequest) -> AuxiliaryR
     receivers = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
     return AuxiliaryReply(
         {member: station.seal(member, payload, f"broadcast|{step}") for member in receivers},
-        station.exact(float(primal), ANSWER, queries=0),
-        station.exact(float(dual), ANSWER, queries=0),
-        station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0),
+        station.exact(float(primal), ANSWER, queries=0, summed=False),
+        station.exact(float(dual), ANSWER, queries=0, summed=False),
+        station.exact(float(evaluate_predictor(risk, total)[0]), ANSWER, queries=0, summed=False),
     )
 
 

@@ -90,7 +90,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
         place.keep("presence", present=np.ones(int(training.sum()), dtype=np.bool_))
         if own:
             outcomes.append(_kept_outcome(place, station.kept("outcome"), training, request))
-    told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds)
+    told = station.exact(outcomes, "verticox: fits of a cross-validation", queries=request.folds, summed=False)
     return SplitReply(told if own else None)
 
 
@@ -185,4 +185,4 @@ def partial_judge(station: Station, request: JudgeRequest) -> AssessReply:
     predictor = received(station, request.predictors, len(fold), "held out")
     outcome = Survival(kept["time"], kept["event"], kept["stratum"], [str(name) for name in kept["names"]])
     values = judged(outcome, predictor, fold, request, max(station.policy.minimum_count, 1))
-    return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0))
+    return AssessReply(station.exact(values, "verticox: a cross-validation", queries=0, summed=False))

@@ -99,7 +99,7 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
     told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share, known, levels)
-    return PrepareReply(station.exact(told, ANSWER))
+    return PrepareReply(station.exact(told, ANSWER, summed=False))
 
 
 def _design(station: Station, frame: Any, features: list[str], terms: Terms | None, limit: int) -> Design:
@@ -306,8 +306,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     label = f"{stage.kind}|{stage.label}"
     outgoing = bound(holder, chained(holder, request, label), label, outgoing)
     words, frac_bits = revealed_words(outgoing)
-    shares = {name: station.share(station.exact(part, ANSWER, queries=0)) for name, part in words.items()}
-    answer = None if counts is None else station.exact(counts, ANSWER, queries=0)
+    shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
+    answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
     opened = holder.open(program, label, outgoing)
     return StageReply(opened, shares, station.public(frac_bits), sealed_told(holder, outgoing.told), answer)
 
@@ -342,7 +342,9 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     """
     if station.organization == request.plan.helper:
         return FinishReply(
-            station.mask(station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0), "offset", request.plan)
+            station.mask(
+                station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0, summed=False), "offset", request.plan
+            )
         )
     ShareHolder(station, request.plan)
     kept = station.kept("design")
@@ -351,7 +353,7 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
     if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)
-    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0), "offset", request.plan))
+    return FinishReply(station.mask(station.exact(value, ANSWER, queries=0, summed=False), "offset", request.plan))
 
 
 @partial

@@ -52,7 +52,7 @@ def partial_locate(station: Station, request: LocateRequest) -> LocateReply:
     rows = len(station.data(columns=named)) if named else 0
     places = rows_in_order(station, question, request.rows, request.order, rows)
     station.keep("places", places=places, identifier=np.array(question.id_column or ""))
-    told = station.exact(len(places), ANSWER, queries=1 if named else 0)
+    told = station.exact(len(places), ANSWER, queries=1 if named else 0, summed=False)
     return LocateReply(station.public(features), station.public(outcome), told)
 
 
@@ -112,7 +112,7 @@ def _own_terms(station: Station, formula: str) -> Terms:
 
 def _scored(station: Station, request: ScoreRequest, total: Vector, identifiers: list[str]) -> RecordsReply:
     """Return a part of the sum, for central or the receiver."""
-    named = station.exact(identifiers, ANSWER, queries=0) if identifiers else None
+    named = station.exact(identifiers, ANSWER, queries=0, summed=False) if identifiers else None
     if not request.receiver:
         return RecordsReply(masked(station, total, "score"), None, named)
     return RecordsReply(None, masked_for(station, request.receiver, total, "score"), named)
@@ -159,8 +159,8 @@ def partial_assess(station: Station, request: AssessRequest) -> AssessReply:
     predictor = received(station, request.predictors, len(frame), "score") - request.offset
     if request.task == "baseline":
         check_effect(predictor, limit)
-        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0))
-    return AssessReply(station.exact(_measures(outcome, predictor, request, limit), ANSWER, queries=0))
+        return AssessReply(station.exact(_baseline(outcome, predictor, limit), ANSWER, queries=0, summed=False))
+    return AssessReply(station.exact(_measures(outcome, predictor, request, limit), ANSWER, queries=0, summed=False))
 
 
 def _baseline(outcome: Survival, predictor: Vector, limit: int) -> dict[str, Any]:

@@ -140,10 +140,10 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     return ResidualReply(
         station.share(masked.to_words()),
         station.share(shares.to_words()),
-        station.exact(own_columns.T @ vectors, ANSWER, queries=0),
-        station.exact(log_likelihood, ANSWER, queries=0),
-        station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0),
-        station.exact([float(share) for share in combination], ANSWER, queries=0),
+        station.exact(own_columns.T @ vectors, ANSWER, queries=0, summed=False),
+        station.exact(log_likelihood, ANSWER, queries=0, summed=False),
+        station.exact([float(hazard[row]) for row in request.rows], ANSWER, queries=0, summed=False),
+        station.exact([float(share) for share in combination], ANSWER, queries=0, summed=False),
         holder.seal_all(entries, f"published|{step}"),
     )
 

@@ -30,7 +30,7 @@ def masked(station: Station, values: Vector, topic: str, common: Any = None) -> 
     **Reveals** the sum to whoever gets all parts, and nothing else.
     """
     encoded = np.rint(values * 2.0**SUM_BITS).astype(np.int64)
-    return station.mask(station.exact(encoded, NOTE, queries=0), topic, common)
+    return station.mask(station.exact(encoded, NOTE, queries=0, summed=False), topic, common)
 
 
 def masked_for(station: Station, receiver: int, values: Vector, topic: str, common: Any = None) -> Sealed | None:

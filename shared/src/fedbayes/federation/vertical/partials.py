@@ -62,7 +62,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
         described=_described(station, part),
         factors=station.public(part.infos),
         parcel=parcel,
-        scales=station.exact(part.scales, "scales", queries=0) if part.scales else None,
+        scales=station.exact(part.scales, "scales", queries=0, summed=False) if part.scales else None,
         minimum_rows=station.public(station.policy.minimum_rows),
         minimum_count=station.public(station.policy.minimum_count),
     )
@@ -71,7 +71,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
 def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     """Return the states found in the data; public ones follow from domain and bins, which central has."""
     found = {name: states.to_json() for name, states in part.described.items() if not states.public}
-    return station.exact(found, "states", queries=0) if found else None
+    return station.exact(found, "states", queries=0, summed=False) if found else None
 
 
 def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> Sealed:
@@ -193,7 +193,8 @@ def _answer(
 ) -> Exact[Matrix] | Released[Matrix]:
     """Return this station's share of the answers as it may be shared: charged, with its share of the noise where an epsilon is given."""
     if request.epsilon is None:
-        return station.exact(_bound(workspace, request, shares), "tables", queries=len(request.tables))
+        bound, united = _bound(workspace, request, shares), workspace.setup.union
+        return station.exact(bound, "tables", queries=len(request.tables), summed=united)
     _noise(station, shares[:0], request)  # what cannot be sampled is not charged
     receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
     return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)

@@ -1,0 +1,264 @@
+"""Which organizations a node has answered together, exactly: two legal answers may be subtracted from one another.
+
+A sum over the stations a, b, c, d minus the same sum over a, b, c is d's own table, though each task had as many organizations as every node demands. So a node
+with a folder database remembers, column by column of its table, over which organizations with data it has given exact answers. Another set is refused if
+some combination of the sums over it and over earlier sets is about fewer organizations than the node's minimum.
+The same set again is no new one, whatever is asked: subtracting answers over the same organizations is about all of them.
+
+What counts is the linear span: {a, b, c} and {d, e, f} and {a, ..., g} give g alone, as {a, b, c} and {a, ..., d} give d. A station knows of the tasks that
+it took part in, and is never told of others. The record is of the columns that a job read, as they are in the table: what a
+dictionary, a bin or a subset makes of a column is a question about it.
+
+A set is remembered when an answer is made, in one transaction on disk before it leaves. What became of the job does not matter: a station cannot see whether
+central had the other stations' parts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dp.storage import Storage
+from . import platform
+from .errors import StationError, ThresholdError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from .station import Station
+
+ANSWERS_FILE = "fedbayes-answers.sqlite3"
+MOST_SETS = 64
+"""Sets that one column may have been answered over: past studies of a node, and as many rows as are eliminated in milliseconds."""
+MOST_GROUPS = 10_000
+"""Groups of organizations that are looked at in one check, a second's work; where there are more, a new set is refused."""
+_PRIME = 2_147_483_647
+"""Ranks are taken modulo 2^31 - 1: products fit into 64 bits, and minors of the 0/1 matrices of so few sets hardly ever are multiples."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS answers (
+    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, members TEXT NOT NULL,
+    PRIMARY KEY (organization, source, name, members));
+"""
+
+Members = frozenset[int]
+
+
+class Unreadable(ValueError):
+    """The record cannot be read or written, so nothing exact may leave."""
+
+
+class Answers:
+    """The sets of organizations that one node's exact answers were about.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the ledger.
+    organization : int
+        Whose answers; the mock client's organizations share a folder.
+    source : str
+        Which data: what is remembered of one table says nothing of another.
+    """
+
+    def __init__(self, folder: Path, organization: int, source: str) -> None:
+        self._file = Storage(
+            folder / ANSWERS_FILE, _TABLES, "record of answers", "what was answered together", Unreadable
+        )
+        self._key = (organization, source)
+
+    def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+        """Remember an answer about these columns over these organizations, unless it would tell about fewer than `fewest` of them.
+
+        Parameters
+        ----------
+        columns : collection of str
+            As they are named in the table.
+        members : frozenset of int
+            Organizations with data that the answer adds up over.
+        fewest : int
+            Organizations; 1 or less admits everything.
+
+        Returns
+        -------
+        bool
+            Whether the answer may leave; remembered then.
+
+        Raises
+        ------
+        Unreadable
+            If the file cannot be read or written.
+        """
+        if not columns:
+            return True
+        with self._file.reading() as connection:
+            if connection is not None and all(members in self._sets(connection, name) for name in columns):
+                return True
+        with self._file.transaction() as connection:
+            for name in columns:
+                if tells_of_few(self._sets(connection, name), members, fewest):
+                    return False
+            text = json.dumps(sorted(members))
+            rows = [(*self._key, name, text) for name in columns]
+            connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
+        return True
+
+    def _sets(self, connection: sqlite3.Connection, name: str) -> list[Members]:
+        """Return the sets over which a column was answered."""
+        asked = "SELECT members FROM answers WHERE organization=? AND source=? AND name=? ORDER BY rowid"
+        try:
+            return [frozenset(json.loads(text)) for (text,) in connection.execute(asked, (*self._key, name))]
+        except (TypeError, json.JSONDecodeError):
+            raise Unreadable(self._file.damaged) from None
+
+
+def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
+    """Return whether sums over `new` and over `known` sets have a combination about fewer than `fewest` organizations that neither has by itself.
+
+    Parameters
+    ----------
+    known : sequence of frozenset of int
+        Sets whose sums are known.
+    new : frozenset of int
+        The set asked about.
+    fewest : int
+        Organizations.
+
+    Notes
+    -----
+    Sums over sets are linear forms in the organizations' tables. Up to what is known, the sum over `new` is the form v if and only if their difference is in
+    the span of the known sets: if both have one syndrome, their product with a basis of what all known sets are orthogonal to. So of each small group it
+    is asked whether the syndrome of `new` is a combination of those of its members. Organizations that no set tells apart have one coefficient in every
+    form, so groups are made of such bundles.
+    """
+    if fewest <= 1 or not known or new in known:
+        return False
+    if len(known) >= MOST_SETS:
+        return True
+    everyone = sorted(new.union(*known))
+    rows = [[member in one for member in everyone] for one in (*known, new)]
+    bundles: dict[tuple[bool, ...], int] = {}
+    for pattern in zip(*rows, strict=True):
+        bundles[pattern] = bundles.get(pattern, 0) + 1
+    matrix = np.array(list(bundles), dtype=np.int64).T
+    checks = _orthogonal(matrix[:-1])
+    syndrome = matrix[-1] @ checks % _PRIME
+    if not syndrome.any():  # the sum over `new` follows from known ones
+        return False
+    for looked, group in enumerate(_groups(list(bundles.values()), fewest)):
+        if looked >= MOST_GROUPS:
+            return True
+        alone = not np.delete(matrix[-1], group).any()
+        if not alone and _in_span(checks[list(group)], syndrome):
+            return True
+    return False
+
+
+def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
+    """Yield places of bundles that hold fewer than so many organizations together."""
+    small = [place for place, size in enumerate(sizes) if size < fewest]
+    for number in range(1, fewest):
+        for group in itertools.combinations(small, number):
+            if sum(sizes[place] for place in group) < fewest:
+                yield group
+
+
+def _orthogonal(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a basis of the vectors orthogonal to `rows`, modulo `_PRIME`; one a column, shape (columns of `rows`, n)."""
+    left, pivots = rows % _PRIME, list[int]()
+    for column in range(left.shape[1]):
+        start = len(pivots)
+        found = np.flatnonzero(left[start:, column])
+        if len(found) == 0:
+            continue
+        left[[start, start + found[0]]] = left[[start + found[0], start]]
+        left[start] = left[start] * pow(int(left[start, column]), -1, _PRIME) % _PRIME
+        factors = left[:, column].copy()
+        factors[start] = 0
+        left = (left - factors[:, None] * left[start] % _PRIME) % _PRIME
+        pivots.append(column)
+    free = [column for column in range(left.shape[1]) if column not in pivots]
+    basis = np.zeros((left.shape[1], len(free)), dtype=np.int64)
+    basis[free, range(len(free))] = 1
+    basis[pivots] = -left[: len(pivots), free] % _PRIME
+    return basis
+
+
+def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
+    """Return whether `wanted` is a combination of `rows`, modulo `_PRIME`."""
+    left = np.concatenate([rows, wanted[None]])
+    for number in range(len(rows)):
+        places = np.flatnonzero(left[number])
+        if len(places):
+            pivot = left[number] * pow(int(left[number, places[0]]), -1, _PRIME) % _PRIME
+            factors = left[number + 1 :, places[0], None]
+            left[number + 1 :] = (left[number + 1 :] - factors * pivot % _PRIME) % _PRIME
+    return not left[-1].any()
+
+
+def note_read(station: Station, columns: Iterable[str]) -> None:
+    """Remember for the rounds of the job which columns of the table this station reads, where it remembers answers at all."""
+    if _folder(station) is None:
+        return
+    text = json.dumps(sorted(set(station.sources(list(columns))))).encode()
+    for number in itertools.count():
+        known = station.memory.read(f"columns-{number}")
+        if (station.memory.once(f"columns-{number}", text) if known is None else known) == text:
+            return
+
+
+def check(station: Station) -> None:
+    """Refuse an exact answer that would, with earlier ones, tell about fewer organizations than this node demands; remember it else.
+
+    Raises
+    ------
+    ThresholdError
+        If it would.
+    StationError
+        If what was answered cannot be read, or this answer not be remembered.
+    """
+    folder, manifest = _folder(station), station.manifest
+    if folder is None or manifest is None:
+        return
+    members = frozenset(manifest.stations) & frozenset(station.participants)
+    answers = Answers(folder, station.organization, _source(station))
+    try:
+        admitted = answers.admit(sorted(_read(station)), members, station.policy.minimum_organizations)
+    except Unreadable as problem:
+        raise StationError(str(problem)) from None
+    if not admitted:
+        raise ThresholdError(
+            "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
+            "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
+            "FEDBAYES_ALLOW_DIFFERENCES"
+        )
+
+
+def _folder(station: Station) -> Path | None:
+    return None if station.policy.allow_differences else station.policy.folder()
+
+
+def _read(station: Station) -> set[str]:
+    found: set[str] = set()
+    for number in itertools.count():
+        text = station.memory.read(f"columns-{number}")
+        if text is None:
+            return found
+        found.update(json.loads(text))
+    raise AssertionError("counting does not end")
+
+
+def _source(station: Station) -> str:
+    """Return a name of the data that the job reads: of a file wherever two labels lead, never of what a researcher writes."""
+    label = platform.requested_label()
+    place = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
+    if place and os.path.exists(place):
+        place = os.path.realpath(place)
+    return hashlib.sha256(repr((place, station.policy.cohort)).encode()).hexdigest()[:32]
