@@ -84,8 +84,8 @@ def refusal(algorithm, function, arguments):
 def cases():
     for (algorithm, function), base in BASES.items():
         module = importlib.import_module(f"v6_{algorithm}")
-        for argument in list(getattr(module, function).fedbayes_arguments.parameters)[1:]:
-            yield pytest.param(algorithm, function, base, argument, id=f"{algorithm}-{function}-{argument}")
+        for one in getattr(module, function).fedbayes_declared.declared():
+            yield pytest.param(algorithm, function, base, one.name, id=f"{algorithm}-{function}-{one.name}")
 
 
 @pytest.mark.few(70)

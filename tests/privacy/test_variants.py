@@ -28,7 +28,7 @@ PLACES, ALL_PLACES = 6, 60
 def taken(question: Question) -> set[str]:
     """Return the arguments of a question's function."""
     function = getattr(importlib.import_module(f"v6_{question.method}"), question.function)
-    return set(function.fedbayes_arguments.parameters)
+    return {one.name for one in function.fedbayes_declared.declared()}
 
 
 ASKED = [question for question in QUESTIONS if question.quick and question.function != "preflight"]

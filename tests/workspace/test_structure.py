@@ -86,11 +86,11 @@ def test_arguments_are_those_of_the_store_file(name: str) -> None:
             assert argument["type"] in TYPES
             assert isinstance(argument.get("default_value", ""), str)
         if remote.fedbayes_remote == "central":
-            parameters = list(remote.fedbayes_arguments.parameters.values())[1:]
+            declared = remote.fedbayes_declared.declared()
             everywhere = set() if function["name"] == "preflight" else {"dictionary"}
             listed = {entry["name"] for entry in function["arguments"]}
-            assert {parameter.name for parameter in parameters} | everywhere == listed
-            required = {parameter.name for parameter in parameters if parameter.default is parameter.empty}
+            assert {one.name for one in declared} | everywhere == listed
+            required = {one.name for one in declared if one.required}
             told = {entry["name"] for entry in function["arguments"] if not entry.get("has_default_value", False)}
             assert required == told, function["name"]
 

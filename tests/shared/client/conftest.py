@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from fedbayes.federation import Federation, Masked, Message, Preflight, Station, central, disclosure_settings, partial
 from fedbayes.federation import partial_close, partial_open_channel, preflight, results
+from fedbayes.federation.declare import COLUMN, MODEL, ORGANIZATIONS, Arguments, argument
 
 __all__ = ["broken", "echo", "disclosure_settings", "fit", "partial_close", "partial_open_channel", "partial_sum", "preflight", "slow"]
 
@@ -38,12 +39,23 @@ def partial_sum(station: Station, request: Ask) -> Tell:
     return Tell(masked=station.mask(station.exact(sums, "sum")))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fit(Arguments):
+    column: str = argument(COLUMN, "What is summed.")
+    organizations: list | None = argument(ORGANIZATIONS, "Who takes part.", None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Echo(Arguments):
+    model: dict = argument(MODEL, "What is returned.")
+
+
 @central
-def fit(federation: Federation, column: str, organizations: list | None = None) -> dict:
+def fit(federation: Federation, asked: Fit) -> dict:
     """Sum a column over all stations."""
-    ahead = Preflight(columns=(column,), everywhere=True, functions=("partial_sum",), epsilon=0.5, queries=1)
-    parties = federation.open_channel(organizations, ahead)
-    total = federation.secure_sum("partial_sum", Ask(column=column), parties.stations, Tell)
+    ahead = Preflight(columns=(asked.column,), everywhere=True, functions=("partial_sum",), epsilon=0.5, queries=1)
+    parties = federation.open_channel(asked.organizations, ahead)
+    total = federation.secure_sum("partial_sum", Ask(column=asked.column), parties.stations, Tell)
     federation.warn("a toy")
     return federation.result(
         model={"rows": total[0], "sum": total[1]}, privacy=results.not_private("the sum is exact", {"central": "the sum"})
@@ -51,13 +63,13 @@ def fit(federation: Federation, column: str, organizations: list | None = None) 
 
 
 @central
-def echo(federation: Federation, model: dict) -> dict:
+def echo(federation: Federation, asked: Echo) -> dict:
     """Return a model."""
-    return federation.result(model=model, privacy=results.not_private("an echo"))
+    return federation.result(model=asked.model, privacy=results.not_private("an echo"))
 
 
 @central
-def slow(federation: Federation) -> dict:
+def slow(federation: Federation, asked: Arguments) -> dict:
     """Wait."""
     federation.open_channel(None)
     time.sleep(60)
@@ -65,7 +77,7 @@ def slow(federation: Federation) -> dict:
 
 
 @central
-def broken(federation: Federation) -> dict:
+def broken(federation: Federation, asked: Arguments) -> dict:
     """Fail inside."""
     return {"value": [][1]}
 '''

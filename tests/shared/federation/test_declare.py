@@ -116,8 +116,8 @@ def test_the_order_is_target_own_unit_parties() -> None:
     assert names[0] == "label"
     assert names[-1] == "organizations"
     assert list(inspect.signature(fit).parameters) == ["positional", "mock_client", "arguments"]
-    assert list(fit.fedbayes_arguments.parameters) == ["federation", *names]  # type: ignore[attr-defined]
-    assert fit.fedbayes_arguments.parameters["label"].default is inspect.Parameter.empty  # type: ignore[attr-defined]
+    assert fit.fedbayes_declared is Fit  # type: ignore[attr-defined]
+    assert [one.name for one in Fit.declared() if one.required] == ["label"]
 
 
 def test_the_body_warns_and_hands_on_what_was_checked() -> None:

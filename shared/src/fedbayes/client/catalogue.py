@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import pkgutil
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +101,7 @@ def _describe(module_name: str) -> Algorithm:
     functions = tuple(
         Function(
             entry,
-            _arguments(function),
+            tuple(signatures.call_of(one) for one in signatures.arguments_class(function).declared()),
             tuple(signatures.describe(function)["arguments"]),
             signatures.first_line(function),
             signatures.help_of(function),
@@ -111,16 +110,3 @@ def _describe(module_name: str) -> Algorithm:
     )
     store = getattr(getattr(module, "arguments", None), "STORE", None)
     return Algorithm(name, store.description if store is not None else signatures.first_line(module), functions)
-
-
-def _arguments(function: Any) -> tuple[str, ...]:
-    signature = getattr(function, "fedbayes_arguments", None)
-    if signature is None:
-        return ()
-    return tuple(_argument(parameter) for parameter in list(signature.parameters.values())[1:])
-
-
-def _argument(parameter: inspect.Parameter) -> str:
-    if parameter.default is inspect.Parameter.empty:
-        return parameter.name
-    return f"{parameter.name}={parameter.default!r}"

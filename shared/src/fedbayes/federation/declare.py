@@ -286,26 +286,10 @@ class Arguments:
             Naming the argument and the remedy: one that is unknown, missing, out of its range, or contradicts another.
         """
         known = cls.declared()
-        former = {old: one.name for one in known for old in one.declared.formerly}
-        check_names(function, [one.name for one in known], {one.name for one in known if one.required}, given, former)
+        _check_names(function, known, given)
         asked = cls(**{one.name: one.check(given.get(one.name, one.default)) for one in known})
         asked.check_together()
         return asked
-
-    @classmethod
-    def signature(cls) -> inspect.Signature:
-        """Return the signature that a caller sees: the federation, then every argument by name."""
-        first = inspect.Parameter("federation", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        named = [
-            inspect.Parameter(
-                one.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if one.required else one.default,
-                annotation=one.annotation,
-            )
-            for one in cls.declared()
-        ]
-        return inspect.Signature([first, *named])
 
     def check_together(self) -> None:
         """Raise `ArgumentError` where arguments contradict each other; each class calls its bases'."""
@@ -321,20 +305,18 @@ class Arguments:
         return found
 
 
-def arguments_of(function: Callable[..., Any]) -> type[Arguments] | None:
-    """Return the class of arguments of ``function(federation, asked)``, or None if it names its arguments itself.
+def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
+    """Return the class of arguments of ``function(federation, asked)``.
 
     Raises
     ------
     TypeError
-        If the class is no dataclass of its own, so that its fields would be those of one base only.
+        If there is none, or the class is no dataclass of its own, so that its fields would be those of one base only.
     """
     parameters = list(inspect.signature(function).parameters)
-    if len(parameters) != 2:
-        return None
-    annotated = typing.get_type_hints(function).get(parameters[1])
-    if not (isinstance(annotated, type) and issubclass(annotated, Arguments)):
-        return None
+    annotated = typing.get_type_hints(function).get(parameters[-1])
+    if len(parameters) != 2 or not (isinstance(annotated, type) and issubclass(annotated, Arguments)):
+        raise TypeError(f"{function.__name__} must take the federation and its class of arguments, and nothing else")
     if "__dataclass_fields__" not in vars(annotated):
         raise TypeError(
             f"{annotated.__name__} must be a dataclass: write @dataclass(frozen=True, kw_only=True) above it"
@@ -342,23 +324,20 @@ def arguments_of(function: Callable[..., Any]) -> type[Arguments] | None:
     return annotated
 
 
-def check_names(
-    function: str,
-    known: Sequence[str],
-    required: Collection[str],
-    given: Mapping[str, Any],
-    former: Mapping[str, str] | None = None,
-) -> None:
+def _check_names(function: str, known: Sequence[Argument], given: Mapping[str, Any]) -> None:
     """Raise `ArgumentError` naming an argument that is unknown, goes by an old name, or is missing."""
-    unknown = next((name for name in given if name not in known), None)
-    if unknown is not None:
-        now = (former or {}).get(unknown)
-        if now is not None:
-            raise ArgumentError(f"{function} has no argument '{unknown}': it is now called '{now}'; give {now}")
-        raise ArgumentError(
-            f"{function} has no argument '{unknown[:60]}'{_nearest(unknown, known)}; it takes: {', '.join(known)}"
-        )
-    missing = next((name for name in known if name in required and name not in given), None)
+    names = [one.name for one in known]
+    former = {old: one.name for one in known for old in one.declared.formerly}
+    for name in given:
+        if name in former:
+            raise ArgumentError(
+                f"{function} has no argument '{name}': it is now called '{former[name]}'; give {former[name]}"
+            )
+        if name not in names:
+            raise ArgumentError(
+                f"{function} has no argument '{name[:60]}'{_nearest(name, names)}; it takes: {', '.join(names)}"
+            )
+    missing = next((one.name for one in known if one.required and one.name not in given), None)
     if missing is not None:
         raise ArgumentError(f"{function} needs the argument '{missing}'")
 

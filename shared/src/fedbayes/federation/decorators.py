@@ -21,7 +21,7 @@ from vantage6.algorithm.tools.util import info as log_info
 
 from . import arrival, dictionaries, platform
 from .codec import decode, encode
-from .declare import Arguments, arguments_of, check_names
+from .declare import arguments_of
 from .envelope import Request, open_body, question, seal_reply, whole
 from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebuild
 from .gate import check_reply_class
@@ -116,7 +116,7 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
         station.bind(visit.asked)
-        reply = function(station, decode(next(iter(_message_types(function))), visit.body))
+        reply = function(station, decode(_request_class(function), visit.body))
         station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
     except Exception as failure:
@@ -134,23 +134,27 @@ def _seal(visit: _Visit, content: dict[str, Any]) -> dict[str, Any]:
     return dict(seal_reply(request, visit.asked, visit.run.organization, content, memory.keys(), memory))
 
 
-def _message_types(function: Callable[..., Any]) -> list[type]:
-    hints = typing.get_type_hints(function)
-    return [hints[parameter] for parameter in list(inspect.signature(function).parameters)[1:]]
+def _request_class(function: Callable[..., Any]) -> type:
+    """Return the message class of a partial's second parameter."""
+    name = list(inspect.signature(function).parameters)[1]
+    return typing.cast(type, typing.get_type_hints(function)[name])
 
 
 def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
     """Make ``function(federation, asked) -> result`` remotely callable, `asked` annotated with its class of arguments.
 
-    Callers give the arguments by name; see `declare`. (A function may instead name its arguments itself, ``function(federation, **arguments)``,
-    and then checks them itself.) Unknown and missing arguments are refused by name; an error ends the task, and its one line in the
+    Callers give the arguments by name; see `declare`. Unknown and missing arguments are refused by name; an error ends the task, and its one line in the
     log tells the researcher why. However it ends, the stations are told that the job is over.
     """
-    name = function.__name__
-    declared = arguments_of(function)
-    signature = inspect.signature(function) if declared is None else declared.signature()
-    known = list(signature.parameters)[1:]
-    body = _body(function, known, signature, declared)
+    name, declared = function.__name__, arguments_of(function)
+    known = [one.name for one in declared.declared()]
+
+    def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
+        """Check the arguments, those that the study's dictionary fills among them, warn of what is not used, and hand them on."""
+        asked = declared.read(name, dictionaries.taken(federation, known, arguments))
+        for text in asked.unused():
+            federation.warn(text)
+        return function(federation, asked)
 
     @functools.wraps(function)
     def wrapper(*positional: Any, mock_client: Any = None, **arguments: Any) -> dict[str, Any]:
@@ -172,34 +176,10 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
 
     wrapper.wrapped_in_algorithm_client_decorator = True  # type: ignore[attr-defined]
     wrapper.fedbayes_remote = "central"  # type: ignore[attr-defined]
-    wrapper.fedbayes_arguments = signature  # type: ignore[attr-defined]
     wrapper.fedbayes_declared = declared  # type: ignore[attr-defined]
     wrapper.fedbayes_body = body  # type: ignore[attr-defined]
     del wrapper.__wrapped__
     return wrapper
-
-
-def _body(
-    function: Callable[..., dict[str, Any]],
-    known: list[str],
-    signature: inspect.Signature,
-    declared: type[Arguments] | None,
-) -> Callable[..., dict[str, Any]]:
-    """Return ``body(federation, **arguments)``: arguments checked, warned of where they are not used, and handed on; the study's dictionary is among them."""
-    name = function.__name__
-    required = [argument for argument in known if signature.parameters[argument].default is inspect.Parameter.empty]
-
-    def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
-        arguments = dictionaries.taken(federation, known, arguments)
-        if declared is None:
-            check_names(name, known, required, arguments)
-            return function(federation, **arguments)
-        asked = declared.read(name, arguments)
-        for text in asked.unused():
-            federation.warn(text)
-        return function(federation, asked)
-
-    return body
 
 
 def _package(function: Callable[..., Any], mock_client: Any) -> str:

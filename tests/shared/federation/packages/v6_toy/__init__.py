@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from toy_kit import toy_central
 
 from fedbayes.federation import (
     Federation,
@@ -16,7 +17,6 @@ from fedbayes.federation import (
     Released,
     Sealed,
     Station,
-    central,
     disclosure_settings,
     partial,
     partial_close,
@@ -117,7 +117,7 @@ def partial_relay(station: Station, request: Letters) -> SealedLetters:
     return SealedLetters({}, station.public(opened))
 
 
-@central
+@toy_central
 def run_sum(federation: Federation, column: str, survivors: bool = False, organizations: Any = None) -> dict[str, Any]:
     parties = federation.open_channel(organizations)
     asked = Ask(text=column)
@@ -142,14 +142,14 @@ def partial_score(station: Station, request: ScoreRequest) -> Sum:
     return Sum(station.mask(station.exact(total, "score")))
 
 
-@central
+@toy_central
 def run_fit(federation: Federation, column: str) -> dict[str, Any]:
     parties = federation.open_channel()
     total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
     return federation.result(model={"mean": int(total[1]) // int(total[0])})
 
 
-@central
+@toy_central
 def run_score(federation: Federation, column: str, model: dict[str, Any], noisy: bool = False) -> dict[str, Any]:
     parties = federation.open_channel()
     asked = ScoreRequest(column, int(model["mean"]), noisy)
@@ -157,7 +157,7 @@ def run_score(federation: Federation, column: str, model: dict[str, Any], noisy:
     return federation.result(score=int(total.astype(np.int64)[0]))
 
 
-@central
+@toy_central
 def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[str, Any]:
     """Deviate from the protocol: ask for another sum under the name of a round that is over."""
     parties = federation.open_channel()
@@ -169,20 +169,20 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
     return federation.result(model=totals)
 
 
-@central
+@toy_central
 def run_draw(federation: Federation, folder: str) -> dict[str, Any]:
     parties = federation.open_channel()
     replies = federation.round("partial_draw", Ask(text=folder), parties.stations, Values)
     return federation.result(model={str(key): reply.values.value for key, reply in replies.items()})
 
 
-@central
+@toy_central
 def run_fail(federation: Federation, manner: str, timeout: float = 60.0) -> dict[str, Any]:
     federation.round("partial_fail", Ask(text=manner), federation.resolve(None), Values, timeout=timeout)
     return federation.result()
 
 
-@central
+@toy_central
 def run_relay(federation: Federation, swap: bool = False) -> dict[str, Any]:
     parties = federation.open_channel()
     empty = Letters(letters={})

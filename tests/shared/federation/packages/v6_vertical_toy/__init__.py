@@ -1,6 +1,8 @@
 """Batches of tables over vertically split records, as a method would ask for them."""
 
-from fedbayes.federation import central, disclosure_settings, partial_close, partial_open_channel, results
+from toy_kit import toy_central
+
+from fedbayes.federation import disclosure_settings, partial_close, partial_open_channel, results
 from fedbayes.federation.vertical import (
     SecureTables,
     open_parties,
@@ -26,7 +28,7 @@ __all__ = [
 ]
 
 
-@central
+@toy_central
 def run_tables(
     federation,
     columns,
@@ -59,7 +61,7 @@ def run_tables(
     )
 
 
-@central
+@toy_central
 def open_twice(federation, column, cuts):
     """A central function that deviates: it opens one column again with other cut points, in a round of another name."""
     parties = open_parties(federation)
