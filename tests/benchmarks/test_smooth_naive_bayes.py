@@ -19,7 +19,7 @@ from fedbayes.bayes.schema import Schema
 from fedbayes.dp import mechanisms
 from v6_smooth_naive_bayes.messages import Settings
 from v6_smooth_naive_bayes.model import combine, perturb, summarise
-from v6_smooth_naive_bayes.queries import numeric_names
+from v6_smooth_naive_bayes.queries import Release
 
 pytestmark = pytest.mark.benchmark
 COLUMNS = 13
@@ -96,7 +96,7 @@ def exact(schema: Schema, encoded: dict) -> NaiveBayes:
 
 def vaidya(schema: Schema, encoded: dict, epsilon: float) -> NaiveBayes:
     """Return the model of Vaidya et al. 2013: Laplace noise by global sensitivity of mean and deviation, class sizes taken as public."""
-    numeric = numeric_names(schema, "class")
+    numeric = Release(schema, "class", Settings(1.0)).numeric
     share = epsilon / (len(schema.names) + len(numeric))
     rows = class_counts(encoded["class"], schema["class"].cardinality)
     counts = np.maximum(mechanisms.laplace(rows.astype(float), 1 / share), 1.0)
@@ -122,15 +122,15 @@ def vaidya(schema: Schema, encoded: dict, epsilon: float) -> NaiveBayes:
 def release(schema: Schema, encoded: dict, epsilon: float, **settings: str) -> NaiveBayes:
     """Return the model of this method, one data holder."""
     chosen = Settings(epsilon, **settings)
-    statistics = perturb(summarise(schema, "class", encoded, chosen), schema, "class", chosen)
-    return combine(schema, "class", chosen, [statistics])
+    statistics = perturb(summarise(Release(schema, "class", chosen), encoded), Release(schema, "class", chosen))
+    return combine(Release(schema, "class", chosen), [statistics])
 
 
 def diffprivlib(schema: Schema, encoded: dict, epsilon: float) -> Predict | None:
     """Return the classes that diffprivlib's GaussianNB gives from the numeric columns, with the same public bounds."""
     from diffprivlib.models import GaussianNB
 
-    names = numeric_names(schema, "class")
+    names = Release(schema, "class", Settings(1.0)).numeric
     if not names:
         return None
     low, high = np.array([schema[name].bounds for name in names]).T
@@ -220,7 +220,7 @@ def rows(count: int) -> dict[str, np.ndarray]:
 def seconds(count: int) -> float:
     encoded, settings = rows(count), Settings(1.0)
     began = time.perf_counter()
-    perturb(summarise(SCHEMA, "class", encoded, settings), SCHEMA, "class", settings)
+    perturb(summarise(Release(SCHEMA, "class", settings), encoded), Release(SCHEMA, "class", settings))
     return time.perf_counter() - began
 
 

@@ -19,7 +19,8 @@ def toy_central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[s
         (name, Any, argument(ANYTHING, "Of a toy.", REQUIRED if one.default is one.empty else one.default))
         for name, one in list(inspect.signature(function).parameters.items())[1:]
     ]
-    asked_class = make_dataclass("Asked", declared, bases=(Arguments,), frozen=True, kw_only=True)
+    untold = {"reads_table": False}  # no plan or store asks
+    asked_class = make_dataclass("Asked", declared, bases=(Arguments,), namespace=untold, frozen=True, kw_only=True)
 
     def called(federation: Any, asked: Any) -> dict[str, Any]:
         return function(federation, **{one.name: getattr(asked, one.name) for one in fields(asked)})

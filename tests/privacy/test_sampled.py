@@ -31,6 +31,7 @@ from v6_dp_naive_bayes.model import Plan, summarise
 from v6_dp_naive_bayes.published import publish
 from v6_smooth_naive_bayes import model as smooth
 from v6_smooth_naive_bayes.messages import Settings
+from v6_smooth_naive_bayes.queries import Release
 
 DOMAIN = {
     "x": {"bounds": [0, 10]},
@@ -258,14 +259,14 @@ def test_control_losses_that_are_cast_before_they_are_cut_are_found_out():
 def smooth_samples(frame, settings, times):
     """Return what `times` releases hold, (times, numbers): one release of as many copies of the statistics."""
     schema = Schema.from_domain({"x": DOMAIN["x"], "y": DOMAIN["y"]})
-    summary = smooth.summarise(schema, "y", schema.encode(frame[["x", "y"]]), settings)
+    summary = smooth.summarise(Release(schema, "y", settings), schema.encode(frame[["x", "y"]]))
     copies = smooth.Summary(
         np.tile(summary.counts, times),
         np.tile(summary.missing, (times, 1)),
         *(np.tile(part, (times, 1)) for part in (summary.first, summary.second)),
         *(np.tile(part, (times, 1)) for part in (summary.first_scale, summary.second_scale)),
     )
-    told = smooth.perturb(copies, schema, "y", settings)
+    told = smooth.perturb(copies, Release(schema, "y", settings))
     parts = (told.counts, *[told.missing] * bool(told.missing.size), told.first, told.second)
     return np.concatenate([np.asarray(part, dtype=np.float64).reshape(times, -1) for part in parts], axis=1)
 

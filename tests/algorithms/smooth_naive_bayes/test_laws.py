@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.codec import decode, encode
-from v6_smooth_naive_bayes import combination, model, published, queries
+from v6_smooth_naive_bayes import combination, model, published
 from v6_smooth_naive_bayes.messages import Settings, Statistics
+from v6_smooth_naive_bayes.queries import Release
 
 SENSITIVITIES = ("smooth", "global", "published")
 
@@ -23,7 +24,7 @@ def encoded(table, domain):
 
 def test_moments_are_those_of_numpy(tables, domain):
     schema, columns = encoded(tables["east"], domain)
-    summary = model.summarise(schema, "class", columns, Settings(1.0))
+    summary = model.summarise(Release(schema, "class", Settings(1.0)), columns)
     groups = tables["east"].groupby("class")[["age", "pressure"]]
     order = list(domain["class"]["categories"])
     low, width = np.array([[0.0], [50.0]]), np.array([[100.0], [200.0]])
@@ -38,10 +39,12 @@ def test_neither_the_size_of_numbers_nor_their_distance_from_zero_matters(tables
     """Statistics and scales are those of the same column in another unit; the printed release alone depends on the unit."""
     settings, table = Settings(1.0, sensitivity), tables["east"]
     plain = Schema.from_domain({"age": domain["age"], "class": domain["class"]})
-    expected = model.summarise(plain, "class", plain.encode(table), settings)
+    expected = model.summarise(Release(plain, "class", settings), plain.encode(table))
     for scale, shift in ((2.0**40, 0.0), (2.0**-40, 0.0), (1.0, 2.0**30)):
         other = Schema.from_domain({"age": {"bounds": [shift, shift + 100 * scale]}, "class": domain["class"]})
-        found = model.summarise(other, "class", other.encode(table.assign(age=table["age"] * scale + shift)), settings)
+        found = model.summarise(
+            Release(other, "class", settings), other.encode(table.assign(age=table["age"] * scale + shift))
+        )
         for name in ("first", "second", "first_scale", "second_scale"):
             assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-6)
 
@@ -51,7 +54,7 @@ def test_global_sums_are_exact_whatever_the_order(tables, domain):
     schema, settings = Schema.from_domain({"age": domain["age"], "class": domain["class"]}), Settings(1.0, "global")
     table = tables["east"].sample(frac=50, replace=True, random_state=1)
     sums = [
-        model.summarise(schema, "class", schema.encode(part), settings)
+        model.summarise(Release(schema, "class", settings), schema.encode(part))
         for part in (table, table[::-1], table.sort_values("age"))
     ]
     for other in sums[1:]:
@@ -66,14 +69,14 @@ def test_queries_spend_exactly_the_budget(domain, sensitivity, neighbors):
     schema, settings = Schema.from_domain(domain), Settings(0.7, sensitivity, neighbors=neighbors)
     asked = {"smooth": 1 + 4, "global": 3 + 4, "published": 1 + 4 + 1}[sensitivity]
     rows = 2 if neighbors == "replace_one" and sensitivity != "published" else 1
-    assert queries.query_epsilon(schema, "class", settings) * asked * rows == pytest.approx(0.7)
+    assert Release(schema, "class", settings).query_epsilon * asked * rows == pytest.approx(0.7)
 
 
 def test_class_counts_are_a_query_only_without_categorical_features(domain):
     numeric = Schema.from_domain({name: domain[name] for name in ("age", "pressure", "class")})
-    assert queries.asks_class_counts(numeric, "class", Settings(1.0))
-    assert not queries.asks_class_counts(Schema.from_domain(domain), "class", Settings(1.0))
-    assert queries.query_epsilon(numeric, "class", Settings(1.0)) == pytest.approx(1 / 5)
+    assert Release(numeric, "class", Settings(1.0)).asks_class_counts
+    assert not Release(Schema.from_domain(domain), "class", Settings(1.0)).asks_class_counts
+    assert Release(numeric, "class", Settings(1.0)).query_epsilon == pytest.approx(1 / 5)
 
 
 @pytest.mark.parametrize("sensitivity", ["smooth", "global"])
@@ -84,9 +87,10 @@ def test_a_station_weighs_as_many_rows_as_it_has_values(tables, domain, sensitiv
     tables["east"].loc[tables["east"].index % 10 > 0, "age"] = None
     coded = [schema.encode(table) for table in tables.values()]
     replies = [
-        model.perturb(model.summarise(schema, "class", part, settings), schema, "class", settings) for part in coded
+        model.perturb(model.summarise(Release(schema, "class", settings), part), Release(schema, "class", settings))
+        for part in coded
     ]
-    fitted = model.combine(schema, "class", settings, replies)
+    fitted = model.combine(Release(schema, "class", settings), replies)
     ages, labels = (np.concatenate([part[name] for part in coded]) for name in ("age", "class"))
     means, variances = fitted.features["age"].moments()
     for code in range(schema["class"].cardinality):
@@ -101,12 +105,15 @@ def test_combination_does_not_depend_on_the_order_of_stations(tables, domain, se
     settings = Settings(5.0, sensitivity)
     schema = Schema.from_domain(domain)
     replies = [
-        model.perturb(model.summarise(schema, "class", schema.encode(table), settings), schema, "class", settings)
+        model.perturb(
+            model.summarise(Release(schema, "class", settings), schema.encode(table)),
+            Release(schema, "class", settings),
+        )
         for table in tables.values()
     ]
-    expected = model.combine(schema, "class", settings, replies).predict_proba(tables["west"])
+    expected = model.combine(Release(schema, "class", settings), replies).predict_proba(tables["west"])
     for order in itertools.permutations(replies):
-        found = model.combine(schema, "class", settings, order).predict_proba(tables["west"])
+        found = model.combine(Release(schema, "class", settings), order).predict_proba(tables["west"])
         assert np.allclose(found, expected, atol=1e-9)
 
 
@@ -114,8 +121,10 @@ def test_combination_does_not_depend_on_the_order_of_stations(tables, domain, se
 @pytest.mark.parametrize("epsilon", [1e-4, 1e-2, 1.0, 1e6])
 def test_any_budget_gives_finite_probabilities(tables, domain, sensitivity, epsilon):
     schema, settings = Schema.from_domain(domain), Settings(epsilon, sensitivity)
-    summary = model.summarise(schema, "class", schema.encode(tables["west"]), settings)
-    fitted = model.combine(schema, "class", settings, [model.perturb(summary, schema, "class", settings)])
+    summary = model.summarise(Release(schema, "class", settings), schema.encode(tables["west"]))
+    fitted = model.combine(
+        Release(schema, "class", settings), [model.perturb(summary, Release(schema, "class", settings))]
+    )
     probabilities = fitted.predict_proba(tables["east"])
     assert np.isfinite(probabilities).all()
     assert np.allclose(probabilities.sum(axis=1), 1.0)
@@ -188,7 +197,7 @@ def test_a_reply_survives_the_codec_and_is_checked():
 def test_a_reply_of_another_shape_is_refused(domain):
     reply = Statistics(np.arange(4), np.ones((2, 3), dtype=np.int64), np.ones((2, 3)), np.zeros((2, 3)))
     with pytest.raises(ValueError, match="shape"):
-        model.combine(Schema.from_domain(domain), "class", Settings(1.0), [reply])
+        model.combine(Release(Schema.from_domain(domain), "class", Settings(1.0)), [reply])
 
 
 @pytest.mark.parametrize(

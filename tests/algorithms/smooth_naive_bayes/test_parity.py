@@ -12,6 +12,7 @@ from fedbayes.bayes.schema import Schema
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_smooth_naive_bayes.messages import Settings
 from v6_smooth_naive_bayes.model import combine, perturb, summarise
+from v6_smooth_naive_bayes.queries import Release
 
 NAME = "smooth_naive_bayes"
 PRIVATE = [
@@ -66,9 +67,10 @@ def accuracy(train: pd.DataFrame, test: pd.DataFrame, schema: Schema, stations: 
     settings = Settings(**chosen)
     parts = [train.iloc[number::stations] for number in range(stations)]
     replies = [
-        perturb(summarise(schema, "class", schema.encode(part), settings), schema, "class", settings) for part in parts
+        perturb(summarise(Release(schema, "class", settings), schema.encode(part)), Release(schema, "class", settings))
+        for part in parts
     ]
-    return float(np.mean(combine(schema, "class", settings, replies).predict(test) == test["class"]))
+    return float(np.mean(combine(Release(schema, "class", settings), replies).predict(test) == test["class"]))
 
 
 def test_skin_keeps_its_accuracy_at_small_budgets(paper_data):

@@ -15,6 +15,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.policy import LEDGER_FILE
 from v6_smooth_naive_bayes import model, published, queries
 from v6_smooth_naive_bayes.messages import Settings
+from v6_smooth_naive_bayes.queries import Release
 
 NAME = "smooth_naive_bayes"
 SCHEMA = Schema.from_domain(
@@ -39,7 +40,7 @@ def student_loss(one: tuple[float, float], two: tuple[float, float], nu: float) 
 
 def whole_loss(one: model.Summary, two: model.Summary, settings: Settings) -> float:
     """Sum of the largest losses of every released number."""
-    share = queries.query_epsilon(SCHEMA, "class", settings)
+    share = Release(SCHEMA, "class", settings).query_epsilon
     loss = share * float(np.abs(one.counts - two.counts).sum())
     loss += queries.MISSING_QUERIES * share * float(np.abs(one.missing - two.missing).sum())
     for value, scale in (("first", "first_scale"), ("second", "second_scale")):
@@ -70,15 +71,15 @@ def test_exact_loss_of_everything_released_for_neighbours(choice, epsilon):
         step = 5 if choice.get("noise") else 1
         sets = [rows for n in range(3) for rows in itertools.combinations_with_replacement(ROWS, n)][::step]
         for rows in sets:
-            here = model.summarise(SCHEMA, "class", table(list(rows)), settings)
+            here = model.summarise(Release(SCHEMA, "class", settings), table(list(rows)))
             for new in ROWS[::2] if choice.get("noise") else ROWS:
-                more = model.summarise(SCHEMA, "class", table([*rows, new]), settings)
+                more = model.summarise(Release(SCHEMA, "class", settings), table([*rows, new]))
                 loss = whole_loss(here, more, settings)
                 if neighbors == "add_remove":
                     assert loss <= epsilon * (1 + 1e-6)
                 elif rows:
                     assert loss <= epsilon / 2 * (1 + 1e-6)
-                    replaced = model.summarise(SCHEMA, "class", table([*rows[:-1], new]), settings)
+                    replaced = model.summarise(Release(SCHEMA, "class", settings), table([*rows[:-1], new]))
                     assert whole_loss(here, replaced, settings) <= epsilon * (1 + 1e-6)
 
 

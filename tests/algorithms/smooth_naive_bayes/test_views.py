@@ -8,6 +8,7 @@ from fedbayes.federation.codec import encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_smooth_naive_bayes.messages import Settings, Statistics
 from v6_smooth_naive_bayes.model import perturb, summarise
+from v6_smooth_naive_bayes.queries import Release
 
 
 def sent(parties, domain) -> list[dict]:
@@ -44,8 +45,8 @@ def test_the_request_is_sealed_and_as_long_for_everyone(parties, domain):
 
 def test_a_reply_holds_noisy_statistics_and_no_scales(tables, domain):
     schema, settings = Schema.from_domain(domain), Settings(1.0)
-    summary = summarise(schema, "class", schema.encode(tables["east"]), settings)
-    reply = perturb(summary, schema, "class", settings)
+    summary = summarise(Release(schema, "class", settings), schema.encode(tables["east"]))
+    reply = perturb(summary, Release(schema, "class", settings))
     assert set(encode(reply)) == {"counts", "missing", "first", "second"}
     assert not np.array_equal(reply.counts, summary.counts)
     assert not np.isin(reply.first, summary.first).any()
@@ -62,7 +63,10 @@ def test_two_draws_differ(tables, domain):
 
     def draw(epsilon: float) -> Statistics:
         settings = Settings(epsilon)
-        return perturb(summarise(schema, "class", schema.encode(tables["east"]), settings), schema, "class", settings)
+        return perturb(
+            summarise(Release(schema, "class", settings), schema.encode(tables["east"])),
+            Release(schema, "class", settings),
+        )
 
     one, two = draw(30.0), draw(30.0)
     assert isinstance(one, Statistics)

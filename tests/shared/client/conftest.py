@@ -41,12 +41,14 @@ def partial_sum(station: Station, request: Ask) -> Tell:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(Arguments):
+    reads_table = False
     column: str = argument(COLUMN, "What is summed.")
     organizations: list | None = argument(ORGANIZATIONS, "Who takes part.", None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Echo(Arguments):
+    reads_table = False
     model: dict = argument(MODEL, "What is returned.")
 
 

@@ -20,7 +20,7 @@ from .arguments import Evaluate, Fit
 from .messages import ReleaseReply, ReleaseRequest, Statistics
 from .model import combine, noise_of_means
 from .options import check_release
-from .queries import missing_names, query_epsilon, table_names
+from .queries import Release
 from .statement import privacy_statement
 from .warnings import lost_in_noise, without_effect
 
@@ -50,27 +50,26 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     request = ReleaseRequest(columns, settings)
     replies = federation.round("partial_release", request, parties.stations, ReleaseReply, last=True)
     told = [reply.statistics.value for reply in replies.values()]
-    model = _combined(request, told)
-    noise_left = noise_of_means(columns.schema, columns.label, settings, told)
-    for text in (*without_effect(columns, settings), *lost_in_noise(model, settings, noise_left)):
+    release = Release(columns.schema, columns.label, settings)
+    model = _combined(release, told)
+    noise_left = noise_of_means(release, told)
+    for text in (*without_effect(release), *lost_in_noise(model, settings, noise_left)):
         federation.warn(text)
-    share = query_epsilon(columns.schema, columns.label, settings)
-    told_of = {
-        name for names in (table_names, missing_names) for name in names(columns.schema, columns.label, settings)
+    counted = {*release.tables, *release.missing}
+    diagnostics = {
+        "epsilon_of_one_query": release.query_epsilon,
+        "noise_of_means": noise_left,
+        "missing_share": {name: share for name, share in missing_shares(model).items() if name in counted},
     }
-    shares = {name: part for name, part in missing_shares(model).items() if name in told_of}
-    diagnostics = {"epsilon_of_one_query": share, "noise_of_means": noise_left, "missing_share": shares}
-    result = federation.result(
-        model=model.to_dict(), privacy=privacy_statement(columns, settings), diagnostics=diagnostics
-    )
+    statement = privacy_statement(release, columns.unit)
+    result = federation.result(model=model.to_dict(), privacy=statement, diagnostics=diagnostics)
     result["warnings"] = [*loud_warnings(model), *result["warnings"]]
     return result
 
 
-def _combined(request: ReleaseRequest, replies: list[Statistics]) -> NaiveBayes:
-    columns = request.columns
+def _combined(release: Release, replies: list[Statistics]) -> NaiveBayes:
     try:
-        return combine(columns.schema, columns.label, request.settings, replies)
+        return combine(release, replies)
     except ValueError as problem:
         raise MessageError(str(problem)) from None
 

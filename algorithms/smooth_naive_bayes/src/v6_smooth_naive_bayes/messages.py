@@ -85,9 +85,9 @@ class Statistics(Message):
     Parameters
     ----------
     counts : ndarray
-        int64, shape (cells,): the tables of `queries.table_names` by class, then the class counts where they are a query.
+        int64, shape (cells,): the tables of `queries.Release.tables` by class, then the class counts where they are a query.
     missing : ndarray
-        int64, shape (features of `queries.missing_names`, classes): rows without a value.
+        int64, shape (features of `queries.Release.missing`, classes): rows without a value.
     first, second : ndarray
         float64, shape (numeric features, classes): mean and variance of every numeric feature in every class (``smooth``), mean and standard deviation
         (``published``), all measured from the lower bound in units of the range; or the sums of u and of u^2 - 1/2 with u in [-1, 1] (``global``).

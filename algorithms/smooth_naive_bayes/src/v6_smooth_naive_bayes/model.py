@@ -7,7 +7,7 @@ nor their distance from 0 costs bits of the statistics or of the noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,25 +18,12 @@ from numpy.typing import NDArray
 from fedbayes.bayes.counting import class_counts, feature_table, table_feature
 from fedbayes.bayes.features import Feature, Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.schema import Schema
 from fedbayes.dp import heavy_tails, mechanisms, smooth
 
 from . import published
 from .combination import combine_moments
 from .messages import Settings, Statistics
-from .queries import (
-    MISSING_QUERIES,
-    ONE_BIN,
-    asks_class_counts,
-    class_rows,
-    counted,
-    laplace_deviation,
-    missing_names,
-    numeric_names,
-    query_epsilon,
-    table_names,
-    table_weights,
-)
+from .queries import MISSING_QUERIES, ONE_BIN, Release, class_rows, counted, laplace_deviation, table_weights
 
 Floats = NDArray[np.float64]
 
@@ -60,51 +47,38 @@ class Summary:
     second_scale: Floats
 
 
-def summarise(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], settings: Settings) -> Summary:
+def summarise(release: Release, encoded: Mapping[str, NDArray[Any]]) -> Summary:
     """Return the exact statistics of one table and the scales of their noise.
 
     Parameters
     ----------
-    schema : Schema
-        Of the features and the label.
-    label : str
-        The class column.
-    encoded : dict of str to ndarray
+    release : Release
+        What is asked for.
+    encoded : mapping of str to ndarray
         What ``schema.encode`` gave: codes (-1 missing) or floats (NaN missing), shape (n,) each.
-    settings : Settings
-        Budget and kind of release.
     """
-    bins = dict.fromkeys(numeric_names(schema, label), ONE_BIN)
-    names = table_names(schema, label, settings)
-    tables = [feature_table(schema, label, name, encoded, bins).ravel() for name in names]
-    if asks_class_counts(schema, label, settings):
-        tables.append(class_counts(encoded[label], schema[label].cardinality))
-    moments = [_moments(schema, label, name, encoded, settings) for name in bins]
-    classes = schema[label].cardinality
+    schema, label, classes = release.schema, release.label, release.classes
+    bins = dict.fromkeys(release.numeric, ONE_BIN)
+    tables = [feature_table(schema, label, name, encoded, bins).ravel() for name in release.tables]
+    if release.asks_class_counts:
+        tables.append(class_counts(encoded[label], classes))
+    moments = [_moments(release, name, encoded) for name in bins]
     first, second, first_scale, second_scale = np.reshape(moments, (len(bins), 4, classes)).transpose(1, 0, 2).copy()
-    return Summary(
-        np.concatenate(tables).astype(np.int64),
-        _missing(schema, label, encoded, settings),
-        first,
-        second,
-        first_scale,
-        second_scale,
-    )
+    counts = np.concatenate(tables).astype(np.int64)
+    return Summary(counts, _missing(release, encoded), first, second, first_scale, second_scale)
 
 
-def _missing(schema: Schema, label: str, encoded: dict[str, NDArray[Any]], settings: Settings) -> NDArray[np.int64]:
+def _missing(release: Release, encoded: Mapping[str, NDArray[Any]]) -> NDArray[np.int64]:
     """Return the rows of each class in which a numeric feature has no value, shape (features, classes); of no feature where they are not asked for."""
-    labels, classes = encoded[label], schema[label].cardinality
-    names = missing_names(schema, label, settings)
-    rows = [class_counts(labels[np.isnan(encoded[name])], classes) for name in names]
-    return np.reshape(np.array(rows, dtype=np.int64), (len(names), classes))
+    labels, names = encoded[release.label], release.missing
+    rows = [class_counts(labels[np.isnan(encoded[name])], release.classes) for name in names]
+    return np.reshape(np.array(rows, dtype=np.int64), (len(names), release.classes))
 
 
-def _moments(
-    schema: Schema, label: str, name: str, encoded: dict[str, NDArray[Any]], settings: Settings
-) -> list[Floats]:
+def _moments(release: Release, name: str, encoded: Mapping[str, NDArray[Any]]) -> list[Floats]:
     """Return [first, second, scale of first, scale of second] of one numeric feature by class."""
-    epsilon, classes = query_epsilon(schema, label, settings), schema[label].cardinality
+    schema, label, settings = release.schema, release.label, release.settings
+    epsilon, classes = release.query_epsilon, release.classes
     present = ~np.isnan(encoded[name]) & (encoded[label] >= 0)
     values, labels = _unit(encoded[name][present], schema[name].bounds or UNIT), encoded[label][present]
     if settings.sensitivity == "global":
@@ -153,17 +127,17 @@ def smooth_moments(
     return mean, variance, factor * of_mean.value, factor * of_variance.value
 
 
-def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) -> Statistics:
+def perturb(summary: Summary, release: Release) -> Statistics:
     """Return the statistics with noise: this alone may leave the station.
 
     Whole numbers get discrete Laplace noise, the moments Laplace (``global``) or heavy-tailed noise, clipped to what a mean or a variance of values in [0, 1]
     can be (central would do it anyway) and rounded to a public grid.
     """
-    epsilon = query_epsilon(schema, label, settings)
+    epsilon, settings = release.query_epsilon, release.settings
     counts = mechanisms.discrete_laplace(summary.counts, 1.0 / epsilon)
     missing = mechanisms.discrete_laplace(summary.missing, 1.0 / (MISSING_QUERIES * epsilon))
     if settings.sensitivity == "published":
-        classes = schema[label].cardinality
+        classes = release.classes
         counts[-classes:] = published.perturb_class_counts(summary.counts[-classes:], epsilon)
     if settings.sensitivity == "global":
         first = mechanisms.laplace(summary.first, 1.0 / epsilon)
@@ -176,7 +150,7 @@ def perturb(summary: Summary, schema: Schema, label: str, settings: Settings) ->
     return Statistics(counts, missing, first, second)
 
 
-def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> NaiveBayes:
+def combine(release: Release, replies: Sequence[Statistics]) -> NaiveBayes:
     """Return the model of all stations' releases: tables added, moments weighted by inverse variance.
 
     Raises
@@ -184,35 +158,35 @@ def combine(schema: Schema, label: str, settings: Settings, replies: Sequence[St
     ValueError
         If a reply does not have the shape that was asked for.
     """
-    names = table_names(schema, label, settings)
-    noise = laplace_deviation(query_epsilon(schema, label, settings)) * math.sqrt(len(replies))
-    stations = [counted(reply, schema, label, settings) for reply in replies]
+    schema, label = release.schema, release.label
+    noise = laplace_deviation(release.query_epsilon) * math.sqrt(len(replies))
+    stations = [counted(reply, release) for reply in replies]
     total = [np.sum(parts, axis=0) for parts in zip(*(station.tables for station in stations), strict=True)]
     features: dict[str, Feature] = {
         name: table_feature(schema, name, table, ONE_BIN, noise, 1.0)
-        for name, table in zip(names, total, strict=False)
+        for name, table in zip(release.tables, total, strict=False)
         if schema[name].is_categorical
     }
     present = np.stack([station.present for station in stations])
-    for position, name in enumerate(numeric_names(schema, label)):
+    for position, name in enumerate(release.numeric):
         first = np.stack([reply.first[position] for reply in replies])
         second = np.stack([reply.second[position] for reply in replies])
-        make = _summed if settings.sensitivity == "global" else _weighed
-        features[name] = make(schema, label, name, settings, first, second, present[:, position])
+        make = _summed if release.settings.sensitivity == "global" else _weighed
+        features[name] = make(release, name, first, second, present[:, position])
     ordered = {name: features[name] for name in schema.names if name != label}
     return NaiveBayes(schema, label, class_rows(total), ordered, noise / math.sqrt(table_weights(total).sum()))
 
 
-def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequence[Statistics]) -> dict[str, float]:
+def noise_of_means(release: Release, replies: Sequence[Statistics]) -> dict[str, float]:
     """Return about how large the noise left in the means of each class is, as a part of a feature's range; from noisy counts alone.
 
     Counts are believed after taking twice their own noise off, so that a count that is noise only does not look like many rows. In units of the squared
     range, the variances' noise is as large under smooth sensitivity.
     """
-    if not numeric_names(schema, label) or settings.sensitivity == "published":
+    epsilon, settings = release.query_epsilon, release.settings
+    if not release.numeric or settings.sensitivity == "published":
         return {}
-    epsilon = query_epsilon(schema, label, settings)
-    stations = [counted(reply, schema, label, settings) for reply in replies]
+    stations = [counted(reply, release) for reply in replies]
     rows = np.stack([np.minimum(station.classes, station.present.min(axis=0)) for station in stations])
     doubt = 2.0 * laplace_deviation(epsilon) / math.sqrt(table_weights(stations[0].tables).sum())
     if settings.sensitivity == "global":
@@ -220,7 +194,7 @@ def noise_of_means(schema: Schema, label: str, settings: Settings, replies: Sequ
         noise = math.sqrt(2.0 * len(replies)) / epsilon / 2.0 / np.maximum(sure, 1.0)
     else:
         noise = noise_factor(epsilon, settings) / np.sqrt((np.maximum(rows - doubt, 1.0) ** 2).sum(axis=0))
-    names = schema[label].categories or ()
+    names = release.schema[release.label].categories or ()
     return {str(name): min(1.0, float(part)) for name, part in zip(names, noise, strict=True)}
 
 
@@ -231,23 +205,19 @@ def noise_factor(epsilon: float, settings: Settings) -> float:
     return heavy_tails.multiplier(epsilon, beta, settings.noise, settings.degrees_of_freedom)
 
 
-def _summed(
-    schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, present: Floats
-) -> Gaussian:
+def _summed(release: Release, name: str, first: Floats, second: Floats, present: Floats) -> Gaussian:
     """Return the feature of noisy sums: they are added."""
-    spread = math.sqrt(2.0 * len(first)) / query_epsilon(schema, label, settings)
-    limits = np.array(schema[name].bounds)
+    spread = math.sqrt(2.0 * len(first)) / release.query_epsilon
+    limits = np.array(release.schema[name].bounds)
     return Gaussian(present.sum(axis=0), first.sum(axis=0), second.sum(axis=0), limits, spread)
 
 
-def _weighed(
-    schema: Schema, label: str, name: str, settings: Settings, first: Floats, second: Floats, present: Floats
-) -> Gaussian:
+def _weighed(release: Release, name: str, first: Floats, second: Floats, present: Floats) -> Gaussian:
     """Return the feature of noisy means and variances: they are weighed by what they were taken of, and by their noise."""
-    if settings.sensitivity == "published":
+    if release.settings.sensitivity == "published":
         second, factor = second**2, 0.0  # as printed: no weight for the noise
     else:
-        factor = noise_factor(query_epsilon(schema, label, settings), settings)
+        factor = noise_factor(release.query_epsilon, release.settings)
     count, mean, variance = combine_moments(first, second, present, UNIT, factor)
     fitted = Gaussian.from_parameters(count, mean, variance, UNIT)
-    return replace(fitted, bounds=np.array(schema[name].bounds), noise=2.0 * factor * math.sqrt(len(first)))
+    return replace(fitted, bounds=np.array(release.schema[name].bounds), noise=2.0 * factor * math.sqrt(len(first)))

@@ -8,7 +8,7 @@ from fedbayes.federation.horizontal.counts import MOST_CELLS
 
 from .messages import Settings
 from .model import noise_factor
-from .queries import ONE_BIN, numeric_names, query_epsilon
+from .queries import ONE_BIN, Release
 
 SMALLEST_EPSILON = 1e-6  # of one query
 MOST_GROUPS = 20_000  # of rows of one class with a value of one feature: about 2 ms each
@@ -23,21 +23,21 @@ def check_release(columns: Columns, settings: Settings) -> None:
     ArgumentError
         Naming the argument or the column and the remedy.
     """
-    schema, label = columns.schema, columns.label
+    release = Release(columns.schema, columns.label, settings)
     if columns.outside != "clip":
         raise ArgumentError("outside must be 'clip' here: a refusal would tell about the data")
-    for name in numeric_names(schema, label):
-        low, high = schema[name].bounds or (0.0, 1.0)
+    for name in release.numeric:
+        low, high = columns.schema[name].bounds or (0.0, 1.0)
         if not SMALLEST_RANGE <= high - low <= LARGEST_RANGE:
             raise ArgumentError(
                 f"domain: column {name!r}: bounds must be between {SMALLEST_RANGE:g} and {LARGEST_RANGE:g} apart; "
                 "change its unit"
             )
-    if cells(columns, dict.fromkeys(numeric_names(schema, label), ONE_BIN)) > MOST_CELLS:
+    if cells(columns, dict.fromkeys(release.numeric, ONE_BIN)) > MOST_CELLS:
         raise ArgumentError(f"domain: the categories make more than {MOST_CELLS} cells; give fewer")
-    if columns.classes * len(numeric_names(schema, label)) > MOST_GROUPS:
+    if columns.classes * len(release.numeric) > MOST_GROUPS:
         raise ArgumentError(f"domain: classes times numeric features are more than {MOST_GROUPS}; give fewer")
-    share = query_epsilon(schema, label, settings)
+    share = release.query_epsilon
     if share < SMALLEST_EPSILON:
         least = SMALLEST_EPSILON / share * settings.epsilon
         raise ArgumentError(

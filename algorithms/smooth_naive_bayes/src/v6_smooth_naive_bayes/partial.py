@@ -9,6 +9,7 @@ from fedbayes.federation.horizontal import EvaluateRequest, SumReply, tally_stat
 from .messages import ReleaseReply, ReleaseRequest
 from .model import perturb, summarise
 from .options import check_release
+from .queries import Release
 
 
 @partial
@@ -22,12 +23,12 @@ def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     station.require_private(settings.private)
     check_release(columns, settings)
     encoded = columns.read(station, private=settings.noisy)
-    summary = summarise(columns.schema, columns.label, encoded, settings)
+    release = Release(columns.schema, columns.label, settings)
+    summary = summarise(release, encoded)
     if not settings.noisy:
-        printed = perturb(summary, columns.schema, columns.label, settings)
-        return ReleaseReply(station.exact(printed, "counts and moments as published"))
+        return ReleaseReply(station.exact(perturb(summary, release), "counts and moments as published"))
     receipt = station.charge(epsilon=settings.epsilon, note="smooth_naive_bayes: counts and moments")
-    return ReleaseReply(station.released(perturb(summary, columns.schema, columns.label, settings), receipt))
+    return ReleaseReply(station.released(perturb(summary, release), receipt))
 
 
 @partial

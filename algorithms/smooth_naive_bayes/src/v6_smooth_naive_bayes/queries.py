@@ -9,9 +9,9 @@ One row is in one class, so the classes of one query cost its epsilon once. Stat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.counting import table_width
 from fedbayes.bayes.schema import Schema
+from fedbayes.dp.laws import law_of
 
 from .messages import Settings, Statistics
 
@@ -29,36 +30,61 @@ MISSING_QUERIES = 2.0  # what a row with a value pays for its two moments, a row
 _CERTAIN = 2.0  # deviations of the noise: fewer missing rows are taken as none
 
 
-def table_names(schema: Schema, label: str, settings: Settings) -> list[str]:
-    """Return the features that have a table: the categorical ones, and all under global sensitivity (there it counts the values)."""
-    names = [name for name in schema.names if name != label]
-    return [name for name in names if schema[name].is_categorical or settings.sensitivity == "global"]
+@dataclass(frozen=True)
+class Release:
+    """What every station releases of these columns.
 
-
-def numeric_names(schema: Schema, label: str) -> list[str]:
-    """Return the numeric features, in order."""
-    return [name for name in schema.names if name != label and not schema[name].is_categorical]
-
-
-def missing_names(schema: Schema, label: str, settings: Settings) -> list[str]:
-    """Return the numeric features whose rows without a value are counted beside their moments: all under smooth sensitivity."""
-    return numeric_names(schema, label) if settings.sensitivity == "smooth" else []
-
-
-def asks_class_counts(schema: Schema, label: str, settings: Settings) -> bool:
-    """Return whether the class counts are a query of their own; else they are margins of the tables."""
-    return settings.sensitivity == "published" or not table_names(schema, label, settings)
-
-
-def query_epsilon(schema: Schema, label: str, settings: Settings) -> float:
-    """Return the epsilon of one query and one row: an even split; under replace_one a row leaves and another comes, so half of it.
-
-    A unit of several rows is so many neighbouring steps: each may cost that part (group privacy of pure differential privacy).
+    Parameters
+    ----------
+    schema : Schema
+        Of the features and the label.
+    label : str
+        The class column.
+    settings : Settings
+        Budget and kind of release.
     """
-    queries = len(table_names(schema, label, settings)) + 2 * len(numeric_names(schema, label))
-    queries += asks_class_counts(schema, label, settings)
-    steps = settings.rows * (2.0 if settings.neighbors == "replace_one" else 1.0) if settings.noisy else 1.0
-    return settings.epsilon / queries / steps
+
+    schema: Schema
+    label: str
+    settings: Settings
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+        return self.schema[self.label].cardinality
+
+    @property
+    def numeric(self) -> list[str]:
+        """The numeric features, in order."""
+        return [name for name in self.schema.names if name != self.label and not self.schema[name].is_categorical]
+
+    @property
+    def tables(self) -> list[str]:
+        """The features that have a table: the categorical ones, and all under global sensitivity (there it counts the values)."""
+        names = [name for name in self.schema.names if name != self.label]
+        whole = self.settings.sensitivity == "global"
+        return [name for name in names if whole or self.schema[name].is_categorical]
+
+    @property
+    def missing(self) -> list[str]:
+        """The numeric features whose rows without a value are counted beside their moments: all under smooth sensitivity."""
+        return self.numeric if self.settings.sensitivity == "smooth" else []
+
+    @property
+    def asks_class_counts(self) -> bool:
+        """Whether the class counts are a query of their own; else they are margins of the tables."""
+        return self.settings.sensitivity == "published" or not self.tables
+
+    @cached_property
+    def query_epsilon(self) -> float:
+        """The epsilon of one query and one row: an even split; under replace_one a row leaves and another comes, so half of it.
+
+        A unit of several rows is so many neighbouring steps: each may cost that part (group privacy of pure differential privacy).
+        """
+        queries = len(self.tables) + 2 * len(self.numeric) + self.asks_class_counts
+        settings = self.settings
+        steps = settings.rows * (2.0 if settings.neighbors == "replace_one" else 1.0) if settings.noisy else 1.0
+        return settings.epsilon / queries / steps
 
 
 @dataclass(frozen=True)
@@ -68,7 +94,7 @@ class Counted:
     Parameters
     ----------
     tables : list of ndarray
-        int64, shape (classes, values + 1) each, of `table_names`; then the class counts, (classes, 1), where they are a query.
+        int64, shape (classes, values + 1) each, of `Release.tables`; then the class counts, (classes, 1), where they are a query.
     classes : ndarray
         float64, shape (classes,): rows of each class.
     present : ndarray
@@ -80,7 +106,7 @@ class Counted:
     present: Floats
 
 
-def counted(reply: Statistics, schema: Schema, label: str, settings: Settings) -> Counted:
+def counted(reply: Statistics, release: Release) -> Counted:
     """Return a station's counts.
 
     Raises
@@ -88,22 +114,20 @@ def counted(reply: Statistics, schema: Schema, label: str, settings: Settings) -
     ValueError
         If a reply does not have the shape that was asked for.
     """
-    classes, numeric = schema[label].cardinality, numeric_names(schema, label)
-    names, lacking = table_names(schema, label, settings), missing_names(schema, label, settings)
-    widths = [table_width(schema, name, ONE_BIN) for name in names]
-    widths += [1] * asks_class_counts(schema, label, settings)
+    classes, numeric, names, lacking = release.classes, release.numeric, release.tables, release.missing
+    widths = [table_width(release.schema, name, ONE_BIN) for name in names] + [1] * release.asks_class_counts
     sizes = (classes * sum(widths), (len(numeric), classes), (len(lacking), classes))
     if (reply.counts.size, reply.first.shape, reply.missing.shape) != sizes:
         raise ValueError("a station's statistics do not have the shape that was asked for; use one version everywhere")
     cuts = np.cumsum([classes * width for width in widths])[:-1]
     parts = [part.reshape(classes, width) for part, width in zip(np.split(reply.counts, cuts), widths, strict=True)]
     rows = class_rows(parts)
-    if settings.sensitivity == "global":
+    if release.settings.sensitivity == "global":
         present = np.reshape([parts[names.index(name)][:, 0] for name in numeric], (len(numeric), classes))
         return Counted(parts, rows, present.astype(np.float64))
     absent = np.zeros(reply.first.shape)
     if lacking:
-        doubt = _CERTAIN * laplace_deviation(MISSING_QUERIES * query_epsilon(schema, label, settings))
+        doubt = _CERTAIN * laplace_deviation(MISSING_QUERIES * release.query_epsilon)
         absent = np.where(reply.missing > doubt, reply.missing, 0.0)
     return Counted(parts, rows, rows - np.minimum(absent, np.maximum(rows, 0.0)))
 
@@ -122,4 +146,4 @@ def table_weights(tables: Sequence[NDArray[Any]]) -> Floats:
 
 def laplace_deviation(epsilon: float) -> float:
     """Return the standard deviation of discrete Laplace noise of scale 1 / epsilon."""
-    return math.sqrt(2.0 * math.exp(-epsilon)) / -math.expm1(-epsilon)
+    return law_of(epsilon).deviation(1.0 / epsilon)

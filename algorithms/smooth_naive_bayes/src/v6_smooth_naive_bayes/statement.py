@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.federation import results
-from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.horizontal import Unit
 
 from .messages import Settings
-from .queries import MISSING_QUERIES, asks_class_counts, missing_names, numeric_names, query_epsilon, table_names
+from .queries import MISSING_QUERIES, Release
 
 NOT_PRIVATE = (
     'sensitivity="published" reproduces the paper: its bounds are not smooth upper bounds of the local sensitivity, '
@@ -16,8 +16,9 @@ NOT_PRIVATE = (
 )
 
 
-def privacy_statement(columns: Columns, settings: Settings) -> dict[str, Any]:
+def privacy_statement(release: Release, unit: Unit) -> dict[str, Any]:
     """Return who learns what, and the promise in its parts."""
+    settings = release.settings
     reveals = {
         "researcher": "the model: noisy tables and moments over all stations",
         "central": "every station's noisy statistics, each under the stated epsilon; not the scales of their noise",
@@ -27,13 +28,13 @@ def privacy_statement(columns: Columns, settings: Settings) -> dict[str, Any]:
         return results.not_private(NOT_PRIVATE, reveals)
     return results.privacy(
         True,
-        unit=columns.unit.name,
+        unit=unit.name,
         neighbors=settings.neighbors,
         epsilon=settings.epsilon,
         delta=0.0,
         mechanism=_mechanism(settings),
-        composition=_composition(columns, settings),
-        sensitivity=_sensitivity(settings) + columns.unit.statement,
+        composition=_composition(release),
+        sensitivity=_sensitivity(settings) + unit.statement,
         reveals=reveals,
     )
 
@@ -45,19 +46,17 @@ def _mechanism(settings: Settings) -> str:
     return f"discrete Laplace on counts, {tails} noise scaled to smooth sensitivity on means and variances, at each station"
 
 
-def _composition(columns: Columns, settings: Settings) -> str:
-    schema, label = columns.schema, columns.label
-    tables, numeric = len(table_names(schema, label, settings)), len(numeric_names(schema, label))
-    own = ", the class counts" if asks_class_counts(schema, label, settings) else ""
-    share = query_epsilon(schema, label, settings)
+def _composition(release: Release) -> str:
+    settings = release.settings
+    own = ", the class counts" if release.asks_class_counts else ""
     lacking = ""
-    if missing_names(schema, label, settings):
+    if release.missing:
         lacking = f", and over rows with a value, whose moments cost {MISSING_QUERIES:g} queries, and those without, whose count costs as much"
     twice = "; a replaced row is one that leaves and one that comes" if settings.neighbors == "replace_one" else ""
     if settings.rows > 1:
         twice += f"; {settings.rows} rows of an identifier are as many steps"
     return (
-        f"sequential over {tables} tables{own} and {numeric} x 2 moments, epsilon {share:.6g} each under add_remove; "
+        f"sequential over {len(release.tables)} tables{own} and {len(release.numeric)} x 2 moments, epsilon {release.query_epsilon:.6g} each under add_remove; "
         f"parallel over classes and stations (disjoint rows){lacking}{twice}"
     )
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation.horizontal import Columns
 
 from .combination import DEVIATION_FLOOR
 from .messages import Settings
-from .queries import numeric_names
+from .queries import Release
 
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
@@ -16,9 +15,10 @@ SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than t
 RARE = 2.0  # deviations of the noise in a class count
 
 
-def without_effect(columns: Columns, settings: Settings) -> list[str]:
+def without_effect(release: Release) -> list[str]:
     """Return a warning for every argument of numeric features that was given though there is none."""
-    if numeric_names(columns.schema, columns.label) or settings.sensitivity == "published":
+    settings = release.settings
+    if release.numeric or settings.sensitivity == "published":
         return []
     names = ["sensitivity"] + ["noise", "degrees_of_freedom"] * (settings.sensitivity == "smooth")
     given = [name for name in names if getattr(settings, name) != getattr(DEFAULTS, name)]
