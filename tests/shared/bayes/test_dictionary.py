@@ -94,6 +94,7 @@ def test_what_stations_get_reads_back_as_the_same():
         ({"type": "number", "bins": 3}, "bins"),
         ({"type": "category", "categories": ["a", "b"], "cut": {"column": "c", "at": [2, 1]}}, "cut"),
         ({"type": "category", "categories": ["a", "b"], "cut": {"column": "c", "at": [1, 2]}}, "cut"),
+        ({"type": "category", "categories": ["a", "b"], "cut": {"column": "c", "at": [10**400]}}, "cut"),
         ({"type": "number", "derive": "__import__('os')"}, "derive"),
         ({"type": "number", "derive": "f(x)"}, "derive"),
         ({"type": "number", "looked_at": "yes"}, "looked_at"),
@@ -246,8 +247,25 @@ def row_by_row(formula: str, row: pd.Series) -> float:
 def test_texts_are_compared_as_categories_are():
     table = pd.DataFrame({"a": ["1", "1.0", " x ", None, "TRUE"]})
     values = read_formula("f", 'a in [1, "x"]').values(table, 5)
-    np.testing.assert_array_equal(values, [1, 1, 1, np.nan, 0])
+    np.testing.assert_array_equal(values, [1, 1, 1, np.nan, 1])
+    np.testing.assert_array_equal(read_formula("f", 'a in ["1", "x"]').values(table, 5), [1, 1, 1, np.nan, 0])
     np.testing.assert_array_equal(read_formula("f", 'a != "true"').values(table, 5), [1, 1, 1, np.nan, 0])
+
+
+@pytest.mark.parametrize("written", [[True, False, None], ["TRUE", "false", None], [1, 0, None], ["1.0", "0", None]])
+def test_truth_values_are_one_and_zero_in_a_formula(written):
+    table = pd.DataFrame({"a": pd.Series(written, dtype=object)})
+    for text in (
+        "a == 1",
+        "1 == a",
+        "a == True",
+        "a != 0",
+        "not a == False",
+        "a in [1, 7]",
+        "a > 0",
+        "a == a and a >= 1",
+    ):
+        np.testing.assert_array_equal(read_formula("f", text).values(table, 3), [1, 0, np.nan], text)
 
 
 def test_text_among_numbers_is_missing_in_a_formula():

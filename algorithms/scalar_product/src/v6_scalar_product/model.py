@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
@@ -61,14 +62,29 @@ def information_gains(tables: Sequence[npt.NDArray[np.int64]]) -> list[float]:
 
 
 def decoded(total: int, precisions: Sequence[Sequence[int]]) -> float:
-    """Return the scalar product from its ring value; every factor has [scale, fraction bits]: it was divided by 2^scale."""
-    return math.ldexp(float(total), sum(scale - bits for scale, bits in precisions))
+    """Return the scalar product from its ring value; every factor has [scale, fraction bits]: it was divided by 2^scale.
+
+    Raises
+    ------
+    DataProblem
+        If no float holds it.
+    """
+    return _scaled(float(total), sum(scale - bits for scale, bits in precisions))
 
 
 def error_bound(records: int, precisions: Sequence[Sequence[int]]) -> float:
-    """Return the largest error that rounding the factors to fixed point can cause."""
+    """Return the largest error that rounding the factors to fixed point can cause; DataProblem as `decoded`."""
     grown = math.prod(1.0 + 2.0 ** -(bits + 1) for _, bits in precisions)
-    return math.ldexp(records * (grown - 1.0), sum(scale for scale, _ in precisions))
+    return _scaled(records * (grown - 1.0), sum(scale for scale, _ in precisions))
+
+
+def _scaled(value: float, power: int) -> float:
+    try:
+        return math.ldexp(value, power)
+    except OverflowError:
+        raise DataProblem(
+            "columns: their scalar product may be too large for a number; give them in larger units"
+        ) from None
 
 
 def axes(columns: Sequence[ColumnStates]) -> list[dict[str, Any]]:

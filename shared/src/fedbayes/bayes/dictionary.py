@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import SchemaError, canonical_text, check_missing
+from .encoding import SchemaError, canonical_text, check_missing, is_number
 from .formula import Formula, read_formula
 from .missing import MISSING, top_missing
 from .schema import MAXIMUM_BINS, Column
@@ -346,11 +346,11 @@ def _cut(name: str, given: Any, categories: tuple[Any, ...] | None) -> Cut | Non
     if given is None:
         return None
     at = given.get("at") if isinstance(given, Mapping) and set(given) == {"column", "at"} else None
-    numbers = isinstance(at, list | tuple) and all(isinstance(p, int | float) and not isinstance(p, bool) for p in at)
+    numbers = isinstance(at, list | tuple) and all(map(is_number, at))
     if not numbers or not isinstance(given["column"], str) or not 0 < len(at or ()) <= MAXIMUM_BINS:
         raise SchemaError(f"column {name!r}: give cut as {{column: age, at: [40, 65]}}")
     points = np.asarray(at, dtype=np.float64)
-    if not bool(np.isfinite(points).all() and (np.diff(points) > 0).all()):
+    if not bool((np.diff(points) > 0).all()):
         raise SchemaError(f"column {name!r}: the points of cut must increase")
     if categories is None or len(categories) != len(points) + 1:
         raise SchemaError(f"column {name!r}: cut needs one category more than points, the lowest first")

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -53,6 +54,14 @@ def canonical_text(value: object) -> str | None:
     return text or None
 
 
+def meant_texts(value: object) -> frozenset[str]:
+    """Return the canonical texts of the cells that equal a value of a condition: true and false mean 1 and 0 too, and the reverse; a text means itself."""
+    if isinstance(value, bool | int | float) and value in (0, 1):
+        return frozenset(("1", "true") if value else ("0", "false"))
+    text = canonical_text(value)
+    return frozenset() if text is None else frozenset((text,))
+
+
 def identifier_text(value: object) -> str:
     """Return an identifier as it is written, to be told to people (``00257``, not 257); empty where it is missing."""
     return value.strip() if isinstance(value, str) else canonical_text(value) or ""
@@ -80,6 +89,15 @@ def without(values: Any, missing: frozenset[str]) -> NDArray[Any]:
     table = np.empty(len(kept) + 1, dtype=object)
     table[: len(kept)] = kept
     return np.asarray(table[positions])
+
+
+def is_number(value: object) -> bool:
+    """Return whether a value is a finite number, no truth value, and one that a float can hold: JSON has larger whole numbers."""
+    return (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and bool(abs(value) <= sys.float_info.max)
+    )
 
 
 def _float_text(value: float) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding import SchemaError, canonical_text
+from .encoding import SchemaError, canonical_text, meant_texts
 
 Floats = NDArray[np.float64]
 
@@ -239,13 +239,17 @@ def _comparison(left: ast.expr, operator: ast.cmpop, right: ast.expr, table: Map
         first, second = _number(left, table), _number(right, table)
         result: Any = _ORDER[type(operator)](first, second)
         return np.where(np.isnan(first) | np.isnan(second), np.nan, result)
+    if isinstance(left, ast.Constant) and not isinstance(right, ast.List | ast.Tuple):
+        left, right = right, left
     options = right.elts if isinstance(right, ast.List | ast.Tuple) else [right]
-    first, choices = _text(left, table), [_text(option, table) for option in options]
+    first = _text(left, table)
     missing = np.equal(first, "")
     same: Any = np.zeros(np.shape(first), dtype=np.bool_)
-    for choice in choices:
-        same = same | np.equal(first, choice)
-        missing = missing | np.equal(choice, "")
+    for option in options:
+        texts = meant_texts(option.value) if isinstance(option, ast.Constant) else [_text(option, table)]
+        for text in texts or [""]:
+            same = same | np.equal(first, text)
+            missing = missing | np.equal(text, "")
     wanted = same if isinstance(operator, ast.Eq | ast.In) else ~same
     return np.where(missing, np.nan, wanted.astype(np.float64))
 

@@ -26,6 +26,7 @@ from fedbayes.bayes.encoding import (
     categories,
     check_missing,
     equal_widths,
+    is_number,
     numbers,
     unknown_share,
     without,
@@ -233,12 +234,10 @@ def _logarithmic(name: str, bounds: tuple[float, float], bins: Any) -> Any:
 
 
 def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:
-    if not isinstance(bins, (list, tuple, np.ndarray)) or any(
-        isinstance(edge, bool) or not isinstance(edge, (int, float, np.number)) or not abs(edge) < np.inf
-        for edge in bins
-    ):
+    listed = bins.tolist() if isinstance(bins, np.ndarray) else bins
+    if not isinstance(listed, (list, tuple)) or not all(map(is_number, listed)):
         raise SchemaError(f"column {name!r}: bins must be a whole number or a list of finite edges")
-    given = np.asarray(bins, dtype=np.float64)
+    given = np.asarray(listed, dtype=np.float64)
     inner = given[(given > bounds[0]) & (given < bounds[1])]
     edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
     if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(given) > 0)):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import ArgumentError, DataProblem, ThresholdError
 from .messages import Condition
@@ -28,6 +28,8 @@ def check_sides(found: npt.NDArray[np.bool_], minimum: int) -> None:
 def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArray[np.bool_]:
     """Return where a condition holds. A missing value satisfies `missing` only; so does text among numbers, where answers are `private`.
 
+    A condition's true and false hold for 1 and 0 too, and its 1 and 0 for true and false; as text they are themselves alone.
+
     Raises
     ------
     ArgumentError
@@ -40,7 +42,7 @@ def holds(values: Any, condition: Condition, private: bool = False) -> npt.NDArr
         return absent
     if condition.op in ("==", "!=", "in"):
         wanted = condition.value if condition.op == "in" else [condition.value]
-        texts = {canonical_text(value) for value in wanted} - {None}
+        texts = frozenset().union(*map(meant_texts, wanted))
         import pandas
 
         positions, distinct = pandas.factorize(values, use_na_sentinel=True)
@@ -96,10 +98,9 @@ def check_condition(entry: Any, position: int) -> Condition:
 
 def _check_value(name: str, operator: str, value: Any) -> None:
     scalar = isinstance(value, str | int | float | bool) and value == value and value != ""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(float(value)))
     if operator in ("==", "!=") and not scalar:
         raise ArgumentError(f"{name}: value must be a text, number or truth value; for missing values use op missing")
-    if operator in ("<", "<=", ">", ">=") and not number:
+    if operator in ("<", "<=", ">", ">=") and not is_number(value):
         raise ArgumentError(f"{name}: value must be a number")
     if operator == "in" and not (
         isinstance(value, list | tuple)
@@ -108,9 +109,6 @@ def _check_value(name: str, operator: str, value: Any) -> None:
     ):
         raise ArgumentError(f"{name}: value must be a list of 1 to 1000 texts or numbers")
     if operator == "between" and not (
-        isinstance(value, list | tuple)
-        and len(value) == 2
-        and all(isinstance(v, int | float) and not isinstance(v, bool) and np.isfinite(v) for v in value)
-        and value[0] <= value[1]
+        isinstance(value, list | tuple) and len(value) == 2 and all(map(is_number, value)) and value[0] <= value[1]
     ):
         raise ArgumentError(f"{name}: value must be [low, high]")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...bayes.discretise import Bins, equal_width, published, quantile
-from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.encoding import SchemaError, canonical_text, is_number
 from ...bayes.missing import without_top
 from ...bayes.schema import LARGEST_BOUND, Column
 from .. import arguments
@@ -115,10 +115,7 @@ def check_domain(domain: Any) -> dict[str, Any]:
 def _are_cuts(entry: Any) -> bool:
     if not isinstance(entry, list | tuple) or len(entry) >= MOST_STATES:
         return False
-    if any(isinstance(cut, bool) or not isinstance(cut, int | float) for cut in entry):
-        return False
-    cuts = np.asarray(entry, dtype=np.float64)
-    return bool(np.isfinite(cuts).all() and (np.diff(cuts) > 0).all())
+    return all(map(is_number, entry)) and bool((np.diff(np.asarray(entry, dtype=np.float64)) > 0).all())
 
 
 def resolve(

@@ -27,16 +27,22 @@ def product_of(columns: Sequence[Any], names: Sequence[str]) -> Values:
     Raises
     ------
     DataProblem
-        Naming the columns: text, or missing values.
+        Naming the columns: text, missing values, or a product that no float holds.
     """
     product = np.ones(len(columns[0]))
+    complete = True
     for name, values in zip(names, columns, strict=True):
         try:
-            product = product * np.asarray(values, dtype=np.float64)
+            numbers = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError):
             raise DataProblem(f"column '{name}' holds text; scalar products take numbers") from None
-    if not np.isfinite(product).all():
+        complete &= bool(np.isfinite(numbers).all())
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = product * numbers
+    if not complete:
         raise DataProblem(f"columns {', '.join(names)} have missing values; fill them in or drop the rows")
+    if not np.isfinite(product).all():
+        raise DataProblem(f"columns {', '.join(names)}: their product is too large; give them in larger units")
     return product
 
 
@@ -89,5 +95,5 @@ def fixed_point(product: Values, factors: int) -> tuple[npt.NDArray[Any], int, i
     scale = int(np.ceil(np.log2(largest))) if largest > 0.0 else 0
     free = FREE_BITS - int(np.ceil(np.log2(max(len(product), 2))))
     fraction = min(free // factors, MOST_FRACTION_BITS)
-    encoded = np.rint(product * 2.0 ** (fraction - scale)).astype(np.int64)
+    encoded = np.rint(np.ldexp(product, fraction - scale)).astype(np.int64)
     return ring.lower(encoded[:, None], np.uint64), scale, fraction
