@@ -107,9 +107,10 @@ def _vertical_fit(draw: Any) -> Case:
 
 
 def united(case: Case) -> dict[str, Any]:
-    """Return the aligned parts as one table."""
-    tables = list(case.stations().values())
-    return {"all": {name: cells for table in tables for name, cells in table.items()}}
+    """Return the aligned parts as one table; an Excel sheet lacks the rows below its last value."""
+    columns = {name: cells for table in case.stations().values() for name, cells in table.items()}
+    rows = max(map(len, columns.values()))
+    return {"all": {name: [*cells, *[None] * (rows - len(cells))] for name, cells in columns.items()}}
 
 
 def check_fit(case: Case, outcome: Outcome) -> None:
