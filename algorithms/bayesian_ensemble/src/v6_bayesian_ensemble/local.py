@@ -124,7 +124,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     added, behind = np.zeros(size), np.zeros(size)
     for entry in model.members:
         if entry.leader == station.organization:
-            member = store.found(station, entry)
+            member = store.recalled(station, entry)
             present = {name: records[name] for name in member.columns if name in records}
             found = member.posterior(model.label, model.classes, present, rows)
             more, weight = model.ballot(member, found)

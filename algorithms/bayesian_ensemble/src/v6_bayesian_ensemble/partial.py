@@ -180,7 +180,7 @@ def partial_votes(station: Station, request: VotesRequest) -> VotesReply:
 def _vote(
     station: Station, workspace: Workspace, request: VotesRequest, model: Ensemble, number: int
 ) -> tuple[Array, Array]:
-    member = store.found(station, model.members[number])
+    member = store.recalled(station, model.members[number])
     if len(member.stations) == 1:
         own = list(member.columns)
         frame = station.data(columns=own, domain=states_of(model))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 
 from fedbayes.federation import Station, platform
 from fedbayes.federation.errors import DataProblem, MessageError, PolicyError
+from fedbayes.federation.secrets import once
 from fedbayes.randomness import secret_bytes
 
 from .ensemble import Member
@@ -30,14 +30,11 @@ def hidden(station: Station, member: Member) -> Member:
         )
     name = secret_bytes(ID_LENGTH // 2).hex()
     folder = platform.folder_database(station.policy.ledger)
-    content = json.dumps(replace(member, secret_id=name).to_json()).encode()
-    descriptor = os.open(folder / f"{PREFIX}{name}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
+    once(folder / f"{PREFIX}{name}.json", json.dumps(replace(member, secret_id=name).to_json()).encode())
     return replace(member, network=None, cuts={}, secret_id=name)
 
 
-def found(station: Station, member: Member) -> Member:
+def recalled(station: Station, member: Member) -> Member:
     """Return the member itself, or what this station keeps of it, under the weight of this job.
 
     Raises

@@ -9,8 +9,8 @@ wants newer tables asks for them, and pays.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
-import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from fedbayes.federation import Station
 from fedbayes.federation.codec import encode
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.platform import folder_database, requested_label
+from fedbayes.federation.secrets import once
 
 from .messages import TablesRequest
 
@@ -78,18 +79,7 @@ def write(path: Path | None, arrays: dict[str, npt.NDArray[Any]], renew: bool) -
     """
     if path is None:
         return arrays
-    draft = path.with_name(f"{path.name}-{os.getpid()}")
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        np.savez(file, **arrays)  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
-    if renew:
-        draft.replace(path)
-        return arrays
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    once(path, buffer.getvalue(), renew)
     return read(path) or arrays

@@ -152,12 +152,7 @@ class KnownPeers:
 
     def _write(self, known: dict[str, Peer]) -> None:
         content = {name: {"fingerprint": p.fingerprint, "first_seen": p.first_seen} for name, p in known.items()}
-        draft = self._folder / f"{PEERS_FILE}-{os.getpid()}"
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, self._path)
+        once(self._path, json.dumps(content, indent=1, sort_keys=True).encode(), renew=True)
 
 
 def check_pins(marks: dict[str, str], ids: dict[str, int], pinned: dict[str, str]) -> None:

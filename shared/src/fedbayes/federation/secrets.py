@@ -1,4 +1,4 @@
-"""Files that are written once: keys, and what a job at a station must remember."""
+"""Files that are written whole or not at all: keys, and what a job or a node must remember."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ from ..mpc.relay import KeyPair
 from .errors import StationError
 
 KEY_FILE = "private_key"
-UNWRITABLE = (
-    "the job's temporary folder at the node cannot be written; ask the node's administrator for space and rights"
-)
+UNWRITABLE = "a folder of the node cannot be written; ask the node's administrator for space and rights"
 
 
-def once(path: Path, content: bytes) -> bytes:
+def once(path: Path, content: bytes, renew: bool = False) -> bytes:
     """Write a file of mode 0600 unless it is there, atomically and on disk; return what it holds then.
 
-    Of several writers at the same time the first one's content stays.
+    Of several writers at the same time the first one's content stays; with `renew` the last one's.
 
     Raises
     ------
@@ -26,14 +24,14 @@ def once(path: Path, content: bytes) -> bytes:
         If the folder is full or cannot be written.
     """
     try:
-        if not path.exists():
-            _write_new(path, content)
+        if renew or not path.exists():
+            _write(path, content, renew)
         return path.read_bytes()
     except OSError:
         raise StationError(UNWRITABLE) from None
 
 
-def _write_new(path: Path, content: bytes) -> None:
+def _write(path: Path, content: bytes, renew: bool) -> None:
     # Not named by the process: every container's is number 1.
     handle, draft = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
     try:
@@ -41,11 +39,11 @@ def _write_new(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.link(draft, path)
+        (os.replace if renew else os.link)(draft, path)
     except FileExistsError:
         pass
     finally:
-        os.unlink(draft)
+        Path(draft).unlink(missing_ok=True)
 
 
 def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:
