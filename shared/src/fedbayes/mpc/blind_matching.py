@@ -55,13 +55,6 @@ def _to_curve(digest: bytes) -> bytes:
     return int(u).to_bytes(POINT_BYTES, "little")
 
 
-def on_curve(point: bytes) -> bool:
-    """Return whether 32 bytes are the u coordinate of a point of the curve, not of its twist."""
-    field, _, is_square = _arithmetic()
-    u = int.from_bytes(point, "little") % field
-    return bool(is_square(u * (u * u + COEFFICIENT * u + 1) % field))
-
-
 def points(identifiers: Iterable[str]) -> bytes:
     """Return one point of the curve an identifier, one after the other; the same steps for each."""
     return b"".join(_to_curve(hashlib.sha256(DOMAIN + identifier.encode()).digest()) for identifier in identifiers)

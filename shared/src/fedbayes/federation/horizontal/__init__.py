@@ -3,17 +3,24 @@
 A central function of a horizontal method::
 
     noise = check_noise("distributed", epsilon, delta, neighbors, honest_fraction)         # or "local", "none"
-    before = preflight([label, *features], ["partial_tables"], noise, noise.promises, ROW)
+    before = preflight([label, *features], ["partial_counts"], noise, noise.promises, ROW)
     parties = federation.open_channel(organizations, before)                               # round 1
     columns = resolve_columns(federation, parties.stations, label, features, domain)       # a round if domain is None
     bins = check_bins(columns, 20)                              # {numeric feature: bins or edges}
-    tables = sum_tables(federation, parties.stations, columns, bins, noise)                # one round
+    summed = sum_answers(federation, "partial_counts", CountsRequest(...), parties.stations, noise)  # the method's own round
+    tables = split_tables(columns, bins, signed(summed, cells(columns, bins)))
     spread = noise.deviation(len(columns.features), 1.0, 1.0, cells, len(parties.stations))
     model = model_from_tables(columns, tables, bins, spread)    # a fedbayes.bayes NaiveBayes
 
 and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under exactly these names::
 
-    from fedbayes.federation.horizontal import partial_schema, partial_tables
+    from fedbayes.federation.horizontal import partial_schema
+
+    @partial
+    def partial_counts(station: Station, request: CountsRequest) -> SumReply:
+        encoded = request.columns.read(station, request.noise.private)
+        queries = table_queries(request.columns, encoded, request.bins)
+        return answer(station, release(station, queries, request.noise, "tables of counts"), request.noise)
 
     @partial
     def partial_evaluate(station: Station, request: EvaluateRequest) -> SumReply:
@@ -43,16 +50,12 @@ from ...dp.shares import HONEST_FRACTION
 from .answers import SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
-    TablesRequest,
-    VectorReply,
     cells,
     check_bins,
     class_counts_from_margins,
     model_from_tables,
-    partial_tables,
     signed,
     split_tables,
-    sum_tables,
     table_queries,
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
@@ -78,11 +81,9 @@ __all__ = [
     "SchemaReply",
     "Scoring",
     "SumReply",
-    "TablesRequest",
     "Target",
     "Unit",
     "Units",
-    "VectorReply",
     "answer",
     "asked_columns",
     "cells",
@@ -95,7 +96,6 @@ __all__ = [
     "load_model",
     "model_from_tables",
     "partial_schema",
-    "partial_tables",
     "preflight",
     "release",
     "resolve_columns",
@@ -103,7 +103,6 @@ __all__ = [
     "signed",
     "split_tables",
     "sum_answers",
-    "sum_tables",
     "table_queries",
     "tally_station",
 ]

@@ -1,9 +1,7 @@
-"""Tables of every feature by class over all stations, in one round: exact, or with noise of a stated budget."""
+"""Tables of every feature by class: their queries at a station, and the model of their sum over all stations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,49 +13,11 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import MAXIMUM_BINS, Schema
 
 from .. import arguments
-from ..codec import Message
-from ..decorators import partial
 from ..errors import ArgumentError, MessageError
-from ..rounds import Federation
-from ..station import Station
-from .answers import SumReply, answer, sum_answers
 from .columns import Columns, schema_errors
-from .noise import CountNoise, Query, release
+from .noise import Query
 
 MOST_CELLS = 4_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class TablesRequest(Message):
-    """Ask for the table of every feature by class.
-
-    Parameters
-    ----------
-    columns : Columns
-    bins : dict
-        Column -> number of bins or list of edges, of every numeric feature.
-    noise : CountNoise
-    """
-
-    columns: Columns
-    bins: dict[str, Any]
-    noise: CountNoise
-
-    def __post_init__(self) -> None:
-        if cells(self.columns, self.bins) > MOST_CELLS:
-            raise ValueError("the tables have too many cells")
-        self.noise.check_unit(self.columns.unit)
-
-
-@dataclass(frozen=True, slots=True)
-class VectorReply(Message):
-    """One station's masked vector, uint64, of methods whose replies do not pass the gate yet; else :class:`SumReply`."""
-
-    vector: np.ndarray[Any, Any]
-
-    def __post_init__(self) -> None:
-        if self.vector.dtype != np.uint64 or self.vector.ndim != 1:
-            raise ValueError("vector must be a one-dimensional array of uint64")
 
 
 def check_bin_rules(name: str, value: Any) -> Any:
@@ -117,40 +77,6 @@ def table_queries(columns: Columns, encoded: dict[str, Any], bins: Bins) -> list
     schema = columns.schema
     tables = (feature_table(schema, columns.label, name, encoded, bins) for name in columns.features)
     return [Query(table, nonnegative=True) for table in tables]
-
-
-@partial
-def partial_tables(station: Station, request: TablesRequest) -> SumReply:
-    """Count every feature by class, add noise as asked, and mask.
-
-    **Reveals** to central the sum over the stations only; with ``local`` noise the station's own noisy counts.
-    **Assumes** that at least two stations do not collude with central, and for ``distributed`` noise that the
-    honest fraction of them adds its share.
-    """
-    encoded = request.columns.read(station, request.noise.private)
-    queries = table_queries(request.columns, encoded, request.bins)
-    return answer(station, release(station, queries, request.noise, "tables of counts"), request.noise)
-
-
-def sum_tables(
-    federation: Federation,
-    stations: Sequence[int],
-    columns: Columns,
-    bins: dict[str, Any],
-    noise: CountNoise,
-    function: str = "partial_tables",
-    last: bool = False,
-) -> dict[str, NDArray[np.int64]]:
-    """Return every feature's table over all stations; one round.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Feature -> int64, shape (classes, values + 1), rows without a value in the last column.
-    """
-    request = TablesRequest(columns, bins, noise)
-    summed = sum_answers(federation, function, request, stations, noise, last)
-    return split_tables(columns, bins, signed(summed, cells(columns, bins)))
 
 
 def signed(summed: NDArray[Any], length: int) -> NDArray[np.int64]:
