@@ -22,7 +22,6 @@ from fedbayes.bayes.network import (
     Array,
     BayesianNetwork,
     Codes,
-    Uniforms,
     normalise,
 )
 from fedbayes.bayes.tables import Counts
@@ -91,7 +90,6 @@ def expectation_maximisation(
     codes: Codes,
     weights: Array | None = None,
     settings: EmSettings | None = None,
-    uniforms: Uniforms = uniform_floats,
 ) -> EmResult:
     """Return the best tables over several starts for records with missing values.
 
@@ -105,8 +103,6 @@ def expectation_maximisation(
         How often each record occurs; rows of weight 0 or less are left out.
     settings : EmSettings, optional
         Defaults if not given.
-    uniforms : callable, optional
-        Source of uniform numbers of the random starts.
 
     Raises
     ------
@@ -126,7 +122,7 @@ def expectation_maximisation(
     tree = JunctionTree(first)
     best: EmResult | None = None
     for start in range(1 if complete else chosen.starts):
-        network = first if start == 0 else _random(first, uniforms)
+        network = first if start == 0 else _random(first)
         result = _run(tree.with_tables(network), patterns, weight, chosen, start)
         if best is None or result.trace[-1] > best.trace[-1]:
             best = result
@@ -223,7 +219,7 @@ def _available(
     return counts
 
 
-def _random(network: BayesianNetwork, uniforms: Uniforms) -> BayesianNetwork:
+def _random(network: BayesianNetwork) -> BayesianNetwork:
     """Return a network of the same structure with tables drawn from flat Dirichlet distributions."""
-    tables = {node: normalise(-np.log1p(-uniforms(table.shape)) + 1e-3) for node, table in network.tables.items()}
+    tables = {node: normalise(-np.log1p(-uniform_floats(table.shape)) + 1e-3) for node, table in network.tables.items()}
     return BayesianNetwork(network.states, network.parents, tables)

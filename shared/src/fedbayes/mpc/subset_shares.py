@@ -15,6 +15,7 @@ Table = tuple[str, ...]
 MOST_FACTORS = 8
 ROUND_SECONDS = 3.3
 BYTES_PER_SECOND = 8e6
+ITEM_BYTES = 4  # of an opening or a correction in the ring of 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +43,20 @@ def corrections_for(tables: Sequence[Table], parties: Sequence[int]) -> dict[Tab
     }
 
 
-def subset_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+def subset_seconds(widths: Sequence[int], rows: int, parties: int) -> float:
     """Return the estimated cost of subset shares: the corrections' transport, dealt along with the alignment."""
     columns = sum(int(np.prod(subset)) for size in range(2, len(widths)) for subset in combinations(widths, size))
-    return columns * rows * item_bytes * (1.0 + 1.0 / parties) / BYTES_PER_SECOND
+    return columns * rows * ITEM_BYTES * (1.0 + 1.0 / parties) / BYTES_PER_SECOND
 
 
-def tree_seconds(widths: Sequence[int], rows: int, parties: int, item_bytes: int = 4) -> float:
+def tree_seconds(widths: Sequence[int], rows: int, parties: int) -> float:
     """Return the estimated cost of a multiplication tree: its openings' transport and its rounds."""
     level, columns, rounds = [int(width) for width in widths], 0, 0
     while len(level) > 2:
         merged = [int(np.prod(level[i : i + 2])) for i in range(0, len(level), 2)]
         columns += sum(merged[: len(level) // 2])
         level, rounds = merged, rounds + 1
-    return rounds * ROUND_SECONDS + 3 * columns * rows * item_bytes * parties / BYTES_PER_SECOND
+    return rounds * ROUND_SECONDS + 3 * columns * rows * ITEM_BYTES * parties / BYTES_PER_SECOND
 
 
 def correction_pad(key: bytes, subset: Table, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:

@@ -45,8 +45,6 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
-from ...dp.sensitivity import NEIGHBORS
-from ...dp.shares import HONEST_FRACTION
 from .answers import SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
@@ -59,18 +57,14 @@ from .counts import (
     table_queries,
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
-from .evaluation import Classifier, EvaluateRequest, evaluate_model, evaluation_privacy, load_model, tally_station
-from .noise import PLACEMENTS, CountNoise, Query, check_noise, release
+from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
+from .noise import CountNoise, Query, check_noise, release
 from .units import ROW, Unit, check_unit
 
 __all__ = [
-    "HONEST_FRACTION",
-    "NEIGHBORS",
-    "PLACEMENTS",
     "ROW",
     "Binned",
     "Budget",
-    "Classifier",
     "Columns",
     "CountNoise",
     "EvaluateRequest",
@@ -92,7 +86,6 @@ __all__ = [
     "check_unit",
     "class_counts_from_margins",
     "evaluate_model",
-    "evaluation_privacy",
     "load_model",
     "model_from_tables",
     "partial_schema",

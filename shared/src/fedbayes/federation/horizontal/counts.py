@@ -124,12 +124,11 @@ def model_from_tables(
     tables: dict[str, NDArray[Any]],
     bins: Bins,
     deviation: float = 0.0,
-    pseudocount: float = 1.0,
 ) -> NaiveBayes:
-    """Return the naive Bayes model of the tables, whose cells carry noise of this standard deviation."""
+    """Return the naive Bayes model of the tables, whose cells carry noise of this standard deviation; every cell counts one more."""
     schema: Schema = columns.schema
     features: dict[str, Feature] = {
-        name: table_feature(schema, name, table, bins, deviation, pseudocount) for name, table in tables.items()
+        name: table_feature(schema, name, table, bins, deviation, 1.0) for name, table in tables.items()
     }
     counts, spread = class_counts_from_margins(tables, deviation)
     with schema_errors(ArgumentError):

@@ -211,10 +211,8 @@ def _queries(truth: NDArray[Any], logs: NDArray[np.float64], bins: int, largest:
     ]
 
 
-def evaluate_model(
-    federation: Federation, asked: Scoring, load: Loader[Classifier], function: str = "partial_evaluate"
-) -> dict[str, Any]:
-    """Evaluate a model on the stations' tables; two rounds with the channel.
+def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifier]) -> dict[str, Any]:
+    """Evaluate a model on the stations' tables by the method's ``partial_evaluate``; two rounds with the channel.
 
     Parameters
     ----------
@@ -224,8 +222,6 @@ def evaluate_model(
         The task's arguments, checked.
     load : callable
         Makes the model a :class:`Classifier`; raises SchemaError.
-    function : str
-        The algorithm's partial that calls :func:`tally_station`.
 
     Returns
     -------
@@ -250,10 +246,10 @@ def evaluate_model(
     added = form.narrower(asked.added)
     if added != asked.added:
         federation.warn("delta is not spent: of so few classes discrete Laplace noise is narrower")
-    before = preflight([column, *classifier.features], (function,), added, added.promises, whom)
+    before = preflight([column, *classifier.features], ("partial_evaluate",), added, added.promises, whom)
     parties = federation.open_channel(asked.organizations, before)
     request = EvaluateRequest(asked.model, column, added, whom)
-    summed = sum_answers(federation, function, request, parties.stations, added, last=True)
+    summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=True)
     tallies = form.tallies(signed(summed, form.numbers))
     minimum = 0 if added.private else federation.minimum_count
     scores = metrics.scores_of(tallies, minimum)
