@@ -41,12 +41,13 @@ def test_check_tells_that_everyone_takes_part_and_writes_nothing(command, folder
 @pytest.mark.parametrize(
     ("limit", "told"),
     [
-        ("beta:denied_columns=x", "column 'x'"),
-        ("beta:maximum_epsilon=0.1", "epsilon"),
+        ("beta:denied_columns=x", "denied_columns"),
+        ("beta:allowed_columns=y", "allowed_columns"),
+        ("beta:maximum_epsilon=0.1", "maximum_epsilon"),
         ("beta:budget_epsilon=0.2", "0.2"),
         ("beta:allow_non_private=false", "differentially private"),
-        ("beta:allowed_functions=partial_other", "function"),
-        ("beta:minimum_organizations=9", "organizations"),
+        ("beta:allowed_functions=partial_other", "allowed_functions"),
+        ("beta:minimum_organizations=9", "minimum_organizations=9"),
     ],
 )
 def test_check_names_the_station_and_the_limit_that_refuses(command, folders, limit, told):
@@ -56,6 +57,17 @@ def test_check_names_the_station_and_the_limit_that_refuses(command, folders, li
     assert told in " ".join(rows["beta"][1:])
     assert "error: beta would refuse this task; nothing was spent" in err
     assert [rows[name][0] for name in ("alpha", "gamma")] == ["yes", "yes"]
+
+
+def test_what_all_stations_refuse_is_told_once(command, folders):
+    words = ["client_toy", "fit", *folders, "--arg", "column=x", "--policy", "maximum_epsilon=0.1"]
+    code, _, err = command("run", *words, "--out", "r.json")
+    assert code == 3
+    assert "error: alpha, beta, gamma: epsilon is above" in err
+    assert err.count("maximum_epsilon") == 1
+    code, _, err = command("check", *words)
+    assert code == 3
+    assert "error: alpha, beta, gamma would refuse" in err
 
 
 def test_check_refuses_wrong_arguments_as_run_does(command, folders):

@@ -116,7 +116,7 @@ def test_the_command_prints_it_and_exits_as_check_does(command):
         (["plan", "dp_naive_bayes", "disclosure_settings"], "nothing that can be planned"),
         (
             ["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1", "--policy", "minimum_rows=few"],
-            "MINIMUM_ROWS",
+            "the value of 'minimum_rows' cannot be read",
         ),
         (["plan", "dp_naive_bayes", "fit", "--arg", "label=y", "--arg", "epsilon=1", "--stations", "0"], "--stations"),
     ],

@@ -252,8 +252,8 @@ class BayesianNetwork:
             states = {node: tuple(str(s) for s in entry["states"]) for node, entry in value["nodes"].items()}
             parents = {node: tuple(value["tables"][node]["parents"]) for node in states}
             tables = {node: np.asarray(value["tables"][node]["probabilities"], dtype=np.float64) for node in states}
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a network has nodes, edges and tables: {type(error).__name__}") from None
+        except (KeyError, TypeError, AttributeError):
+            raise ValueError("a network has nodes, edges and tables") from None
         if sum(table.size for table in tables.values()) > MOST_CELLS:
             raise ValueError("the tables of the network are too large")
         network = cls(states, parents, tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .catalogue import declared_of, rounds_of
@@ -103,6 +103,10 @@ def _policy(limits: Mapping[str, Any]) -> Any:
     from ..federation.errors import PolicyError
     from ..federation.policy import PREFIX, Policy
 
+    known = [one.name for one in fields(Policy)]
+    unknown = next((name for name in limits if name not in known), None)
+    if unknown is not None:
+        raise UsageProblem(f"--policy: '{str(unknown)[:60]}' is no limit; known are: {', '.join(known)}")
     texts = {
         f"{PREFIX}{name.upper()}": ",".join(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in limits.items()
@@ -110,7 +114,13 @@ def _policy(limits: Mapping[str, Any]) -> Any:
     try:
         return Policy.from_environment({f"{PREFIX}LEDGER": "ledger", **texts})
     except PolicyError as problem:
-        raise UsageProblem(f"--policy: {problem}") from None
+        limit = str(problem).partition(PREFIX)[2].partition(" ")[0].lower()
+        told = (
+            f"the value of '{limit}' cannot be read; see docs/node-administrators.md"
+            if limit in limits
+            else str(problem)
+        )
+        raise UsageProblem(f"--policy: {told}") from None
 
 
 def _refusals(policy: Any, told: Any, stations: int) -> list[str]:

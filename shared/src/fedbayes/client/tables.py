@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from .exits import UsageProblem
 
@@ -93,7 +94,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         raise UsageProblem(f"the table {path} must be one of: {', '.join(KINDS)}")
     try:
         return read_file(path, KINDS[path.suffix], Reading(domain or {}, identifiers=tuple(identifiers)))
-    except (OSError, ValueError, ImportError) as problem:
+    except (OSError, ValueError, ImportError, BadZipFile) as problem:
         line = _LINE.search(str(problem))
         place = f", {line.group()}" if line else ""
         raise UsageProblem(

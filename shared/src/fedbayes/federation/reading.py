@@ -287,7 +287,7 @@ class ReadingErrors:
         if isinstance(error, SchemaError):
             raise DataProblem(str(error)) from None
         if type(error).__name__ == "EmptyDataError":
-            raise ThresholdError("the station's file has fewer rows than the node demands") from None
+            raise ThresholdError("the station's file has fewer rows than the node demands (minimum_rows)") from None
         raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
 
 

@@ -164,7 +164,7 @@ class Federation(Outset):
         request = OpenRequest(len(members), preflight, self.dictionary)
         answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
         if self.dry:
-            raise Checked({self.name(member): self._refusal(answer) for member, answer in answers.items()})
+            raise Checked({self.name(member): self._refusal(answers[member]) for member in sorted(answers)})
         self._raise_refusals(answers, " (nothing was spent)")
         replies = self._read(OpenReply, answers)
         parties = Parties(
@@ -214,10 +214,13 @@ class Federation(Outset):
         return str(answer["error"][1]) if "error" in answer else None
 
     def _raise_refusals(self, answers: dict[int, Any], spent: str) -> None:
-        """Raise what stations refuse: the kind of the first, the words of all."""
+        """Raise what stations refuse: the kind of the first, the words of all; the same words once, with all who say them."""
         failures = {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
         if failures:
-            told = "; ".join(f"{self.name(member)}: {text}" for member, (_, text) in failures.items())
+            saying: dict[str, list[str]] = {}
+            for member, (_, text) in failures.items():
+                saying.setdefault(text, []).append(self.name(member))
+            told = "; ".join(f"{', '.join(names)}: {text}" for text, names in saying.items())
             raise rebuild(str(next(iter(failures.values()))[0]), told + spent)
 
     # -- rounds ----------------------------------------------------------------------------------------------------------
