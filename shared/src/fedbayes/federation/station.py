@@ -185,7 +185,7 @@ class Station:
                 raise DataProblem(f"column '{column}' {what} this station's table; check the name in the task")
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError(
-                "the station's table has fewer rows than the node demands (minimum_rows); leave this station out"
+                "the table has fewer rows than the node demands (minimum_rows); leave this station out"
             )
 
     def check_names(self, columns: list[str]) -> None:
