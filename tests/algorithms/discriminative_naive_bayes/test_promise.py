@@ -46,13 +46,13 @@ class Memory:
         return self.files[name]
 
 
-def request(tables="dp", neighbors="add_remove", clip=1.0, iterations=0, step=1, steps=10, weights=1.0):
+def request(tables="dp", neighbors="add_remove", clip=1.0, iterations=0, step=1, steps=10, weights=1.0, additive=False):
     shape = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables=tables)
     layout = shape.layout
     noise = check_noise("distributed", 1.0, 1e-6, neighbors, 0.8)
-    counts = None if tables == "local" else count(layout, *rows(shape, table(200, 9)))
+    counts = None if tables == "local" or additive else count(layout, *rows(shape, table(200, 9)))
     points = np.full((1, layout.parameters), weights)
-    return StepRequest(shape, points, counts, iterations, 0.0, False, noise, clip, step, steps)
+    return StepRequest(shape, points, counts, iterations, 0.0, False, noise, clip, step, steps, additive)
 
 
 def rows(shape, frame):
@@ -69,6 +69,8 @@ KINDS = [
     {},
     {"neighbors": "replace_one"},
     {"clip": 0.05},
+    {"additive": True},
+    {"additive": True, "neighbors": "replace_one", "clip": 2.0},
     {"iterations": 3},
     {"iterations": 3, "neighbors": "replace_one"},
     {"tables": "local", "iterations": 3},
@@ -98,7 +100,7 @@ def test_the_sum_of_all_answers_has_the_promised_deviation(kind):
     asked = request(**kind)
     nobody = np.zeros(asked.shape.layout.parameters)
     sums = [sum(partial._noisy(Memory(), asked, nobody) for _ in range(PARTIES)) for _ in range(60)]
-    queries, entries = asked.steps * (1 if asked.counts is None else 2), len(nobody)
+    queries, entries = asked.steps * (1 if asked.shape.tables == "local" else 2), len(nobody)
     change = asked.noise.change(sensitivity(asked) * entries, sensitivity(asked), entries)
     promised = asked.noise.width(queries, change, PARTIES)
     found = float(np.std(np.array(sums)))

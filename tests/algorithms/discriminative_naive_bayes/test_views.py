@@ -44,7 +44,7 @@ def test_requests_of_a_station_hold_no_other_stations_answer(tmp_path):
     assert all(entry["input"]["kwargs"]["message"]["body"] is None for entry in seen[-3:]), "requests are sealed"
     for body in steps:
         assert set(body) == {
-            "shape", "weights", "counts", "iterations", "regularization", "by_rows", "noise", "clip", "step", "steps",
+            "shape", "weights", "counts", "iterations", "regularization", "by_rows", "noise", "clip", "step", "steps", "additive",
         }  # fmt: skip
 
 

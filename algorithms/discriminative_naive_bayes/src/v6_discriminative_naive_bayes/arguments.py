@@ -102,15 +102,15 @@ class Fit(Target, Budget, Units, Members):
     delta: float = argument(number(low=0, below=1), "Of the budget; must be above 0.", 1e-6, used_when=when("epsilon"))
     neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=when("epsilon"))
     honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("epsilon"))
-    clip: float = argument(
+    clip: float | None = argument(
         number(above=0, high=LARGEST_CLIP),
-        "Largest L2 norm of the contribution of a row, or of a station, with noise.",
-        1.0,
+        "Largest L2 norm of the contribution of a row, or of a station, with noise; when left out chosen by budget and noisy counts, or 1.",
+        None,
         used_when=when("epsilon"),
     )
     attribute_rounds: int | None = argument(
         whole(0, MOST_ROUNDS),
-        "Of the rounds of a private fit the first so many learn one weight for each attribute; when left out a third from 12 features on, else none.",
+        "Of the rounds of a private fit the first so many learn one weight for each attribute; when left out none; large models: a third from 12 features on.",
         None,
         used_when=(when("epsilon"), when("optimizer", "secure_gradient"), when("structure", "naive")),
     )

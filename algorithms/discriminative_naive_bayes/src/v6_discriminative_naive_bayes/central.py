@@ -57,7 +57,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     diagnostics = training.diagnostics(learned)
     if asked.personalize:
         diagnostics["personalized"] = training.personalized(learned)
-    return federation.result(training.model(learned).to_dict(), statement(chosen, shape), diagnostics)
+    return federation.result(training.model(learned).to_dict(), statement(training.settings, shape), diagnostics)
 
 
 @central

@@ -141,6 +141,8 @@ class StepRequest(Message):
         Longest contribution of a row (gradient) or of a station (improvement), with noise.
     step, steps : int
         Which of how many.
+    additive : bool
+        Whether the weights are what values add to the scores themselves, so that no tables are needed (`terms`).
     """
 
     shape: Shape
@@ -153,6 +155,7 @@ class StepRequest(Message):
     clip: float
     step: int
     steps: int
+    additive: bool = False
 
     def __post_init__(self) -> None:
         """Check sizes and ranges."""
@@ -166,8 +169,8 @@ class StepRequest(Message):
             raise ValueError("weights must be of one point, or of a few without noise and local iterations")
         if self.counts is not None and (self.counts.shape != (layout.counts,) or self.counts.dtype != np.int64):
             raise ValueError("counts must be as many whole numbers as the tables have")
-        if (self.counts is None) != (self.shape.tables == "local"):
-            raise ValueError("counts must be given exactly when the tables are shared")
+        if (self.counts is None) != (self.shape.tables == "local" or self.additive):
+            raise ValueError("counts must be given exactly when the tables are shared and used")
         if not 1 <= self.step <= self.steps or not 0 <= self.iterations <= MOST_ITERATIONS:
             raise ValueError("step must be one of steps, and iterations not negative or too many")
         if not (0 < self.clip <= LARGEST_CLIP and 0 <= self.regularization < math.inf):
@@ -176,10 +179,15 @@ class StepRequest(Message):
 
     def _check_promise(self) -> None:
         """Refuse noise that would promise nothing, whatever central asks."""
-        if self.noise.private and self.counts is None and not self.iterations:
+        by_value = self.shape.structure == "naive" and self.shape.weights == "value" and not self.shape.gaussians
+        if self.additive and (
+            self.iterations or not self.noise.private or self.shape.tables == "local" or not by_value
+        ):
+            raise ValueError("additive steps are noisy gradients of naive Bayes by value with shared tables")
+        if self.noise.private and self.shape.tables == "local" and not self.iterations:
             raise ValueError("a row changes its station's tables and with them every gradient: no noise for that")
         if self.noise.placement == "local":
             raise ValueError("the noise of a step is distributed")
         self.noise.check_unit(self.shape.columns.unit)
-        if self.noise.private and self.counts is None and self.shape.columns.unit.id_column is not None:
+        if self.noise.private and self.shape.tables == "local" and self.shape.columns.unit.id_column is not None:
             raise ValueError("with tables of its own a station is the unit, not an identifier")

@@ -19,7 +19,7 @@ from .classifier import loader
 from .learning import learn_locally
 from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest
-from .model import LARGEST_WEIGHT, Codes, Floats, Layout, count, tables_from_counts
+from .model import LARGEST_WEIGHT, Codes, Floats, Layout, Tables, count, tables_from_counts
 
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
@@ -103,8 +103,10 @@ def partial_step(station: Station, request: StepRequest) -> SumReply:
 
 
 def prepare(request: StepRequest, codes: Codes, labels: NDArray[np.int64]) -> Evidence:
-    """Return a station's rows under the tables of all stations, or under its own where it was given none."""
+    """Return a station's rows under the tables of all stations, under its own where it was given none, or under no tables."""
     layout = request.shape.layout
+    if request.additive:
+        return Evidence.of(layout, Tables(np.ones(layout.classes), np.ones((layout.values, layout.classes))), codes)
     counts = count(layout, codes, labels) if request.counts is None else request.counts
     return Evidence.of(layout, tables_from_counts(layout, counts, request.shape.prior), codes)
 
@@ -136,7 +138,7 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> Release
     noise, parties = request.noise, len(station.participants)
     change, queries = step_change(request), noisy_queries(request)
     noise.shares(0, queries, change, parties)  # what cannot be sampled is not charged
-    note = "weights" if request.counts is None else "tables and weights"
+    note = "weights" if request.shape.tables == "local" else "tables and weights"
     receipt = station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
     _one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
     direction = np.nan_to_num(direction, nan=0.0)
@@ -155,7 +157,7 @@ def honest_deviation(request: StepRequest, parties: int) -> float:
 
 def noisy_queries(request: StepRequest) -> int:
     """Return among how many queries like this step the budget is divided."""
-    return request.steps * (1 if request.counts is None else PARTS)
+    return request.steps * (1 if request.shape.tables == "local" else PARTS)
 
 
 def step_change(request: StepRequest) -> Change:

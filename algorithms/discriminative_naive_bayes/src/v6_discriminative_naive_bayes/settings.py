@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fedbayes.federation import Preflight, results
 from fedbayes.federation.horizontal import CountNoise, Unit, preflight
 
+from . import terms
+from .attributes import first_rounds
 from .messages import Shape
 
 OPTIMIZERS = ("secure_gradient", "fedavg")
 AGGREGATIONS = ("mean", "by_rows")
 PERSONAL_ITERATIONS = 5
 MOST_ROUNDS = 500
+USUAL_CLIP = 1.0
+"""Where the contribution of a row or a station is cut that is no gradient by terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +28,13 @@ class Settings:
     ----------
     rounds, local_iterations : int
     optimizer, aggregation, tables : str
-    regularization, clip, tolerance : float
+    regularization, tolerance : float
+    clip : float or None
+        None leaves it to the steps: `USUAL_CLIP`, or by terms what the noisy tables tell.
     attribute_rounds : int or None
-        So many of the first private steps learn one weight for each attribute; None leaves it to `attributes.first_rounds`.
+        So many of the first private steps learn one weight for each attribute; None leaves it to the plan.
+    by_terms : bool
+        Whether private steps are made on what values add to the scores (`terms`); the plan tells.
     table_noise, step_noise : CountNoise
         Budget of the tables, and of all steps; the same one where both are noisy, which is spent once.
     unit : Unit
@@ -39,17 +47,37 @@ class Settings:
     aggregation: str
     tables: str
     regularization: float
-    clip: float
+    clip: float | None
     tolerance: float
     attribute_rounds: int | None
     table_noise: CountNoise
     step_noise: CountNoise
     unit: Unit
+    by_terms: bool = False
 
     @property
     def averaging(self) -> bool:
         """Whether stations improve the weights themselves."""
         return self.optimizer == "fedavg"
+
+    @property
+    def cut(self) -> float:
+        """Longest contribution of a row, or of a station, with noise."""
+        return USUAL_CLIP if self.clip is None else self.clip
+
+
+def settled(settings: Settings, shape: Shape) -> Settings:
+    """Return the settings with all that was left to the plan: what is chosen depends on them and the shape of the model, never on data."""
+    layout = shape.layout
+    noisy = settings.step_noise.private and not settings.averaging
+    by_terms = noisy and shape.tables == "dp" and terms.fits(layout)
+    usual = 0 if by_terms else first_rounds(None, settings.rounds, layout)
+    asked = settings.attribute_rounds if layout.structure == "naive" else 0
+    return replace(
+        settings,
+        by_terms=by_terms,
+        attribute_rounds=usual if asked is None else asked,
+    )
 
 
 def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Preflight:
@@ -82,7 +110,7 @@ def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
         mechanism="discrete Gaussian in shares inside the secure sum",
         composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over {settings.rounds} steps"
         + ("" if whole_station else ", which have half of it, and the tables, which have the other half"),
-        sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.clip:g} (L2)"
+        sensitivity=f"a {'row' if not settings.averaging else 'station'}'s contribution is cut at {settings.cut:g} (L2)"
         + ("; a row changes it by at most twice that" if settings.averaging and not whole_station else "")
         + settings.unit.statement,
         reveals=reveals,

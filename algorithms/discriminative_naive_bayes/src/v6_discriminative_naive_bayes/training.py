@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 from fedbayes.bayes import metrics
 from fedbayes.federation.horizontal import EvaluateRequest, SumReply, check_noise, signed
 
-from .attributes import first_rounds, information, learn
+from . import terms
+from .attributes import information, learn
 from .classifier import WeightedNaiveBayes
 from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
-from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation, table_deviation
-from .settings import PERSONAL_ITERATIONS, Settings
+from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation, noisy_queries, table_deviation
+from .settings import PERSONAL_ITERATIONS, Settings, settled
 
 LEARNING_RATE = 0.3
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
@@ -69,7 +70,7 @@ class Training:
         self.federation = federation
         self.stations = stations
         self.shape = shape
-        self.settings = settings
+        self.settings = settled(settings, shape)
         self.layout = shape.layout
         self.counts: NDArray[np.int64] | None = None
         self._step = 0
@@ -84,9 +85,8 @@ class Training:
         if request.noise.private:
             parties = len(self.stations)
             honest = table_deviation(request, parties)
-            self.counts = without_noise(
-                self.layout, self.counts, honest * (parties / request.noise.honest(parties)) ** 0.5
-            )
+            clean = terms.drawn_together if self.settings.by_terms else without_noise
+            self.counts = clean(self.layout, self.counts, honest * (parties / request.noise.honest(parties)) ** 0.5)
 
     def learn(self) -> Fit:
         """Return the learned weights; a warning says so if the rounds ran out."""
@@ -120,24 +120,25 @@ class Training:
             return None
         return expected_curvature(self.layout, tables, self.counts) + self.settings.regularization
 
-    def _request(self, points: Floats, shape: Shape | None = None) -> StepRequest:
+    def _request(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> StepRequest:
         return StepRequest(
             shape=shape or self.shape,
             weights=points,
-            counts=self.counts,
+            counts=None if additive else self.counts,
             iterations=self.settings.local_iterations if self.settings.averaging else 0,
             regularization=self.settings.regularization,
             by_rows=self.settings.aggregation == "by_rows",
             noise=self.settings.step_noise,
-            clip=self.settings.clip,
+            clip=self.settings.cut,
             step=max(self._step, 1),
             steps=self.settings.rounds,
+            additive=additive,
         )
 
-    def _ask(self, points: Floats, shape: Shape | None = None) -> NDArray[np.int64]:
+    def _ask(self, points: Floats, shape: Shape | None = None, additive: bool = False) -> NDArray[np.int64]:
         """Return the sums over the stations at some points (points, parameters): one round."""
         self._step += 1
-        request = self._request(points, shape)
+        request = self._request(points, shape, additive)
         noisy = self.settings.step_noise.private
         summed = self.federation.secure_sum("partial_step", request, self.stations, SumReply, field="vector")
         parameters = request.shape.layout.parameters
@@ -157,7 +158,7 @@ class Training:
         """
         objective: list[float] = []
         variance = self._noise_variance(weights, len(self.stations)) if self.settings.step_noise.private else 0.0
-        longest = (self.settings.clip * len(self.stations)) ** 2
+        longest = (self.settings.cut * len(self.stations)) ** 2
         for _ in range(self.settings.rounds):
             if self.settings.step_noise.private:
                 told = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
@@ -179,24 +180,58 @@ class Training:
         return abs(objective[-2] - objective[-1]) <= self.settings.tolerance * max(abs(objective[-1]), 1.0)
 
     def _descend(self, weights: Floats) -> Fit:
-        """Descend along noisy, clipped gradients with Adam's steps; the average of the second half is returned.
+        """Descend along noisy, clipped gradients: by terms (`terms`), or in Adam's steps where they do not fit.
 
-        The first rounds learn one weight for each attribute (`attributes`), from which the others go on. A step is shortened by `trust`, so that
-        weights of which the data say little stay there.
+        The first rounds may learn one weight for each attribute (`attributes`), from which the others go on.
+        """
+        rows = int(self.counts[: self.layout.classes].sum()) if self.counts is not None else 1
+        self._choose_cut(rows)
+        variance, asked = self._noise_variance(weights, rows), self.settings.attribute_rounds
+        if asked and self.counts is not None:
+            weights = self._by_attribute(self.counts, variance, asked)
+        left = self.settings.rounds - self._step
+        if left and self.settings.by_terms and self.counts is not None:
+            return Fit(self._by_terms(self.counts, weights if asked else None, variance, left), [], False)
+        return Fit(self._by_adam(weights, variance, LEARNING_RATE / 2 if asked else LEARNING_RATE, left), [], False)
+
+    def _choose_cut(self, rows: int) -> None:
+        """Choose where rows are cut from the noise and the noisy number of rows, unless the caller did."""
+        if not self.settings.by_terms or self.settings.clip is not None:
+            return
+        longest, parties = terms.longest(self.layout), len(self.stations)
+        self.settings = replace(self.settings, clip=longest)
+        request = self._request(np.zeros((1, self.layout.parameters)), additive=True)
+        noise = honest_deviation(request, parties) / 2.0**NOISY_FRACTION_BITS / noisy_queries(request) ** 0.5
+        noise *= (parties / request.noise.honest(parties)) ** 0.5
+        self.settings = replace(self.settings, clip=terms.usual_clip(self.layout, rows * longest / noise))
+
+    def _by_terms(self, counts: NDArray[np.int64], start: Floats | None, variance: float, rounds: int) -> Floats:
+        """Return weights after steps on what values add to the scores."""
+        layout, schema = self.layout, self.shape.columns.schema
+        ordered = np.array([not schema[name].is_categorical for name in self.shape.attributes])
+        tables = tables_from_counts(layout, counts, self.shape.prior)
+
+        def ask(sums: Floats) -> Floats:
+            points = np.clip(sums.reshape(1, -1), -LARGEST_WEIGHT, LARGEST_WEIGHT)
+            return np.asarray(self._ask(points, additive=True) / 2.0**NOISY_FRACTION_BITS).reshape(sums.shape)
+
+        known = terms.known(layout, tables, counts, ordered)
+        first = terms.first_weights(layout) if start is None else start
+        return terms.learn(ask, known, first, variance, rounds, self.settings.regularization)
+
+    def _by_adam(self, weights: Floats, variance: float, rate: float, rounds: int) -> Floats:
+        """Return the mean of the second half of a path of Adam's steps.
+
+        A step is shortened by `trust`, so that weights of which the data say little stay there.
 
         References
         ----------
         Kingma and Ba, Adam, ICLR 2015; the noise is of the gradients, so everything here is post-processing.
         """
-        rows = int(self.counts[: self.layout.classes].sum()) if self.counts is not None else 1
-        variance, spread = self._noise_variance(weights, rows), 0.0
-        rate = LEARNING_RATE
-        asked = first_rounds(self.settings.attribute_rounds, self.settings.rounds, self.layout)
-        if asked and self.counts is not None:
-            weights, rate = self._by_attribute(self.counts, variance, asked), LEARNING_RATE / 2
+        spread = 0.0
         first, second = np.zeros_like(weights), np.zeros_like(weights)
         kept: list[Floats] = []
-        for step in range(1, self.settings.rounds - self._step + 1):
+        for step in range(1, rounds + 1):
             gradient = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
             first = MOMENTUM * first + (1 - MOMENTUM) * gradient
             second = SQUARES * second + (1 - SQUARES) * gradient**2
@@ -204,7 +239,7 @@ class Training:
             move = (first / (1 - MOMENTUM**step)) / np.sqrt(second / (1 - SQUARES**step) + SMALL)
             weights = 1.0 + (weights - rate * move * trust(first, spread) - 1.0) / (1.0 + self.settings.regularization)
             kept.append(weights)
-        return Fit(np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)) if kept else weights, [], False)
+        return np.asarray(np.mean(kept[len(kept) // 2 :], axis=0)) if kept else weights
 
     def _by_attribute(self, counts: NDArray[np.int64], variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""
@@ -230,7 +265,7 @@ class Training:
         request, parties = self._request(weights[None]), len(self.stations)
         sigma = honest_deviation(request, parties) / 2.0**NOISY_FRACTION_BITS
         variance = sigma**2 * parties / request.noise.honest(parties)
-        longest = self.settings.clip * max(contributions, 1)
+        longest = self.settings.cut * max(contributions, 1)
         if variance * len(weights) > longest**2:
             self.federation.warn(
                 "epsilon leaves more noise in every step than the data can say, so little is learned; "
