@@ -26,7 +26,7 @@ START = 0.5
 """Weight of every value before the first step: attributes say things several times, so weights of 1 are too certain."""
 SPREAD = 0.4
 """How far the difference that a value makes between two classes lies from the start, as a standard deviation."""
-SCALE = 0.4
+SCALE = 0.8
 """The same for one weight of all values of an attribute."""
 REACH, ROUGHNESS = 0.3, 0.1
 """Bins of one number differ alike: their correlation falls by e in this part of the range; and this part of the variance each bin has for itself."""
