@@ -86,12 +86,7 @@ class Rows:
     """Places of the station's rows in the common order (or at their places in the union) of the job."""
 
     def __init__(self, workspace: Workspace, setup: Setup, rows: int, total: int) -> None:
-        own = workspace.own_rows(total)
-        if setup.union:
-            self.order = np.empty(total, dtype=np.int64)
-            self.order[own] = workspace.order_of(workspace.own)
-        else:
-            self.order = np.asarray(own[workspace.order_of(workspace.own)], dtype=np.int64)
+        self.order = workspace.common_order(total)
         self._size = rows if setup.union else None
 
     def place(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

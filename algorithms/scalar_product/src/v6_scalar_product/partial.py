@@ -111,8 +111,7 @@ def partial_chain_open(station: Station, request: ChainOpenRequest) -> SealedRep
         wanted = [Wanted("condition", columns, request.conditions)]
         encoder = Encoder(station, setup, wanted)
         values = encoder.part(wanted, 0, 32).values[0][:, 0]
-        rows = workspace.own_rows(encoder.rows)[workspace.order_of(station.organization)]
-        station.keep("chain", data=values[rows])
+        station.keep("chain", data=values[workspace.common_order(encoder.rows)])
     chain = Chain(station, request.delivery, request.owners)
     members = [*request.owners, setup.helper]
     sealed = {peer: station.seal(peer, chain.letter(peer), PURPOSE) for peer in members if peer != station.organization}

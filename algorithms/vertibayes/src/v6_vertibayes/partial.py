@@ -100,14 +100,10 @@ def partial_scores(station: Station, request: ScoresRequest) -> RecordsReply:
     return RecordsReply(None, station.seal(request.holder, masked.value.astype("<u8").tobytes(), "scores"), None)
 
 
-def _common_rows(workspace: Workspace, total: int) -> npt.NDArray[np.int64]:
-    return np.asarray(workspace.own_rows(total)[workspace.order_of(workspace.own)], dtype=np.int64)
-
-
 def _identifiers(station: Station, workspace: Workspace) -> list[str]:
     column = workspace.setup.id_column
     texts = station.identifiers(column)
-    return [texts[row] for row in _common_rows(workspace, len(texts))]
+    return [texts[row] for row in workspace.common_order(len(texts))]
 
 
 @partial
@@ -135,4 +131,4 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
 def _labels(station: Station, workspace: Workspace, setup: Setup, label: str) -> npt.NDArray[np.int64]:
     values = station.data(columns=[label], domain=setup.domain)[label]
     _, codes = resolve(label, values, setup.domain.get(label), setup.bins, True, True)
-    return np.asarray(codes[_common_rows(workspace, len(codes))], dtype=np.int64)
+    return np.asarray(codes[workspace.common_order(len(codes))], dtype=np.int64)

@@ -163,7 +163,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
     workspace.receive(Delivery(setup, rows, [], order, b"", [], []))
     if rows < station.policy.minimum_rows:
         raise ThresholdError("fewer records are common to all stations than this node demands")
-    places: np.ndarray = workspace.own_rows(own_rows)[workspace.order_of(station.organization)]
+    places: np.ndarray = workspace.common_order(own_rows)
     return places
 
 

@@ -157,12 +157,7 @@ def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart,
         return OwnPart([], [], {}, {}), np.zeros(0, dtype=np.int64), None
     encoder = Encoder(workspace.station, setup, request.wanted)
     part = encoder.part(request.wanted, request.stage, request.bits)
-    rows = workspace.own_rows(encoder.rows)
-    if setup.union:
-        slots = np.empty(encoder.rows, dtype=np.int64)
-        slots[rows] = workspace.order_of(workspace.own)
-        return part, slots, request.delivery.rows
-    return part, rows[workspace.order_of(workspace.own)], None
+    return part, workspace.common_order(encoder.rows), request.delivery.rows if setup.union else None
 
 
 @partial

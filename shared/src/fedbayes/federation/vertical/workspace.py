@@ -212,6 +212,15 @@ class Workspace:
         """Return this station's secret order of its own rows."""
         return alignment.shuffled(total, self.derived("row order"))
 
+    def common_order(self, total: int) -> Matrix:
+        """Return, of `total` own rows, that of each common record, int64 (records,); of a union, the place of each own row in it, (total,)."""
+        rows, order = self.own_rows(total), self.order_of(self.own)
+        if not self.setup.union:
+            return np.asarray(rows[order], dtype=np.int64)
+        places = np.empty(total, dtype=np.int64)
+        places[rows] = order
+        return places
+
     # -- matrices --------------------------------------------------------------------------------------------------------
 
     def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
