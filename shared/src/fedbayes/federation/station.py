@@ -184,9 +184,7 @@ class Station:
                 what = "is not in" if column not in present else "is twice in"
                 raise DataProblem(f"column '{column}' {what} this station's table; check the name in the task")
         if rows is not None and rows < self.policy.minimum_rows:
-            raise ThresholdError(
-                "the table has fewer rows than the node demands (minimum_rows); leave this station out"
-            )
+            raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 
     def check_names(self, columns: list[str]) -> None:
         """Raise `DataProblem` naming a column that the table does not have exactly once; its values are not looked at."""
