@@ -164,3 +164,27 @@ def test_an_empty_state_for_missing_values_hides_no_cell():
     assert found["diagnostics"]["hidden_cells"] == 0
     both = frames[0].merge(frames[1], on="id")
     assert np.array(found["counts"])[:2, :2].tolist() == pd.crosstab(both.x, both.y).to_numpy().tolist()
+
+
+@pytest.mark.parametrize("epsilon", [21.0, 1000.0])
+def test_noise_that_hides_nobody_stands_in_for_no_guard(epsilon):
+    """An epsilon above what may be called private is next to no noise: who is singled out, and what is few, is guarded like an exact answer."""
+    frames = flags(range(60), range(30, 120))
+    test = {"column": "a", "op": "==", "value": 1}
+    of_one = {"column": "income", "op": ">=", "value": float(frames[1]["income"].max())}
+    of_name = {"column": "income", "op": "==", "value": float(frames[1]["income"][7])}
+    for narrow in (of_one, of_name):
+        with pytest.raises((errors.ThresholdError, errors.PolicyError)):
+            run(frames, "count", conditions=[test, narrow], epsilon=epsilon)
+        run(frames, "count", conditions=[test, narrow], epsilon=1.0)
+    few = flags(range(12), range(11, 30))
+    both = [test, {"column": "b", "op": "==", "value": 1}]
+    with pytest.raises(errors.ThresholdError, match="answer or its complement"):
+        run(few, "count", conditions=both, epsilon=epsilon)
+    domain = {"a": {"categories": [0, 1]}, "b": {"categories": [0, 1]}}
+    told = run(few, "contingency", columns=["a", "b"], domain=domain, epsilon=epsilon)
+    assert any(cell is None for row in told["counts"] for cell in row)
+    assert told["privacy"]["differentially_private"] is False
+    cut = {"income": [float(np.sort(frames[1]["income"])[1])]}
+    with pytest.raises(errors.ThresholdError):
+        run(frames, "contingency", columns=["a", "income"], domain={"a": domain["a"]}, bins=cut, epsilon=epsilon)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from .cases import PERSON, Case, Difference, Outcome, judge, same
 from .records import Refusals, number
 from .rows import HUGE_EPSILON, classified, code, edges_of, who
+from .states import MOST_EPSILON, is_covered
 from .tables import population, vertical
 
 UNDERSTOOD = 1e-9
-MOST_EPSILON = 20.0
 """Above it an answer counts as exact."""
 NOBODYS = "nobody's column"
 
@@ -91,7 +91,7 @@ def _refusals(case: Case, names: list[str]) -> Refusals:
 def check_describe(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     names = arguments.get("columns", list(arguments["domain"]))
-    minimum = 0 if arguments.get("epsilon") else case.limit("minimum_count", 5)
+    minimum = 0 if is_covered(case) else case.limit("minimum_count", 5)
 
     def compare(result: Any) -> None:
         same("columns", list(result["model"]["columns"]), names)

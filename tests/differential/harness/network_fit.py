@@ -12,7 +12,7 @@ from .cases import Case, Difference, Outcome, close, judge, same
 from .records import check_states, expected_cuts, place_of, roles, unknown_columns
 from .rows import HUGE_EPSILON, limits
 from .scalar_product import _who
-from .states import drawn_states, is_private, state_refusals
+from .states import drawn_states, is_covered, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
@@ -115,7 +115,7 @@ def check_horizontal(case: Case, outcome: Outcome) -> None:
         compare_network(case, arguments, result, records)
 
     private = is_private(case)
-    few = not private and _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
+    few = not is_covered(case) and _cut_anywhere(arguments, case.stations(), case.limit("minimum_count", 5))
     unknown = [] if private else _nothing_known(case, names)
     may = [("ThresholdError", "cut points leave a few records of a station on a side")] if few else []
     cut = [("ArgumentError", "rows are not cut into folds")] * (arguments.get("validation") == "svdg")

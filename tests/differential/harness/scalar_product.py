@@ -22,7 +22,7 @@ from .records import (
     roles,
     unknown_columns,
 )
-from .states import drawn_states, entry_of, few, is_private, known, state_refusals
+from .states import drawn_states, entry_of, few, is_covered, is_private, known, state_refusals
 from .tables import joined, population, vertical
 
 ALGORITHM = "scalar_product"
@@ -160,14 +160,14 @@ def check_count(case: Case, outcome: Outcome) -> None:
             refuse.append(("DataProblem", "numbers asked of text"))
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)
-    if is_private(case):
+    if is_covered(case):
         may = []
     else:
         refuse += _singled_out(case, tests)
     records = joined(case.stations(), case.id_column)
     wanted = sum(all(_satisfies(record[test["column"]], test) for test in tests) for record in records.values())
     minimum = case.limit("minimum_count", 5)
-    if arguments.get("epsilon") is None and min(wanted, len(records) - wanted) < minimum:
+    if not is_covered(case) and min(wanted, len(records) - wanted) < minimum:
         refuse.append(("ThresholdError", "the count or its complement is small"))
 
     def compare(result: Any) -> None:
@@ -212,7 +212,7 @@ def check_contingency(case: Case, outcome: Outcome) -> None:
             raise Difference("the pooled table loses records: a value has no state")
         found = np.array(result["counts"], dtype=object)
         same("shape", list(found.shape), list(table.shape))
-        minimum = 0 if arguments.get("epsilon") is not None else case.limit("minimum_count", 5)
+        minimum = 0 if is_covered(case) else case.limit("minimum_count", 5)
         for place in np.ndindex(*table.shape):
             if found[place] is None:
                 if minimum <= 1 or not bool((table < minimum).any()):
@@ -298,13 +298,13 @@ def check_information_gain(case: Case, outcome: Outcome) -> None:
                 raise Difference(f"the information gain of {column!r} tells a small cell")
             close(f"information gain of {column!r}", found, _gain(*map(list, zip(*pairs, strict=True))), 1e-9)
 
-    may: Refusals = [] if is_private(case) else [("ThresholdError", "every table may have a small cell")]
+    may: Refusals = [] if is_covered(case) else [("ThresholdError", "every table may have a small cell")]
     judge(case, outcome, refuse, compare, may)
 
 
 def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:
     """Return whether a cell of states that occur, other than missing, is small."""
-    if is_private(case) or case.limit("minimum_count", 5) <= 1:
+    if is_covered(case) or case.limit("minimum_count", 5) <= 1:
         return False
     rows, columns = ({repr(pair[side]) for pair in pairs} for side in (0, 1))
     counts = Counter((repr(first), repr(second)) for first, second in pairs)
@@ -313,8 +313,8 @@ def _must_hide(case: Case, pairs: list[tuple[Any, Any]]) -> bool:
 
 def _may_hide(case: Case, target: str, column: str, pairs: list[tuple[Any, Any]]) -> bool:
     """Return whether a cell is small, or a state that was given may have no record."""
-    if is_private(case) or _must_hide(case, pairs):
-        return not is_private(case)
+    if is_covered(case) or _must_hide(case, pairs):
+        return not is_covered(case)
     for side, name in enumerate((target, column)):
         entry, rule = entry_of(case, name)
         seen = {repr(pair[side]) for pair in pairs}

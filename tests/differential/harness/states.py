@@ -10,10 +10,17 @@ from hypothesis import strategies as st
 from .cases import Case
 from .records import Refusals, expected_cuts, is_numeric, number, owner_of, place_of
 
+MOST_EPSILON = 20.0
+
 
 def is_private(case: Case) -> bool:
     """Return whether the answer is noisy: then nothing may be refused because of data."""
     return case.arguments.get("epsilon") is not None
+
+
+def is_covered(case: Case) -> bool:
+    """Return whether noise stands in for the guards of exact answers: there is some, of an epsilon that may be called private."""
+    return 0 < (case.arguments.get("epsilon") or 0) <= MOST_EPSILON
 
 
 def few(sides: Any, case: Case) -> bool:
@@ -52,9 +59,16 @@ def state_refusals(case: Case, columns: list[str]) -> Refusals:
     refuse: Refusals = []
     if is_private(case):
         without = [column for column in columns if not _is_public(case, column)]
-        return [("ArgumentError", f"{without[0]!r} has no public states")] if without else []
+        if without:
+            return [("ArgumentError", f"{without[0]!r} has no public states")]
+        around = (
+            []
+            if is_covered(case)
+            else [column for column in columns if _cut_around(case, column, _cells(case, column))]
+        )
+        return [("ThresholdError", f"the cut points of {around[0]!r} leave few records on a side")] if around else []
     for column in columns:
-        cells = case.stations()[owner_of(case, column) or ""][column]
+        cells = _cells(case, column)
         if not refuse and _cut_around(case, column, cells):
             refuse.append(("ThresholdError", f"the cut points of {column!r} leave few records on a side"))
         if all(cell is None for cell in cells):
@@ -71,6 +85,10 @@ def state_refusals(case: Case, columns: list[str]) -> Refusals:
         ):
             refuse.append(("DataProblem", f"{column!r} holds a value outside its categories"))
     return refuse
+
+
+def _cells(case: Case, column: str) -> list[Any]:
+    return list(case.stations()[owner_of(case, column) or ""][column])
 
 
 def entry_of(case: Case, column: str) -> tuple[dict[str, Any], Any]:

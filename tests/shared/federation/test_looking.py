@@ -53,6 +53,15 @@ def test_it_tells_who_has_what_and_hides_small_counts() -> None:
     assert sum(count is None for count in counts) >= 2, "one hidden count follows from the number of records"
 
 
+@pytest.mark.parametrize("epsilon", [21.0, 1e9])
+def test_noise_that_hides_nobody_hides_small_counts_no_less_than_none(epsilon: float) -> None:
+    told = describe(epsilon=epsilon)["model"]["columns"]
+    assert told["sex"]["categories"]["counts"][2] is None
+    assert min(count for count in told["age"]["bins"]["counts"] if count is not None) >= 5
+    shown = describe(epsilon=20.0)["model"]["columns"]["sex"]["categories"]["counts"]
+    assert None not in shown
+
+
 def test_a_hidden_count_does_not_follow_from_what_is_shown() -> None:
     column = Column("age", bounds=(0, 10))
     for outside in (1, 2, 4):

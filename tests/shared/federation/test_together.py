@@ -209,6 +209,8 @@ def test_one_method_remembers_for_another_and_noise_is_the_remedy(federation):
     with pytest.raises(errors.ThresholdError, match=REFUSED):
         ask(federation, algorithm, function, "abc", **arguments)
     assert ask(federation, "scalar_product", "describe", "abc", domain=DOMAIN, epsilon=1.0)["privacy"]["epsilon"] == 1.0
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        ask(federation, "scalar_product", "describe", "abc", domain=DOMAIN, epsilon=1e6)
     algorithm, function, arguments = QUESTIONS["risks"]
     with pytest.raises(errors.ThresholdError, match=REFUSED):
         ask(federation, algorithm, function, "abc", **arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical import SecureTables, open_parties
@@ -35,12 +36,12 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     columns = [test.column for test in tests]
     published_rounds = ("partial_chain_open", "partial_chain_sum") if thesis else ()
     preflight = preflight_of(columns, asked.identifier, epsilon, 1, published_rounds)
-    engine = open_question(federation, "condition", columns, asked, tests, epsilon is not None, preflight)
+    engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight)
     if thesis:
         found, extra = chain_count(federation, engine, list(tests))
     else:
         (found,), extra = answer(engine, epsilon, asked.honest_fraction)
-    if epsilon is None:
+    if not promise.covers(epsilon):
         found = guarded_count(found, engine.rows, engine.minimum_count)
     return federation.result(
         count=found,
@@ -72,7 +73,7 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     tables = _tables(federation, names, asked)
     counts = tables.tables([names], epsilon, asked.honest_fraction, last=True)[0]
     states = [tables.columns[name] for name in names]
-    shown, hidden = published(counts, tables.minimum_count if epsilon is None else 0, states)
+    shown, hidden = published(counts, 0 if promise.covers(epsilon) else tables.minimum_count, states)
     found = axes(states)
     related = association(counts, states) if len(names) == 2 and epsilon is None and not hidden else None
     return federation.result(
@@ -108,7 +109,7 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     questions = [(label, name) for name in names]
     counts = tables.tables(questions, epsilon, asked.honest_fraction, last=True)
     gains: dict[str, float | None] = dict(zip(names, information_gains(counts), strict=True))
-    if epsilon is None:
+    if not promise.covers(epsilon):
         gains = _safe_gains(federation, tables, questions, counts, gains)
     scale = tables.sensitivity(questions) / epsilon if epsilon else 0.0
     levels = {
@@ -198,4 +199,5 @@ def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool
         helper=asked.helper,
         groups=[names] if joint else [],
         private=asked.epsilon is not None,
+        covered=promise.covers(asked.epsilon),
     )

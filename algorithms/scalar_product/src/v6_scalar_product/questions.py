@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties
@@ -82,7 +83,7 @@ def preflight_of(
         functions=(*PARTIALS, *extra),
         epsilon=epsilon or 0.0,
         queries=questions,
-        private=epsilon is not None,
+        private=promise.covers(epsilon),
     )
 
 
@@ -92,7 +93,7 @@ def open_question(
     columns: Sequence[str],
     asked: Matched,
     conditions: Sequence[Condition] = (),
-    private: bool = False,
+    epsilon: float | None = None,
     preflight: Preflight | None = None,
 ) -> Engine:
     """Open one column of 0/1 or fixed-point numbers a station, and match the records. Three rounds.
@@ -102,7 +103,9 @@ def open_question(
     """
     names = list(dict.fromkeys(columns))
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
-    engine = Engine(federation, setup_of(federation, parties, asked.identifier, asked.helper, private=private))
+    noisy, covered = epsilon is not None, promise.covers(epsilon)
+    setup = setup_of(federation, parties, asked.identifier, asked.helper, private=noisy, covered=covered)
+    engine = Engine(federation, setup)
     if asked.identifier in names:
         raise ArgumentError("columns must not hold the id_column")
     wanted = Wanted(kind, names, list(conditions))

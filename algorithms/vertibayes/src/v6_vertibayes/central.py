@@ -43,7 +43,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     source = merged_by_class(open_source(federation, question, asked.organizations), asked.bins, asked.label)
     left = partial(source.rest, kept=asked.held_out)
     learned = learn(asked, list(source.variables.values()), source, left)
-    least = results.least_count(asked, source) if source.budget.exact else 0.0
+    least = 0.0 if source.budget.covered else results.least_count(asked, source)
     published = learned.network.publish(learned.counts, results.least_count(asked, source), asked.smallest_probability)
     scores = validate(asked, learned, published, source.by_fold, least)
     return results.fitted(federation, asked, learned, published, source, scores)

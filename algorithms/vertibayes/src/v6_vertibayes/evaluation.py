@@ -39,7 +39,7 @@ def by_counts(model: Model, label: str, source: Source) -> dict[str, Any]:
     around = (*blanket(network, label), label)
     families = [(*network.parents[node], node) for node in network.nodes]
     *counted, table = source([*families, around])
-    minimum = source.minimum_count if source.budget.exact else 0
+    minimum = 0 if source.budget.covered else source.minimum_count
     scores = assess_counts(network, around, np.maximum(table, 0), label, minimum)
     rows = float(max(part.sum() for part in counted))
     observed = results.observed(dict(zip(network.nodes, counted, strict=True)), network)

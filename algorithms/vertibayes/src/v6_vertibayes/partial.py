@@ -8,6 +8,7 @@ import numpy.typing as npt
 from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
+from fedbayes.dp import promise
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, sampling_errors
 from fedbayes.federation.gate import Exact, Released
@@ -30,7 +31,8 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     **Reveals** the sums of the tables over all participants to central, with noise where an epsilon is given, and
     nothing of one station. **Assumes** that two participants do not collude with central.
     """
-    station.require_private(request.epsilon is not None)
+    covered = promise.covers(request.epsilon)
+    station.require_private(covered)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
     frame = station.data(columns=columns, domain=request.domain)
     private = request.epsilon is not None
@@ -40,7 +42,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
         states, found = resolve(column, frame[column], entry, request.bins, True, True, private)
         if not states.public:
             raise ArgumentError(f"column '{column}' has no public states; give its categories, bounds or cut points")
-        if not private:
+        if not covered:
             check_bins_hold(states, found, station.policy.minimum_count)
         codes[column], shape[column] = found, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]

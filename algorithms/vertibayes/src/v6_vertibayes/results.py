@@ -48,7 +48,7 @@ def fitted(
 ) -> dict[str, Any]:
     """Return the result of `fit`, whose model is `network`."""
     minimum = least_count(options, source)
-    guard = minimum if source.budget.exact else 0.0
+    guard = 0.0 if source.budget.covered else minimum
     missing = missing_shares(learned, source, guard)
     structure = learned.structure
     found = federation.result(
@@ -87,7 +87,7 @@ def missing_shares(learned: Learned, source: Source, minimum: float) -> dict[str
     found: dict[str, float | None] = {}
     for name, (without, total) in learned.missing.items():
         counts = (without, total - without)
-        small = source.budget.exact and any(0 < count < minimum for count in counts)
+        small = not source.budget.covered and any(0 < count < minimum for count in counts)
         found[name] = None if small else round(min(max(without / max(total, 1.0), 0.0), 1.0), 4)
     return found
 

@@ -11,6 +11,7 @@ import numpy as np
 from fedbayes.bayes.discretise import Bins, equal_width
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
+from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError
@@ -45,6 +46,11 @@ class Budget:
     def exact(self) -> bool:
         """Whether tables have no noise."""
         return self.epsilon is None
+
+    @property
+    def covered(self) -> bool:
+        """Whether the noise stands in for the guards of exact tables."""
+        return promise.covers(self.epsilon)
 
     def take(self, parts: int = 1) -> float | None:
         """Return the epsilon of the next batch."""
@@ -154,7 +160,7 @@ class Question:
             functions=("partial_counts",) if by_rows else PARTIALS,
             epsilon=self.budget.epsilon or 0.0,
             queries=len(self.columns),
-            private=self.budget.epsilon is not None,
+            private=self.budget.covered,
         )
 
     @property
@@ -198,6 +204,7 @@ class VerticalTables:
             helper=question.helper,
             records="union" if question.split == "hybrid" else "intersection",
             private=question.budget.epsilon is not None,
+            covered=question.budget.covered,
             narrow=True,
         )
         self.minimum_count = self._tables.minimum_count

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["IMPLIED_DELTA", "MOST_DELTA", "MOST_EPSILON", "budget_delta", "excess", "holds"]
+__all__ = ["IMPLIED_DELTA", "MOST_DELTA", "MOST_EPSILON", "budget_delta", "covers", "excess", "holds"]
 
 MOST_EPSILON = 20.0
 LEAST_EPSILON = 1e-9
@@ -46,6 +46,11 @@ def excess(epsilon: float | None, delta: float | None = 0.0) -> str | None:
 def holds(epsilon: float | None, delta: float | None = 0.0) -> bool:
     """Return whether a release of this loss may be called private (see `excess`)."""
     return excess(epsilon, delta) is None
+
+
+def covers(epsilon: float | None, delta: float | None = 0.0) -> bool:
+    """Return whether noise of this budget stands in for the guards of exact answers: there is some, and it may be called private."""
+    return epsilon is not None and holds(epsilon, delta)
 
 
 def budget_delta(epsilon: float | None, delta: float | None) -> float | None:

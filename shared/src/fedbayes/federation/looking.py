@@ -211,7 +211,7 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
             )
     if any(not set(reply.held.value) <= set(widths) for reply in replies.values()):
         raise MessageError("a station tells of columns that were not asked for; use one version everywhere")
-    minimum = 0 if asked.added.private else max(reply.minimum_count.value for reply in replies.values())
+    minimum = 0 if asked.added.promises else max(reply.minimum_count.value for reply in replies.values())
     told = {}
     for column in request.schema:
         entry = _told(column, parts[column.name], request.rule(column), minimum)

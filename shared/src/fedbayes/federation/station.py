@@ -13,6 +13,7 @@ import numpy as np
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
+from ..dp import promise
 from ..mpc.relay import SigningPair
 from . import arrival, dictionaries, platform, together
 from .channel import Channel
@@ -131,12 +132,8 @@ class Station:
 
         Raises
         ------
-        PolicyError
-            If a column may not be used here.
-        DataProblem
-            If the table lacks a column, or has it twice.
-        ThresholdError
-            If the table has fewer rows than the node demands.
+        PolicyError, DataProblem, ThresholdError
+            If a column may not be used here, the table lacks it or has it twice, or has fewer rows than the node demands.
         """
         together.note_read(self, [column for column in columns if column not in identifiers])
         self.check_columns(columns)
@@ -226,10 +223,8 @@ class Station:
 
         Raises
         ------
-        PolicyError
-            If one release may not cost that much here.
-        BudgetError
-            If the ledger has less left; the message says how much.
+        PolicyError, BudgetError
+            If one release may not cost that much here, or the ledger has less left; the message says how much.
         """
         self.policy.check_release(epsilon, delta)
         receipt = self.gate.made(Receipt(epsilon, delta))
@@ -348,28 +343,35 @@ class Station:
             If too many questions were asked.
         """
         self.require_private(False)
-        self.require_members()
-        arrival.check_models(self)
+        self._guard(summed)
         if counts is not None:
             found = np.asarray(counts)
             if bool(np.any((found != 0) & (found < self.policy.minimum_count))):
                 raise ThresholdError("fewer records stand behind a number than this node demands; ask less finely")
-        if summed:
-            together.check(self)
         if queries:
             self.charge(0.0, 0.0, note, queries)
         return self.gate.made(Exact(value))
 
-    def released(self, value: T, receipt: Receipt) -> Released[T]:
+    def _guard(self, summed: bool) -> None:
+        self.require_members()
+        arrival.check_models(self)
+        if summed:
+            together.check(self)
+
+    def released(self, value: T, receipt: Receipt, summed: bool = True) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.
+
+        What cost more than may be called private is guarded like an `exact` answer.
 
         Raises
         ------
-        PolicyError
-            If it is not from this round.
+        PolicyError, ThresholdError
+            If it is not from this round, or as `exact`.
         """
         if not self.gate.knows(receipt):
             raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
+        if not promise.holds(receipt.epsilon, receipt.delta):
+            self._guard(summed)
         return self.gate.made(Released(value))
 
     def mask(self, content: Exact[Any] | Released[Any], topic: str = "", common: Any = None) -> Masked:

@@ -251,7 +251,7 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
     request = EvaluateRequest(asked.model, column, added, whom)
     summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=True)
     tallies = form.tallies(signed(summed, form.numbers))
-    minimum = 0 if added.private else federation.minimum_count
+    minimum = 0 if added.promises else federation.minimum_count
     scores = metrics.scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
     if scores["n"] <= 0:

@@ -88,6 +88,7 @@ class SecureTables:
         noisy: bool = False,
         private: bool = False,
         guarded: bool = True,
+        covered: bool = False,
         narrow: bool = False,
     ) -> SecureTables:
         """Align the records and open the columns: two rounds (three for a union).
@@ -123,6 +124,8 @@ class SecureTables:
         guarded : bool
             Whether `tables` will be called without one: conditions and cut points that are given must leave enough records on either side.
             Without both, columns serve scores of records only.
+        covered : bool
+            Whether that epsilon is small enough that noise hides whom conditions and cut points single out (`dp.promise.covers`).
         narrow : bool
             Whether later questions leave the state "missing" of a column out where the first exact table shows that no record is in it: fewer bytes,
             the same tables. Not with `joint`, whose factors have all states.
@@ -133,7 +136,9 @@ class SecureTables:
             A column nowhere, or at two stations, or, where answers are private, without public states.
         """
         names = arguments.check_names("columns", list(columns))
-        setup = setup_of(federation, parties, id_column, helper, records, domain, bins, missing_state, private, guarded)
+        setup = setup_of(
+            federation, parties, id_column, helper, records, domain, bins, missing_state, private, guarded, covered
+        )
         if private:
             check_public(names, setup.domain, setup.bins)
         if id_column in names:

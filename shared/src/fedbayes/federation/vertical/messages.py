@@ -138,7 +138,8 @@ class Setup(Message):
 
     An empty `id_column`: all files hold the same records in the same order. `private`: only noisy answers are asked, so states are public and nothing
     is refused because of data.
-    `guarded`: exact tables may be asked, so conditions and cut points must leave enough records on either side.
+    `guarded`: exact tables may be asked, so conditions and cut points must leave enough records on either side. `covered`: noise hides whom they single
+    out (`dp.promise.covers`), so they need not; noisy tables with a larger epsilon are guarded like exact ones.
     """
 
     helper: int
@@ -150,6 +151,7 @@ class Setup(Message):
     missing_state: bool
     private: bool = False
     guarded: bool = False
+    covered: bool = False
 
     @property
     def everyone(self) -> list[int]:
@@ -158,6 +160,8 @@ class Setup(Message):
 
     def __post_init__(self) -> None:
         """Check the roles."""
+        if self.covered and not self.private:
+            raise ValueError("answers without noise are covered by none")
         check_bins(self.bins)
         check_domain(self.domain)
         least = 2 if self.helper else 3

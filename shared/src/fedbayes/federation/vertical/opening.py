@@ -79,7 +79,7 @@ class Encoder:
         self.own = station.organization
         self.setup = setup
         self._station = station
-        self._minimum = 0 if setup.private else station.policy.minimum_count
+        self._minimum = 0 if setup.covered else station.policy.minimum_count
         present = set(station.columns)
         asked = dict.fromkeys(column for want in wanted for column in want.columns)
         if setup.id_column in asked:
@@ -179,7 +179,7 @@ class Encoder:
             found = resolve(
                 column, self._frame[column], entry, setup.bins, setup.missing_state, setup.union, setup.private
             )
-            if setup.guarded:
+            if setup.guarded or setup.private:
                 check_bins_hold(*found, self._minimum)
             self._states[column] = found
         return self._states[column]
@@ -205,7 +205,7 @@ class Encoder:
             if condition.column in own:
                 check_condition({"column": condition.column, "op": condition.op, "value": condition.value}, position)
                 values = self._frame[condition.column]
-                if not self.setup.private:
+                if not self.setup.covered:
                     _refuse_identifier(condition, values)
                 found &= holds(values, condition, self.setup.private)
         check_sides(found, self._minimum)

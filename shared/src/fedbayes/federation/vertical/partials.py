@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...dp import promise
 from ...mpc import alignment
 from ..decorators import partial
 from ..errors import MessageError, sampling_errors
@@ -40,7 +41,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     columns asked for are here, their states where no domain was given, and this node's limits.
     **Assumes** that the helper colludes with no station.
     """
-    if not request.setup.private and (request.wanted and request.setup.guarded):
+    if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
         station.require_private(False)
     workspace = workspace_of(station, request.setup)
     workspace.claim("stage 0")
@@ -172,6 +173,8 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     setup = request.delivery.setup
     if setup.private != (request.epsilon is not None) or not (setup.private or setup.guarded):
         raise MessageError("the columns were not opened for tables of this kind; the job stops")
+    if setup.covered and not promise.covers(request.epsilon):
+        raise MessageError("the columns were opened for answers whose noise covers single records; the job stops")
     workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
@@ -192,7 +195,8 @@ def _answer(
         return station.exact(bound, "tables", queries=len(request.tables), summed=united)
     _noise(station, shares[:0], request)  # what cannot be sampled is not charged
     receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
-    return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)
+    noisy = _bound(workspace, request, shares + _noise(station, shares, request))
+    return station.released(noisy, receipt, summed=workspace.setup.union)
 
 
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:

@@ -109,6 +109,7 @@ def setup_of(
     missing_state: bool = False,
     private: bool = False,
     guarded: bool = True,
+    covered: bool = False,
 ) -> Setup:
     """Return the roles of a job, checked.
 
@@ -124,6 +125,8 @@ def setup_of(
         Whether only noisy answers will be asked: states must be public, and nothing is refused because of data.
     guarded : bool
         Whether exact answers will be asked, so that conditions and cut points need enough records on either side.
+    covered : bool
+        Whether the noise of private answers hides whom conditions and cut points single out (`dp.promise.covers`).
 
     Raises
     ------
@@ -147,7 +150,16 @@ def setup_of(
         raise ArgumentError("rows_aligned: united records are matched by an identifier; name the id_column")
     missing = missing_state or union or private
     return Setup(
-        chosen, list(parties.stations), id_column, union, known, rules, missing, private, guarded and not private
+        chosen,
+        list(parties.stations),
+        id_column,
+        union,
+        known,
+        rules,
+        missing,
+        private,
+        guarded and not private,
+        covered,
     )
 
 
