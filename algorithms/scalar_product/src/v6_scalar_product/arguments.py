@@ -46,7 +46,7 @@ class Private(Arguments):
     epsilon: float | None = argument(
         number(low=LEAST_EPSILON, high=1000.0),
         "Budget of all counts together, by discrete Laplace noise, one term for the federation; without it they are exact, small ones "
-        "hidden or refused.",
+        "hidden or refused, as they are above an epsilon of 20.",
         None,
     )
     honest_fraction: float = argument(

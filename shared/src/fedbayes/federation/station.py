@@ -335,12 +335,10 @@ class Station:
 
         Raises
         ------
-        PolicyError
-            If the node lets private answers out only, or does not know the model that was given.
+        PolicyError, BudgetError
+            If the node lets private answers out only, does not know the model that was given, or has answered as many questions as it may.
         ThresholdError
             If too few organizations take part, a count is too small, or the answer would, with earlier ones, tell about too few organizations.
-        BudgetError
-            If too many questions were asked.
         """
         self.require_private(False)
         self._guard(summed)
