@@ -119,7 +119,7 @@ def search(entry: tuple[str, str]) -> bool:
     """Judge the cases of one function and tell; return whether one differs."""
     (method, function), options, started = entry, PLAN.options, time.monotonic()
     one = Search(method, function, options.seed, options.folder, options.ignore)
-    found = one.run(options.cases, PLAN.seconds())
+    found = one.run(options.cases, PLAN.seconds(), options.least)
     told = f"{one.ran} cases, {one.short} of them refused early" + f", {one.known} known" * bool(one.known)
     print(f"{method}.{function}: {told}, {time.monotonic() - started:.0f} s: {found or 'ok'}", flush=True)
     return found is not None
@@ -128,7 +128,10 @@ def search(entry: tuple[str, str]) -> bool:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="harness", description=__doc__)
     parser.add_argument("--cases", type=int, default=25, help="a function; at most, if there is a time")
-    parser.add_argument("--within", type=float, help="seconds for all functions together, never fewer than 25 cases")
+    parser.add_argument(
+        "--within", type=float, help="seconds for all functions together, but never fewer cases than --least"
+    )
+    parser.add_argument("--least", type=int, default=LEAST, help="cases a function, however long they take")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
     parser.add_argument("--case", type=Path, help="a file of one case, to run it again")
     parser.add_argument("--only", default="", help="a part of method.function")

@@ -342,10 +342,11 @@ def judge(
 
 
 def _barred(case: Case) -> bool:
-    """Whether the dictionary derives a column by a formula and a node does not allow it."""
-    columns = case.facts.get("dictionary", {}).get("columns", {}).values()
+    """Whether the dictionary derives a column by a formula, or has a subset, and a node does not allow it."""
+    dictionary = case.facts.get("dictionary", {})
+    aimed = "subset" in dictionary or any("derive" in one for one in dictionary.get("columns", {}).values())
     policies = [entry["policy"] for entry in case.organizations if entry["name"] in case.members()]
-    return any("derive" in one for one in columns) and any(one.get("allow_formulas") == "false" for one in policies)
+    return aimed and any(one.get("allow_formulas") == "false" for one in policies)
 
 
 def hardly_understood(case: Case) -> bool:

@@ -48,10 +48,29 @@ def maybe_dictionary(draw: Any, right: Any) -> Case:
         gives.append("id_column")
     if not columns:
         return case
-    if any("derive" in entry for entry in columns.values()):
+    subset = _subset(draw, case, random)
+    if subset or any("derive" in entry for entry in columns.values()):
         _allow(draw, case)
-    case.facts |= {"dictionary": {"columns": columns}, "gives": gives}
+    case.facts |= {"dictionary": {"columns": columns} | subset, "gives": gives}
     return case
+
+
+def _subset(draw: Any, case: Case, random: np.random.Generator) -> dict[str, Any]:
+    """Add rows to files that are no part of the study; return the condition that leaves them out, {} where there is none."""
+    if any("rows_aligned" in declared(case.algorithm, f) for f, _ in case.steps) or not draw(st.booleans()):
+        return {}
+    condition, inside, outside = draw(st.sampled_from(SUBSETS))
+    for entry in case.organizations:
+        table = entry["written"]
+        if table is None:
+            continue
+        rows = len(next(iter(table.values())))
+        more = [int(random.integers(rows)) for _ in range(draw(st.sampled_from([0, ENOUGH, 40]))) if rows]
+        for name, cells in table.items():
+            table[name] = cells + [cells[row] for row in more]
+        marks = [inside[int(random.integers(len(inside)))] for _ in range(rows)]
+        table[PART] = marks + [outside[int(random.integers(len(outside)))] for _ in more]
+    return {"subset": condition}
 
 
 def _allow(draw: Any, case: Case) -> None:
@@ -66,7 +85,23 @@ def _given(draw: Any, case: Case, domain: dict[str, Any], columns: dict[str, Any
     """Return ``["domain"]`` where the dictionary may give it in place of the argument."""
     asked = [arguments["domain"] for _, arguments in case.steps if "domain" in arguments]
     whole = all(set(entry) <= {"categories", "bounds"} and name in columns for name, entry in domain.items())
-    return ["domain"] if asked and whole and all(one == domain for one in asked) and draw(st.booleans()) else []
+    if not (asked and whole and all(one == domain for one in asked) and draw(st.booleans())):
+        return []
+    return ["domain", *_given_bins(draw, case, domain, columns)]
+
+
+def _given_bins(draw: Any, case: Case, domain: dict[str, Any], columns: dict[str, Any]) -> list[str]:
+    """Have the dictionary give the bins, where it can: of numbers with bounds, by number, edges or a scale."""
+    asked = [arguments["bins"] for _, arguments in case.steps if "bins" in arguments]
+    numeric = [name for name, entry in domain.items() if "bounds" in entry]
+    if not asked or not numeric or any(one != asked[0] for one in asked) or not draw(st.booleans()):
+        return []
+    bins = asked[0] if isinstance(asked[0], dict) else dict.fromkeys(numeric, asked[0])
+    if not set(bins) <= set(numeric) or any(isinstance(value, str) for value in bins.values()):
+        return []
+    for name, value in bins.items():
+        columns[name] = {**columns[name], "bins": value}
+    return ["bins"]
 
 
 def _column(draw: Any, case: Case, name: str, known: Any, random: np.random.Generator) -> dict[str, Any]:
@@ -164,6 +199,20 @@ def _numeric(draw: Any, case: Case, name: str, tables: list[Any], states: list[s
     return made
 
 
+PART, ENOUGH = "part of the study", 6
+"""The column that a subset looks at; rows left out that suffice for every limit that is drawn."""
+SUBSETS = [
+    (f"column({PART!r}) == 1", ["1", "1.0", "true"], ["0", None, "2", "no"]),
+    (f"column({PART!r}) >= 18", ["18", "90.5", "1e3"], ["17.99", None, "0", "-40"]),
+    (f"column({PART!r}) in ['yes', 'maybe']", ["yes", "maybe", " yes "], ["no", None, "Yes"]),
+    (f"not column({PART!r}) == 'no'", ["yes", "x"], ["no", None]),
+    (
+        f"1 < column({PART!r}) and column({PART!r}) / 2 <= 4 or column({PART!r}) == 99",
+        ["2", "8", "99"],
+        ["1", "9", None],
+    ),
+]
+"""Conditions, what fulfils them, and what does not."""
 FORMULAE = [
     ("$ / 2", lambda value: value * 2),
     ("4 * $", lambda value: value / 4),

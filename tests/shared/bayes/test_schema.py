@@ -1,6 +1,7 @@
 """Domains and encoding: one meaning for every way of writing a value, and errors without values."""
 
 import json
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,26 @@ def test_every_way_of_writing_one_is_one(value):
     assert canonical_text(value) == "1"
 
 
-@pytest.mark.parametrize("value", [None, np.nan, float("nan"), "", "  ", pd.NA, pd.NaT])
+DAY, NOON = "2020-01-31", "2020-01-31 12:30:00"
+
+
+@pytest.mark.parametrize(
+    "value", [DAY, f"{DAY} 00:00:00", f"{DAY}T00:00:00", pd.Timestamp(DAY), np.datetime64(DAY, "ns"), date(2020, 1, 31)]
+)
+def test_every_way_of_writing_a_day_is_one(value):
+    assert canonical_text(value) == DAY
+    assert canonical_text(pd.Timestamp(NOON)) == canonical_text(np.datetime64(NOON)) == canonical_text(NOON) == NOON
+
+
+@pytest.mark.parametrize("dtype", [object, "datetime64[ns]", "category"])
+def test_a_column_of_days_has_the_categories_of_its_domain(dtype):
+    days = pd.Series(pd.to_datetime([DAY, "1999-12-01", None])).astype(dtype)
+    column = Column("c", categories=("1999-12-01", DAY))
+    for values in (days, days.to_numpy()):
+        assert column.encode(values, "refuse").tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("value", [None, np.nan, float("nan"), "", "  ", pd.NA, pd.NaT, np.datetime64("NaT")])
 def test_missing_values_have_no_text(value):
     assert canonical_text(value) is None
 

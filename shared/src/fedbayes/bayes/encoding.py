@@ -7,6 +7,7 @@ reaches stations as ``1``, ``1.0``, ``"1"``, ``"1.0"``, ``True`` or ``" TRUE"``,
 - other numbers become the shortest text that reads back as the same float: ``"0.50"`` -> ``"0.5"``;
 - truth values become ``"true"`` and ``"false"`` in whatever case they are written; where the domain knows
   ``1`` and ``0`` but no truth values (or the reverse), they stand for one another;
+- dates, and times at midnight, are the date (``2020-01-31``), other times are ``2020-01-31 12:30:00``;
 - other text is stripped of surrounding blanks and otherwise kept, with its case;
 - ``None``, NaN, NaT, NA and empty text are missing.
 
@@ -28,6 +29,7 @@ Outside = Literal["clip", "refuse", "absorb"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?\d{1,18}")
+_MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40
 _LARGEST_TABLE = 1_000_000
 
@@ -46,7 +48,11 @@ def canonical_text(value: object) -> str | None:
         return str(int(value))
     if isinstance(value, (float, np.floating)):
         return _float_text(float(value))
+    if isinstance(value, np.datetime64):
+        return canonical_text(value.astype("datetime64[us]").item())
     text = str(value).strip()
+    if text.endswith("00:00:00") and _MIDNIGHT.fullmatch(text):
+        return text[:10]
     if text.casefold() in ("true", "false"):
         return text.casefold()
     if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
