@@ -10,7 +10,7 @@ from scipy import stats
 
 from . import cox, cox_formula
 from .cases import Case, Difference, Outcome, close, judge, same
-from .cox_names import ALGORITHM, EVENT, STRATA, TIME
+from .cox_names import ALGORITHM, ENTRY, EVENT, STRATA, TIME, WEIGHTS
 from .cox_rows import check_rows, rows_cases
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
@@ -52,7 +52,10 @@ def survival(
     cells = [repr(round(float(value), digits)) if digits else str(int(value)) for value in observed]
     people["columns"][TIME], people["columns"][EVENT] = cells, [str(int(flag)) for flag in event]
     people["columns"][STRATA] = [["north", "south"][int(place)] for place in random.integers(0, 2, rows)]
-    home = {TIME: 0, EVENT: 0, STRATA: 0}
+    people["columns"][WEIGHTS] = [str(value) for value in random.choice([0.5, 1.0, 2.5], rows)]
+    early = np.array([float(cell) for cell in cells]) * random.choice([0.0, 0.0, 0.3, 0.8], rows) - 0.01
+    people["columns"][ENTRY] = [repr(round(float(value), 4)) for value in early]
+    home = {TIME: 0, EVENT: 0, STRATA: 0, WEIGHTS: 0, ENTRY: 0}
     place = draw(
         vertical(
             people,
@@ -124,6 +127,13 @@ def fit_cases(draw: Any) -> Case:
         if arguments["missing"] == "complete" and draw(st.integers(0, 4)) < 4:
             arguments = {name: arguments[name] for name in arguments if name not in ("solver", *ADMM)}
             arguments["ties"] = draw(st.sampled_from(["breslow", "breslow", "breslow", "efron"]))
+    for name, column in (("weights", WEIGHTS), ("entry", ENTRY)):
+        if draw(st.integers(0, 4)) == 4:
+            arguments[name] = column
+            if draw(st.integers(0, 3)):  # else what it does not go with may be there
+                arguments = {
+                    key: arguments[key] for key in arguments if key not in ("solver", "ties", "missing", *ADMM)
+                }
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
 
 
@@ -174,6 +184,11 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
     extra = arguments.get("penalty") or arguments.get("strata") or arguments.get("ties") == "efron"
     if arguments.get("solver") == "admm" and extra:
         refuse.append(("ArgumentError", "ADMM as published has neither penalty nor strata nor Efron's ties"))
+    if arguments.get("weights") or arguments.get("entry"):
+        private = arguments.get("solver", "private_newton") == "private_newton"
+        if not private or arguments.get("ties") == "efron" or arguments.get("missing") == "complete":
+            refuse.append(("ArgumentError", "weights and entry go with private_newton and Breslow's ties"))
+        may.append(("DataProblem", "few records weigh or enter unlike the others"))
     owners = {owner_of(case, feature) for feature in cox_formula.used(arguments)} | {owner_of(case, TIME)}
     if len(owners) < 2:
         refuse.append(("PlacementError", "all columns are at one station"))
@@ -257,6 +272,13 @@ def refuse_complete(case: Case, arguments: dict[str, Any], records: list[dict[st
         refuse += [("ThresholdError", "no complete record"), ("DataProblem", "no complete record")]
 
 
+def cases(arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, Any]:
+    """Return case weights and times of entry of pooled records."""
+    weight = np.array([float(record[WEIGHTS]) if arguments.get("weights") else 1.0 for record in records])
+    entry = np.array([float(record[ENTRY]) if arguments.get("entry") else -np.inf for record in records])
+    return weight, entry
+
+
 def arrays(arguments: dict[str, Any], records: list[dict[str, Any]]) -> tuple[Any, Any, Any]:
     """Return times, events, strata of pooled records."""
     time = np.array([float(record[TIME]) for record in records])
@@ -293,7 +315,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
             return judge(case, outcome, refuse, lambda _: None, may)
     scale = x.std(axis=0)
     ties, penalty = arguments.get("ties", "breslow"), arguments.get("penalty", 0.0)
-    pooled = cox.fit(time, event, strata, x, ties, penalty)
+    pooled = cox.fit(time, event, strata, x, ties, penalty, *cases(arguments, records))
     if _collinear(x):  # a penalty parts them, unless it is nothing beside their information
         kinds = ("ArgumentError", "ConvergenceError", "DataProblem")
         (may if penalty else refuse).extend((kind, "collinear columns") for kind in kinds)

@@ -174,9 +174,20 @@ class Fit(Cases, Dealt):
         usual = BY_ROWS if self.by_rows else MOST_ROUNDS[self.solver]
         return usual if self.max_rounds is None else self.max_rounds
 
+    @property
+    def checked(self) -> bool:
+        """Whether proportional hazards can be checked in a vertical fit."""
+        return self.solver != "admm" and self.missing == "refuse" and self.weights is None
+
     def check_together(self) -> None:
         """Refuse a column in two roles."""
         super().check_together()
+        private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
+        cases = [name for name in ("weights", "entry") if getattr(self, name)]
+        if cases and not self.by_rows and not private:
+            raise ArgumentError(
+                f"{cases[0]} of a vertical fit is for solver='private_newton' with ties='breslow' and missing='refuse'; choose these, or leave it out"
+            )
         if self.missing == "complete" and self.solver != "private_newton" and not self.by_rows:
             raise ArgumentError(
                 f"missing='complete' is for solver='private_newton': with {self.solver} a station would see which records are complete; "

@@ -157,7 +157,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
         )
     report.warn_of_units(federation, prepared.names, solution.coefficients / scales)
     offset, shift = mean_predictor(federation, prepared, solution.coefficients)
-    counts = surface.counts if prepared.plan.complete else [prepared.plan.records, prepared.outcome.events]
+    counts = surface.counts if prepared.plan.complete else [prepared.records, prepared.outcome.events]
     if counts is None:
         federation.warn("a few records have gaps; how many is not told, as a node reveals no such count")
     return federation.result(
@@ -169,7 +169,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             surface.hazard * math.exp(shift),
             solution.gain,
             offset,
-            None if prepared.plan.complete else surface.trend,
+            surface.trend if options.checked else None,
             counts or [None, None],
             surface.null,
         ),
@@ -212,7 +212,7 @@ def _seen_result(
             solution.log_likelihood - prepared.outcome.log_likelihood,
             offset,
             solution.trend,
-            [prepared.plan.records, prepared.outcome.events],
+            [prepared.records, prepared.outcome.events],
             prepared.outcome.log_likelihood,
         ),
         privacy=report.privacy(federation, prepared, options.solver),

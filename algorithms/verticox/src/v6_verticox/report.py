@@ -13,7 +13,7 @@ from fedbayes.federation import results as common
 
 from .arguments import Fit
 from .cox.likelihood import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
-from .cox.proportional import UNRANKED, UNSEEN, check, unavailable
+from .cox.proportional import UNRANKED, UNSEEN, WEIGHTED, check, unavailable
 from .rounds.setup import Prepared
 
 Vector = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ def model_json(
     covariance = inverse(information)
     transform, scales = options.time_transform, np.array(prepared.scales)
     checked = (
-        unavailable(transform, UNRANKED if prepared.plan.complete else UNSEEN)
+        unavailable(transform, UNRANKED if prepared.plan.complete else WEIGHTED if options.weights else UNSEEN)
         if score is None
         else check(prepared.names, score * scales[: len(score)], covariance, transform)
     )
@@ -54,6 +54,8 @@ def model_json(
         "time": options.time,
         "event": options.event,
         "strata": options.strata,
+        "weights": options.weights,
+        "entry": options.entry,
         "features": list(prepared.question.features),
         "references": dict(prepared.references),
         **prepared.formula,
@@ -119,6 +121,8 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "; of every station the share of records without a gap, rounded up to eighths; seven sums over the events, of which the "
             "log-likelihood at zero is made"
         )
+    if prepared.question.weights:
+        base["central"] += "; the sum of the events' case weights"
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)
 
 

@@ -14,7 +14,7 @@ from .narrow import is_narrow
 Vector = npt.NDArray[np.float64]
 CODES = {"0": 0.0, "1": 1.0}
 """Events as a dictionary has them where it calls the column a category."""
-SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-10, 2.0**10
+LARGEST_WEIGHT = 2.0**10
 """Of a record: sums over a million records, and their parts of the smallest weight to six digits, fit 32 + 30 bits."""
 
 
@@ -75,7 +75,7 @@ def entries(frame: Any, entry: str, times: Vector) -> Vector:
     return found
 
 
-def weights(frame: Any, column: str, minimum_count: int) -> Vector:
+def weights(frame: Any, column: str, minimum_count: int, largest: float = LARGEST_WEIGHT) -> Vector:
     """Return case weights, (rows,), of which none, and no value, is that of few records.
 
     Raises
@@ -84,9 +84,9 @@ def weights(frame: Any, column: str, minimum_count: int) -> Vector:
         Naming the column: a gap, text, a weight out of range, or weights that single out fewer records than `minimum_count`.
     """
     found = _numbers(frame, column, "weights")
-    if np.any(found < SMALLEST_WEIGHT) or np.any(found > LARGEST_WEIGHT):
+    if np.any(found < 1.0 / largest) or np.any(found > largest):
         raise DataProblem(
-            f"weights column '{column}' has weights outside 1/1024 to 1024; divide them by their mean, and leave out records of weight zero"
+            f"weights column '{column}' has weights outside 1/{largest:g} to {largest:g}; divide them by their mean, and leave out records of weight zero"
         )
     values, counts = np.unique(found, return_counts=True)
     apart = np.stack([found, found - np.median(found)], axis=1)

@@ -84,13 +84,14 @@ class Cases(Split):
 
     weights: str | None = argument(
         COLUMN,
-        "Column of case weights, 1/1024 to 1024: a record counts as so many, in events and in risk sets. With split='horizontal'.",
+        "Column of case weights, 1/1024 to 1024: a record counts as so many, in events and in risk sets. Of a vertical fit a column of the outcome "
+        "holder, 1/64 to 64 (private_newton, ties as breslow).",
         None,
     )
     entry: str | None = argument(
         COLUMN,
         "Column of the times from which records are observed (left truncation; also start of an interval): at risk after entry, up to time. "
-        "With split='horizontal'.",
+        "Of a vertical fit a column of the outcome holder (private_newton, ties as breslow).",
         None,
     )
     robust: bool = argument(
@@ -114,7 +115,7 @@ class Cases(Split):
     def check_together(self) -> None:
         """Refuse what is for whole records."""
         super().check_together()
-        given = [name for name in ("weights", "entry", "robust", "cluster") if getattr(self, name)]
+        given = [name for name in ("robust", "cluster") if getattr(self, name)]
         if given and not self.by_rows:
             raise ArgumentError(
                 f"{given[0]} is for split='horizontal', where stations hold whole records; leave it out"

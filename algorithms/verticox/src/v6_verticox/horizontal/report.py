@@ -10,13 +10,12 @@ import numpy.typing as npt
 from fedbayes.federation import results as common
 
 from ..cox.likelihood import coefficient_table, inverse, likelihood_ratio
-from ..cox.proportional import check, trend, unavailable
+from ..cox.proportional import WEIGHTED, check, trend, unavailable
 from .fitting import Known, Solution, widths
 from .formula import entry_of
 from .messages import Question
 
 Vector = npt.NDArray[np.float64]
-WEIGHTED = "weights of events have no place in its variance; fit without weights, or by strata where in doubt"
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise, made of exact sums over risk sets"
 
 

@@ -55,6 +55,8 @@ class Question(Message):
         "refuse", or "complete": the records without gaps at any station.
     formula : str
         Whose terms the features are; empty: the features are columns.
+    weights, entry : str or None
+        Columns of case weights and of times of entry of the outcome holder.
     """
 
     time: str
@@ -68,6 +70,13 @@ class Question(Message):
     time_transform: str | None = None
     missing: str = "refuse"
     formula: str = ""
+    weights: str | None = None
+    entry: str | None = None
+
+    @property
+    def copies(self) -> int:
+        """How many rows a record has: with times of entry a second one that leaves the risk sets before it (`stations.truncation`)."""
+        return 2 if self.entry else 1
 
     def __post_init__(self) -> None:
         """Check the roles."""
@@ -100,6 +109,12 @@ class Outcome(Message):
     ties: list[list[int]]
     band: int
     single: bool
+    weight: float = 0.0
+
+    @property
+    def mass(self) -> float:
+        """Sum of the case weights of the events; their number without weights."""
+        return self.weight or float(self.events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +170,8 @@ class Plan(Message):
         Whether there are no ties of events, or Efron's.
     complete : float
         With missing="complete" the expected share of complete records; else 0.
+    weighted : bool
+        Whether the outcome holder enters weights of rows.
     """
 
     holders: list[int]
@@ -167,9 +184,12 @@ class Plan(Message):
     band: int
     single: bool
     complete: float = 0.0
+    weighted: bool = False
 
     def __post_init__(self) -> None:
         """Check shapes."""
+        if self.weighted and (self.complete or self.ties or self.band):
+            raise ValueError("case weights go with Breslow's ties and records without gaps")
         if not 0.0 <= self.complete <= 1.0:
             raise ValueError("the plan's share of complete records is none")
         if not 1 <= self.records <= self.rows <= 4 * self.records or not 0 <= self.band <= self.records:

@@ -51,6 +51,11 @@ class Prepared:
     references: dict[str, str]
     formula: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return self.plan.records // self.question.copies
+
 
 PARTIALS = ("partial_submit", "partial_match")
 FITTING = ("partial_prepare", "partial_enter", "partial_permute", "partial_stage", "partial_finish")
@@ -118,7 +123,8 @@ def prepare(
         Questions that the job debits in all.
     """
     terms = told_terms(federation, options)
-    named = [options.time, options.event, options.strata, options.id_column, *options.columns]
+    cases = [options.strata, options.weights, options.entry]
+    named = [options.time, options.event, *cases, options.id_column, *options.columns]
     called = [*PARTIALS, *FITTING, *functions]
     columns = [name for name in named if name]
     shown, derived = "partial_split" in functions, terms.derived_from if terms is not None else []
@@ -135,9 +141,11 @@ def prepare(
         helper,
         options.id_column,
         options.ties,
-        options.time_transform if options.solver != "admm" and options.missing == "refuse" else None,
+        options.time_transform if options.checked else None,
         options.missing,
         "" if terms is None else terms.text,
+        options.weights,
+        options.entry,
     )
     rows, orders = aligned(federation, question)
     requests = {
@@ -189,7 +197,7 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
     outcome = replies[owner].outcome
     assert outcome is not None
     plan = _plan(question, replies, holders, replies[owner].rows, outcome)
-    if plan.records < RECORDS_PER_COLUMN * sum(plan.widths):
+    if replies[owner].rows < RECORDS_PER_COLUMN * sum(plan.widths):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
     scales = [scale for member in holders for scale in replies[member].scales]
@@ -232,11 +240,12 @@ def _plan(question: Question, replies: dict[int, Described], holders: list[int],
         question.helper,
         sum(outcome.strata),
         outcome.strata,
-        rows,
+        rows * question.copies,
         outcome.ties,
         outcome.band,
         outcome.single,
         complete,
+        question.weights is not None or question.entry is not None,
     )
 
 

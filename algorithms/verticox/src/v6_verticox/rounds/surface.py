@@ -70,7 +70,7 @@ class FederatedSurface:
 
     def __init__(self, federation: Rounds, prepared: Prepared, max_rounds: int) -> None:
         self.federation, self.plan, self.max_rounds = federation, prepared.plan, max_rounds
-        self.events, self.rows = float(prepared.outcome.events), prepared.plan.rows
+        self.events, self.rows = prepared.outcome.mass, prepared.plan.rows
         self.names: Sequence[str] = prepared.names
         self.tails = prepared.tails
         self.edge_rows = list(prepared.outcome.edge_rows)
@@ -93,6 +93,8 @@ class FederatedSurface:
         stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
         if self.plan.band:
             stages.insert(1, _info("tied", 0))
+        if self.plan.weighted:
+            stages.insert(1, _info("weigh_start", 0))
         await self._stage([stages[0]], *await self._enter(0, stages))
         for stage in stages[1:-1]:
             revealed = await self._stage([stage])
@@ -266,7 +268,7 @@ class FederatedSurface:
         for member, width in zip(plan.holders, plan.widths, strict=True):
             own = slice(start, start + width)
             start += width
-            if width or plan.complete:
+            if width or plan.complete or (plan.weighted and step and member == plan.holders[-1]):
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)

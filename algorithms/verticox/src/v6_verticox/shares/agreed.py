@@ -31,6 +31,7 @@ def layout(plan: Plan) -> Layout:
         single=plan.single,
         lines=sum(1 for width in plan.widths if width),
         complete=plan.complete,
+        weighted=plan.weighted,
     )
 
 
@@ -55,7 +56,8 @@ def step_inputs(plan: Plan, step: int) -> list[Input]:
         everybody = range(len(plan.holders)) if plan.complete else ()
         presence = [Input(presence_name(index), index, 1) for index in everybody]
         return [Input(Name("features", part=index), index, width) for index, width in with_features] + presence
-    entering = [index for index, width in enumerate(plan.widths) if width or plan.complete]
+    owner = len(plan.widths) - 1 if plan.weighted else None
+    entering = [index for index, width in enumerate(plan.widths) if width or plan.complete or index == owner]
     return [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(entering)]
 
 

@@ -47,7 +47,8 @@ FIRST_HAZARD = named("k", 0)
 BANDS = "bands"
 TREND = "trend"
 PRESENT, EVENT = named("present", 0), named("event", 0)
-STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD)
+WEIGHTS = named("w", 0)
+STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD, WEIGHTS)
 
 Get = Callable[[str], Wire]
 
@@ -80,6 +81,9 @@ class Layout:
         Whether c is 0 or 1 in every row, so that r, t and q are the same where there is an event, and q alone is carried along.
     complete : float
         Expected share of complete records where only these count (`complete`); else 0.
+    weighted : bool
+        Whether records have case weights: a factor of w that the outcome holder knows, so that w is not 1 at zero coefficients. Then d holds the weights
+        of the events, and c their sums.
     """
 
     rows: int
@@ -92,6 +96,12 @@ class Layout:
     lines: int = 0
     single: bool = False
     complete: float = 0.0
+    weighted: bool = False
+
+    @property
+    def alike(self) -> bool:
+        """Whether w is 1 for all at zero coefficients."""
+        return not (self.complete or self.weighted)
 
     def groups(self) -> list[list[int]]:
         """Return the factors in groups of at most three, one product each."""
@@ -234,18 +244,18 @@ def last_level(
 ) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
     label = f"{step}.{version}"
-    weighted, events = get(named("y", step)) if step or layout.complete else get("x"), reciprocal.columns([-1])
+    weighted, events = get("x") if not step and layout.alike else get(named("y", step)), reciprocal.columns([-1])
     roots = events if layout.single else reciprocal.columns([1])
     sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
         sums, hazard = sums + get(named("e", step)), hazard + get(back_name(layout, step, version))
     explained = engine.inner(f"{label}/explained", events, sums)
-    observed = engine.inner(f"{label}/observed", get(events_name(layout)), get("x"))
+    observed = per_event(layout, engine.inner(f"{label}/observed", get(events_name(layout)), get("x")))
     return Level(
         engine.product(f"{label}/hazard", [hazard, weighted]),
         engine.product(f"{label}/means", [roots, sums]),
-        observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained,
+        observed - explained,
         None if at_risk is None else residual(engine, layout, label, events, at_risk, get),
     )
 
@@ -304,7 +314,12 @@ def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, 
     explained = engine.inner(f"{label}/explained slope", events, sums)
     observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(named("line", beside_of(step))))
     left = residual(engine, layout, label, events, at_risk, get)
-    return observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS) - explained, left
+    return per_event(layout, observed) - explained, left
+
+
+def per_event(layout: Layout, observed: Share) -> Share:
+    """Return a sum over the events with as many fractional bits as one over reciprocals; weights of events have them."""
+    return observed if layout.weighted else observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS)
 
 
 def information(engine: Engine, label: str, get: Get) -> Share:

@@ -110,7 +110,7 @@ class Program:
         """Return shape and fractional bits of what the outcome holder enters: events, reciprocals, trend, weights or risks."""
         rows = self.layout.rows
         return {
-            "d": ((rows, 1), 0),
+            "d": ((rows, 1), RECIPROCAL_BITS if self.layout.weighted else 0),
             "reciprocal": ((rows, 1 if self.layout.single else 3), RECIPROCAL_BITS),
             TREND: ((rows, 2), FEATURE_BITS),
             BANDS: ((rows, 2 * self.layout.band - 1), TIE_BITS),

@@ -27,7 +27,7 @@ from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
 from .names import named
-from .newton_step import BANDS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, START, TREND
+from .newton_step import BANDS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHTS
 from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
 Integers = npt.NDArray[np.intp]
@@ -75,6 +75,8 @@ class OutcomeHolder:
         Centred function of time for the check of proportional hazards (`proportional.trend`).
     flat : bool
         Whether tied events are rows of their own with Breslow's risk sets: where nobody knows which of them are complete.
+    weights : ndarray of float, (records,), optional
+        Case weights (Breslow's ties only); below 0 where a row takes a record out of the risk sets before its entry.
 
     Attributes
     ----------
@@ -84,7 +86,11 @@ class OutcomeHolder:
         Place of each row among the inputs: records, then blank rows.
     tau : ndarray of int, (rows,)
     tied, indicator : ndarray of float, (rows,)
-        Events of the risk set that begins here (Breslow), or whether the row is an event (Efron); event.
+        Events of the risk set that begins here (Breslow), or whether the row is an event (Efron); event. Both in case weights.
+    squares : ndarray of float, (rows,)
+        As `tied`, of squared weights.
+    weight : ndarray of float, (rows,)
+        Case weights of the rows: 1 without, 0 of blank rows.
     bands : ndarray of float, (rows, 2 band - 1)
         K of the small ties.
     moved : ndarray of float, (rows, 2)
@@ -102,10 +108,13 @@ class OutcomeHolder:
     limit: int = 0
     trend: Vector | None = None
     flat: bool = False
+    weights: Vector | None = None
     rows: Rows = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
     tied: Vector = field(init=False)
+    squares: Vector = field(init=False)
+    weight: Vector = field(init=False)
     indicator: Vector = field(init=False)
     bands: Vector = field(init=False)
     moved: Vector = field(init=False)
@@ -123,24 +132,27 @@ class OutcomeHolder:
         following = np.minimum.accumulate(np.where(blank, len(record), np.arange(len(record)))[::-1])[::-1]
         real = record[following]  # no stratum ends with a blank row
         self.when, self.code = self.time[real], self.stratum[real]
-        self.indicator = np.where(blank, 0, self.event[record]).astype(np.float64)
-        self.tied = self.indicator if self.limit else self._counts()
+        self.weight = np.append(np.ones(records) if self.weights is None else self.weights, 0.0)[record]
+        self.indicator = np.where(blank, 0, self.event[record]) * self.weight
+        self.tied, self.squares = (
+            own if self.limit else self._counts(own) for own in (self.indicator, self.indicator * self.weight)
+        )
         self.bands = diagonals(len(record), self.rows.small, self.rows.band, self.flat)
         trend = np.zeros(records) if self.trend is None else self.trend
         self.moved = np.stack([self.indicator * trend[real], np.sqrt(self.tied) * trend[real]], axis=1)
         back = np.argsort(secret_order(self.key, len(record)), kind="stable")
         self.tau = back[self.order]
 
-    def _counts(self) -> Vector:
-        """Return the number of events of a time at its first row, else 0."""
+    def _counts(self, own: Vector) -> Vector:
+        """Return the sum over the rows of a time at its first row, else 0."""
         first = np.r_[True, (self.when[1:] != self.when[:-1]) | (self.code[1:] != self.code[:-1])]
         block = np.cumsum(first) - 1
-        return np.where(first, np.bincount(block, weights=self.indicator)[block], 0.0)
+        return np.where(first, np.bincount(block, weights=own)[block], 0.0)
 
     @property
     def single(self) -> bool:
-        """Whether no row has more than one event."""
-        return bool(np.max(self.tied) <= 1.0)
+        """Whether every row has one event or none, of weight one."""
+        return bool(np.all((self.tied == 0.0) | (self.tied == 1.0)))
 
     @property
     def blanks(self) -> int:
@@ -153,7 +165,7 @@ class OutcomeHolder:
 
     def at_risk(self, weight: Vector | None = None) -> Vector:
         """Return the risk-set sums of the rows' risks; at zero coefficients without any."""
-        risk = (self.rows.record != BLANK).astype(np.float64) if weight is None else self.shared(weight)
+        risk = self.weight if weight is None else self.shared(weight)
         parts = np.split(risk, np.cumsum(self.sizes)[:-1])
         return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
 
@@ -176,6 +188,8 @@ class OutcomeHolder:
 
     def reciprocals(self, at_risk: Vector) -> Vector:
         """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3); the last alone if `single`."""
+        if self.weights is not None:  # where there is no event there may be nobody at risk, and no reciprocal is needed
+            at_risk = np.where(self.tied > 0.0, at_risk, np.inf)
         if self.single:
             return (self.tied / at_risk)[:, None]
         return np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
@@ -212,7 +226,10 @@ class OutcomeHolder:
                 plain[BANDS] = Wide.encode(self.bands, TIE_BITS)
             return {name: engine.enter(name, value) for name, value in plain.items()}
         first = self.reciprocals(self.at_risk())
-        entries = {"d": Wide.encode(self.indicator[:, None], 0), START: Wide.encode(first, RECIPROCAL_BITS)}
+        given = {"d": Wide.encode(self.indicator[:, None], 0 if self.weights is None else RECIPROCAL_BITS)}
+        if self.weights is not None:
+            given[WEIGHTS] = Wide.encode(self.weight[:, None], RISK_BITS)
+        entries = {**given, START: Wide.encode(first, RECIPROCAL_BITS)}
         entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)
         if self.rows.band:
             entries[BANDS] = Wide.encode(self.bands, TIE_BITS)

@@ -171,12 +171,15 @@ class Survival:
     event : ndarray of int, (rows,)
     stratum : ndarray of int, (rows,)
     strata_names : list of str
+    weights : ndarray of float, (rows,), or None
+        Case weights.
     """
 
     time: Matrix
     event: npt.NDArray[np.int_]
     stratum: npt.NDArray[np.int_]
     strata_names: list[str]
+    weights: Matrix | None = None
 
 
 def survival(frame: Any, time: str, event: str, strata: str | None, minimum_events: int) -> Survival:

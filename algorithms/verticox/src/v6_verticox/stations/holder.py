@@ -99,6 +99,7 @@ class ShareHolder:
             int(kept["limit"]),
             kept["trend"],
             self.plan.complete > 0.0,
+            kept["weights"] if self.plan.weighted else None,
         )
 
     def publish(self, step: int, arrays: dict[str, Wide]) -> None:

@@ -28,26 +28,31 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool
         Whether nobody will know which records are complete: tied events are rows of their own then (`sorting.OutcomeHolder`), points of the
         baseline are three times as far apart, and the likelihood is not told.
 
-    **Reveals** to central: number of events, sizes of the strata, the log partial likelihood at zero, and about
+    **Reveals** to central: number of events (with case weights their sum too), sizes of the strata, the log partial likelihood at zero, and about
     events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
     `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie;
     with Breslow's whether there are ties.
     """
     limit = per_edge if flat or ties == "efron" else 0
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=flat)
+    weights = outcome.weights
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=flat, weights=weights)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
+    null = 0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0]
+    if weights is not None:
+        null = -float(holder.tied @ np.log(np.where(holder.tied > 0.0, holder.at_risk(), 1.0)))
     edges, rows, strata = _edges(holder, SPARSER * per_edge if flat else per_edge)
     return Outcome(
         events=int(outcome.event.sum()),
         strata=[int(size) for size in holder.sizes],
         strata_names=outcome.strata_names,
-        log_likelihood=0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0],
+        log_likelihood=null,
         edges=edges,
         edge_strata=strata,
         edge_rows=rows,
         ties=[[first, size] for first, size in holder.rows.large],
         band=holder.rows.band,
         single=holder.single,
+        weight=0.0 if weights is None else float(weights @ outcome.event),
     )
 
 
@@ -58,16 +63,16 @@ def _edges(holder: OutcomeHolder, per_edge: int) -> tuple[list[float], list[int]
     edges: list[float] = []
     rows: list[int] = []
     strata: list[int] = []
-    seen = 0.0
+    seen, squares = 0.0, 0.0
     for place, row in enumerate(begins):
         following = begins[place + 1] if place + 1 < len(begins) else None
-        seen += holder.tied[row]
+        seen, squares = seen + holder.tied[row], squares + holder.squares[row]
         ends = following is None or time[following] != time[row] or stratum[following] != stratum[row]
-        if seen >= per_edge and ends:
+        if seen**2 >= per_edge * squares and ends:
             edges.append(float(time[row]))
             rows.append(int(row))
             strata.append(int(stratum[row]))
-            seen = 0.0
+            seen, squares = 0.0, 0.0
         if following is not None and stratum[following] != stratum[row]:
-            seen = 0.0
+            seen, squares = 0.0, 0.0
     return edges, rows, strata

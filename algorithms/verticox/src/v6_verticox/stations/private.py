@@ -16,6 +16,7 @@ from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.wide import Wide
 
+from ..cox.outcome import weights
 from ..cox.proportional import trend
 from ..cox.tails import reach
 from ..messages.private import (
@@ -40,15 +41,19 @@ from ..shares.newton_step import FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.program import Program, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
 from .binding import bound, chained
-from .columns import Design, Survival, design, survival
+from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
 from .outcome import describe
 from .rewritten import check_cuts, check_rewritten
 from .telling import mean_of_complete, sealed_told, told_counts
+from .truncation import checked_entries, doubled, truncated
 
 ANSWER = "verticox: sums over the records of a fit"
+LARGEST_WEIGHT = (
+    2.0**6
+)  # beside it, and its reciprocal, 14 of the 20 bits that the ring has for values are left for risks
 LARGEST_PREDICTOR = 11.0
 """Of one station: e^11 is 16 bits of the 20 that the ring has for values (`newton_step.RECIPROCAL_BITS`)."""
 BEFORE_COUNTING = ("features", "gather", "complete")
@@ -66,7 +71,8 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     station.require_private(False, terms is not None and terms.has_formula)
     here = set(station.columns)
     outcome = [name for name in (question.time, question.event) if name in here]
-    strata = [question.strata] if question.strata in here and len(outcome) == 2 else []
+    roles = (question.strata, question.weights, question.entry)
+    beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
     named = read_terms(question.formula).columns if question.formula else question.features
     here_of = [name for name in named if name in here]
     features = here_of if terms is None else terms.columns
@@ -75,31 +81,38 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     identifier = [] if question.id_column is None else [question.id_column]
     if not here_of and not outcome:
         return PrepareReply(None)
-    frame = station.data(columns=[*identifier, *outcome, *[s for s in strata if s], *features])
+    frame = station.data(columns=[*identifier, *outcome, *beside, *features])
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
-    present = _present(station, question, frame, [*outcome, *strata, *features])
-    check_cuts(station.dictionary, [*features, *[s for s in strata if s]], terms)
+    present = _present(station, question, frame, [*outcome, *beside, *features])
+    check_cuts(station.dictionary, [*features, *beside], terms)
     own = _design(station, frame[present], features, terms, limit)
-    check_rewritten(station.dictionary, frame[present], [*features, *[s for s in strata if s]], limit)
-    values = spread_out(own.values, present)
-    labels = [label for names in own.columns.values() for label in names]
-    station.keep("design", values=values, means=own.means, scales=own.scales, labels=np.array(labels, dtype=str))
-    station.keep("presence", present=present, paired=own.paired)
+    check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
+    single = _kept(station, own, present, question.copies)
     described = None
     if len(outcome) == 2:
-        described = _outcome(station, question, frame, bool(strata), limit, present)
+        described = _outcome(station, question, frame, beside, limit, present)
     elif outcome:
         other = question.event if outcome[0] == question.time else question.time
         raise DataProblem(
             f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
         )
     scales = [float(scale) for scale in own.scales]
-    share = rounded_up(present)
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
-    told = Described(own.columns, scales, len(frame), described, reach(values), own.references, share, known, levels)
+    told = Described(
+        own.columns, scales, len(frame), described, reach(single), own.references, rounded_up(present), known, levels
+    )
     return PrepareReply(station.exact(told, ANSWER, summed=False))
+
+
+def _kept(station: Station, own: Design, present: npt.NDArray[np.bool_], copies: int) -> Matrix:
+    """Keep the design columns of all rows, a record's as often as it has rows; return those of the records."""
+    single = spread_out(own.values, present)
+    labels = np.array([label for names in own.columns.values() for label in names], dtype=str)
+    station.keep("design", values=doubled(single, copies), means=own.means, scales=own.scales, labels=labels)
+    station.keep("presence", present=doubled(present, copies), paired=own.paired)
+    return single
 
 
 def _design(station: Station, frame: Any, features: list[str], terms: Terms | None, limit: int) -> Design:
@@ -121,27 +134,39 @@ def _present(station: Station, question: Question, frame: Any, columns: list[str
 
 
 def _outcome(
-    station: Station, question: Question, frame: Any, stratified: bool, limit: int, present: npt.NDArray[np.bool_]
+    station: Station,
+    question: Question,
+    frame: Any,
+    others: list[str],
+    limit: int,
+    present: npt.NDArray[np.bool_],
 ) -> Any:
     """Check and keep the outcome; return its description for central."""
-    if question.strata and not stratified:
-        raise DataProblem(f"strata column '{question.strata}' is not in the table with the outcome; check its name")
+    for role, name in (("strata", question.strata), ("weights", question.weights), ("entry", question.entry)):
+        if name and name not in others:
+            raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
     complete = question.missing == "complete"
-    found = survival(frame[present], question.time, question.event, question.strata if stratified else None, limit)
+    found = survival(frame[present], question.time, question.event, question.strata, limit)
     found = Survival(
         spread_out(found.time, present, found.time.min()),
         spread_out(found.event, present),
         spread_out(found.stratum, present),
         found.strata_names,
+        weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
     )
+    when = trend(found.time, found.event, question.time_transform)
+    if question.entry:
+        found = truncated(found, checked_entries(frame, question.entry, found, limit))
+        when = np.concatenate([when, np.zeros_like(when)])
     station.keep(
         "outcome",
         time=found.time,
         event=found.event,
         stratum=found.stratum,
-        trend=trend(found.time, found.event, question.time_transform),
+        trend=when,
         limit=np.array(limit if question.ties == "efron" or complete else 0),
         names=np.array(found.strata_names, dtype=str),
+        weights=np.ones(len(found.time)) if found.weights is None else found.weights,
     )
     described = describe(found, limit, question.ties, complete)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
@@ -207,6 +232,8 @@ def _input(holder: ShareHolder, name: Name, coefficients: list[float]) -> Wide:
         real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
     else:
         real, bits = _relative_risk(station, coefficients) * _presence(station), layout(plan).factor_bits()
+        if plan.weighted and holder.owns_outcome:
+            real = real * station.kept("outcome")["weights"][:, None]
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
     sent = masked_input(holder.key, str(name), Wide.encode(real, bits))
     holder.once(f"input|{name}", {str(name): sent})

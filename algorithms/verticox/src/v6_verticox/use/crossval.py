@@ -91,6 +91,11 @@ def specification(model: Any, roles: Matched) -> Fit:
     missing = [name for name in ("time", "event", "features") if name not in told]
     if missing:
         raise ArgumentError(f"model: '{missing[0]}' is missing; give the `model` of a result of verticox.fit")
+    cases = next((name for name in ("weights", "entry", "cluster") if told.get(name)), None)
+    if cases is not None:
+        raise ArgumentError(
+            f"folds: a model with {cases} is not cross-validated; leave folds out, or fit without {cases}"
+        )
     design = "formula" if told.get("formula") else "features"
     given = {name: told[name] for name in ("time", "event", design, "ties", "penalty", "strata") if name in told}
     matched = {name: getattr(roles, name) for name in ("id_column", "rows_aligned", "helper", "organizations")}

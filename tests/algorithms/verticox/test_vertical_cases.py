@@ -1,0 +1,165 @@
+"""Weights and times of entry of fits to vertically split records: the pooled answers of lifelines and statsmodels, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness.inprocess import InProcess
+from lifelines import CoxPHFitter
+from statsmodels.duration.hazard_regression import PHReg
+
+from fedbayes.federation.errors import ArgumentError, DataProblem
+
+ROWS = 260
+SPLIT = {"a": ["age", "bmi"], "b": ["dose", "arm"], "c": ["months", "died", "weight", "since", "site", "grade"]}
+FEATURES = ["age", "bmi", "dose", "arm=placebo"]
+TASK = {"time": "months", "event": "died", "features": ["age", "bmi", "dose", "arm"], "id_column": "id"}
+
+
+@pytest.fixture(scope="module")
+def cohort() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"id": [f"p{place}" for place in range(ROWS)], "age": rng.normal(60, 9, ROWS).round(2)})
+    frame["bmi"], frame["dose"] = rng.uniform(18, 45, ROWS).round(2), rng.exponential(size=ROWS).round(4)
+    frame["arm"], frame["site"] = rng.choice(["drug", "placebo"], ROWS), rng.choice(["north", "south"], ROWS)
+    frame["grade"] = rng.normal(size=ROWS).round(3)
+    risk = 0.04 * (frame["age"] - 60) + 0.3 * frame["dose"] + 0.4 * (frame["arm"] == "drug")
+    frame["months"] = (12 * rng.exponential(np.exp(-risk))).round(2) + 0.01
+    frame["died"] = (rng.random(ROWS) < 0.7).astype(int)
+    frame["weight"] = rng.choice([0.5, 1.0, 2.0, 3.5], ROWS)
+    frame["since"] = np.where(rng.random(ROWS) < 0.4, -1.0, frame["months"] * rng.choice([0.2, 0.5, 0.8], ROWS) - 0.001)
+    return frame
+
+
+def ask(frame: pd.DataFrame, **task: Any) -> dict[str, Any]:
+    files: dict[str, str | None] = {
+        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
+        for place, (name, columns) in enumerate(SPLIT.items())
+    }
+    with InProcess("v6_verticox", {**files, "h": None}, {name: {} for name in [*files, "h"]}, "a") as running:
+        return dict(running.run("fit", {**TASK, **task}))
+
+
+def design(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[["age", "bmi", "dose"]].assign(**{"arm=placebo": (frame["arm"] == "placebo").astype(float)})
+
+
+def pooled(frame: pd.DataFrame, columns: pd.DataFrame, **roles: str) -> CoxPHFitter:
+    """Return lifelines' fit; times without ties, for which it knows Efron's only."""
+    table = columns.join(frame[["months", "died", *roles.values()]])
+    return CoxPHFitter().fit(table, "months", "died", fit_options={"precision": 1e-12}, **roles)
+
+
+def untied(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the records with times that differ, and entries before these."""
+    shift = np.argsort(np.argsort(frame["months"], kind="stable")) * 1e-6
+    return frame.assign(months=frame["months"] + shift)
+
+
+@pytest.mark.parametrize(
+    ("task", "roles"),
+    [
+        ({"weights": "weight"}, {"weights_col": "weight"}),
+        ({"entry": "since"}, {"entry_col": "since"}),
+        (
+            {"weights": "weight", "entry": "since", "strata": "site"},
+            {"weights_col": "weight", "entry_col": "since", "strata": "site"},
+        ),
+    ],
+    ids=["weights", "entry", "all"],
+)
+def test_it_is_lifelines_on_the_pooled_records(
+    cohort: pd.DataFrame, task: dict[str, Any], roles: dict[str, str]
+) -> None:
+    frame = untied(cohort)
+    result = ask(frame, **task)
+    model, peer = result["model"], pooled(frame, design(frame), **roles)
+    found = pd.DataFrame(model["coefficients"]).set_index("feature")
+    np.testing.assert_allclose(found["coefficient"], peer.params_[found.index], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["standard_error"], peer.standard_errors_[found.index], rtol=1e-5)
+    assert model["log_likelihood"] == pytest.approx(peer.log_likelihood_, abs=1e-3)
+    assert (model["records"], model["events"]) == (ROWS, int(frame["died"].sum()))
+    assert result["federation"]["rounds"] <= 60
+    assert {name: model[name] for name in task} == task
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ties_are_breslows(cohort: pd.DataFrame, weighted: bool) -> None:
+    """Whole weights are as many records; entry at an event's time is after it."""
+    frame = cohort.assign(months=np.ceil(cohort["months"]), since=np.floor(cohort["since"]))
+    frame["weight"] = np.where(np.arange(ROWS) % 3 == 0, 2.0, 1.0)
+    model = ask(frame, entry="since", **({"weights": "weight"} if weighted else {}))["model"]
+    seen = frame.loc[frame.index.repeat(frame["weight"].astype(int))] if weighted else frame
+    after = seen["since"] + 1e-6  # it counts who enters at a time as at risk there
+    peer = PHReg(seen["months"] + 1, design(seen), status=seen["died"], entry=after + 1, ties="breslow").fit()
+    found = {row["feature"]: (row["coefficient"], row["standard_error"]) for row in model["coefficients"]}
+    np.testing.assert_allclose([found[name][0] for name in FEATURES], peer.params, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose([found[name][1] for name in FEATURES], peer.bse, rtol=1e-5)
+    assert model["log_likelihood"] == pytest.approx(peer.llf, abs=1e-3)
+
+
+def test_the_outcome_holder_may_have_features(cohort: pd.DataFrame) -> None:
+    frame = untied(cohort)
+    model = ask(frame, features=["age", "grade"], weights="weight", entry="since")["model"]
+    peer = pooled(frame, frame[["age", "grade"]], weights_col="weight", entry_col="since")
+    found = pd.DataFrame(model["coefficients"]).set_index("feature")
+    np.testing.assert_allclose(found["coefficient"], peer.params_[found.index], rtol=1e-5, atol=1e-6)
+
+
+def test_the_baseline_counts_who_is_at_risk(cohort: pd.DataFrame) -> None:
+    frame = untied(cohort)
+    model = ask(frame, entry="since", weights="weight", features=["age"])["model"]
+    baseline = model["baseline"]
+    predictor = frame["age"] * model["coefficients"][0]["coefficient"] - model["offset"]
+    risk, hazard = frame["weight"] * np.exp(predictor), []
+    for end in baseline["time"]:
+        moments = frame.loc[(frame["died"] == 1) & (frame["months"] <= end)]
+        sums = [risk[(frame["since"] < at) & (frame["months"] >= at)].sum() for at in moments["months"]]
+        hazard.append(float((moments["weight"] / sums).sum()))
+    np.testing.assert_allclose(baseline["cumulative_hazard"], hazard, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "text"),
+    [
+        ({"weights": "one"}, DataProblem, "weights column 'one' weighs fewer records"),
+        ({"weights": "rare"}, DataProblem, "weights column 'rare' weighs fewer records"),
+        ({"weights": "large"}, DataProblem, "weights column 'large' has weights outside 1/64 to 64"),
+        ({"weights": "bmi"}, ArgumentError, "'bmi' is named for another role"),
+        ({"weights": "bmi", "features": ["age", "dose"]}, DataProblem, "weights column 'bmi' is not in the table with"),
+        ({"weights": "gaps"}, DataProblem, "weights column 'gaps' has missing values"),
+        ({"entry": "late"}, DataProblem, "entry column 'late' has records that enter at or after"),
+        ({"entry": "lone"}, DataProblem, "entry column 'lone' has fewer records than this node reveals"),
+        ({"entry": "flag"}, DataProblem, "'flag' has two values, one of them in fewer records"),
+        ({"entry": "gaps"}, DataProblem, "entry column 'gaps' has missing values"),
+        ({"entry": "site"}, DataProblem, "entry column 'site' must hold numbers"),
+        ({"weights": "weight", "solver": "bfgs"}, ArgumentError, "^weights of a vertical fit is for"),
+        ({"entry": "since", "ties": "efron"}, ArgumentError, "^entry of a vertical fit is for"),
+        ({"entry": "since", "missing": "complete"}, ArgumentError, "^entry of a vertical fit is for"),
+        ({"weights": "nowhere"}, DataProblem, "weights column 'nowhere' is not in the table"),
+    ],
+)
+def test_what_is_asked_wrongly_or_singles_out_records_is_named(
+    cohort: pd.DataFrame, task: dict[str, Any], kind: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, place = cohort.copy(), np.arange(ROWS)
+    frame["one"] = np.where(place == 7, 60.0, 0.02)
+    frame["rare"] = np.where(place == 7, 2.0, 1.0)
+    frame["large"] = np.where(place % 2, 100.0, 1.0)
+    frame["gaps"] = np.where(place == 3, np.nan, 0.0)
+    frame["late"] = frame["months"]
+    frame["lone"] = np.where(place == 9, frame["months"] / 2, -1.0 - place / 1e3)
+    frame["flag"] = np.where(place == 9, -2.0, -1.0)
+    extra = ["one", "rare", "large", "gaps", "late", "lone", "flag"]
+    monkeypatch.setitem(SPLIT, "c", [*SPLIT["c"], *extra])
+    with pytest.raises(kind, match=text):
+        ask(frame, **task)
+
+
+def test_a_model_with_weights_is_not_cross_validated(cohort: pd.DataFrame) -> None:
+    from v6_verticox.use.crossval import specification
+
+    model = {"time": "t", "event": "e", "features": ["x"], "weights": "w"}
+    with pytest.raises(ArgumentError, match="a model with weights is not cross-validated"):
+        specification(model, None)  # type: ignore[arg-type]
