@@ -155,7 +155,11 @@ def _server(root: Place) -> Iterator[Finding]:
 
 def _encryption(root: Place) -> Iterator[Finding]:
     place = root.get("encryption", "enabled")
-    if place.line and place.value is not True:
+    if place.line and isinstance(place.value, str):
+        yield Finding(
+            place.line, UNSAFE, "whether encryption is on cannot be told of a text: write true without quotes"
+        )
+    elif place.line and place.value is not True:
         text = "encryption is off: the server reads arguments and results; set enabled: true, as in the collaboration"
         yield Finding(place.line, UNSAFE, text)
     elif place.line and root.get("encryption", "private_key").empty():

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
+from ..dp.promise import excess
 from ..federation.errors import PolicyError
 from ..federation.policy import FALSE, NOT_LIMITS, PREFIX, Policy
 from .limit_words import say
@@ -16,6 +18,17 @@ LIMITS = {PREFIX + field.name.upper(): field.name for field in fields(Policy)}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
 NEEDS_LEDGER = tuple(PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS"))
 MUCH_EPSILON = 5.0
+FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
+KINDS = {field.name: field.type for field in fields(Policy)}
+EXPECTED = (
+    ("dict", "{organization: fingerprint}"),
+    ("tuple", 'a list, such as "age,sex"'),
+    ("bool", '"true" or "false"'),
+    ("int", 'a whole number, at least 0, such as "50"'),
+    ("float", 'a number with a point and no unit, such as "1.5"; days are above 0'),
+    ("str", "a name"),
+)
+"""Part of a limit's type -> how its value is written."""
 WEAK = {
     ("allow_foreign_models", True): (UNSAFE, "models can be made up so that an exact answer speaks of one record"),
     ("allow_formulas", True): (UNSAFE, "a formula or a subset can be aimed at single rows"),
@@ -32,6 +45,8 @@ WEAK = {
 def check(root: Place) -> Iterator[Finding]:
     """Yield what is to be said of the limits of a configuration."""
     place = root.get("algorithm_env")
+    if place.items or (place.line and not place.entries and not place.empty()):
+        yield Finding(place.line, STOPS, "'algorithm_env' must map names to values, without dashes: no task starts")
     line = root.keys.get("algorithm_env", 0)
     for name, part in place.entries.items():
         yield from _variable(name, part, place.keys[name])
@@ -69,14 +84,45 @@ def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
     try:
         policy = Policy.from_environment({PREFIX + "LEDGER": "ledger", name: str(part.plain())})
     except PolicyError:
-        yield Finding(line, STOPS, f"the value of '{name}' cannot be read: every task stops here")
+        text = f"the value of '{name}' cannot be read: every task stops here; write {_expected(LIMITS[name])}"
+        yield Finding(line, STOPS, text)
         return
     limit = LIMITS[name]
     value = getattr(policy, limit)
-    yield Finding(line, LIMIT, say(limit, _counted(value)))
-    told = _weak(limit, value)
-    if told is not None:
-        yield Finding(line, *told)
+    yield Finding(line, LIMIT, say(limit, _counted(value)) + _entries(value))
+    for told in (_weak(limit, value), _useless(limit, value)):
+        if told is not None:
+            yield Finding(line, *told)
+
+
+def _expected(limit: str) -> str:
+    """Return how the value of a limit is written."""
+    kind = str(KINDS[limit])
+    return next(words for part, words in EXPECTED if part in kind)
+
+
+def _entries(value: Any) -> str:
+    """Return the entries of a list as the node reads them: a missing comma makes one of two."""
+    if not isinstance(value, tuple | dict):
+        return ""
+    return f" ({len(value)}: {', '.join(value)})" if value else " (none)"
+
+
+def _useless(limit: str, value: Any) -> tuple[str, str] | None:
+    """Return what of a value keeps tasks from ending."""
+    if limit == "allowed_functions" and not any(name.startswith("partial_") for name in value):
+        text = (
+            "no partial_ function is listed: this station answers no task; a method's algorithm_store.json names them"
+        )
+        return STOPS, text
+    if limit == "pinned_keys":
+        wrong = [name for name, mark in value.items() if not FINGERPRINT.fullmatch(mark)]
+        if wrong:
+            return (
+                STOPS,
+                f"the key of {', '.join(wrong)} is no fingerprint of 64 hexadecimal digits: no job with them works",
+            )
+    return None
 
 
 def _counted(value: Any) -> Any:
@@ -89,6 +135,8 @@ def _weak(limit: str, value: Any) -> tuple[str, str] | None:
     least = getattr(Policy(), limit)
     if limit in LEAST and value < least:
         return UNSAFE, f"weaker than the default of {least}"
+    if limit in ("maximum_delta", "budget_delta") and excess(0.0, value) is not None:
+        return NOTE, f"a delta of {value:g} promises nothing: answers with so much count as not private"
     if limit == "maximum_epsilon" and value > MUCH_EPSILON:
         return NOTE, f"an epsilon above {MUCH_EPSILON:g} promises little to one person"
     return WEAK.get((limit, value)) if isinstance(value, bool) else None
