@@ -149,7 +149,12 @@ def test_a_station_sizes_its_noise_by_no_number_that_does_not_fit(parties, uses)
 
 
 def test_labels_tell_rounds_and_contents_apart():
-    labels = {keying.label("1:a", "x"), keying.label("2:a", "x"), keying.label("1:a", "y"), keying.label("1:a")}
+    labels = {
+        keying.encryption_label("1:a", "x"),
+        keying.encryption_label("2:a", "x"),
+        keying.encryption_label("1:a", "y"),
+        keying.encryption_label("1:a"),
+    }
     assert len(labels) == 4
 
 

@@ -143,12 +143,12 @@ def request(**changes):
 def test_a_file_is_named_after_the_whole_request(tmp_path, monkeypatch):
     station = SimpleNamespace(policy=SimpleNamespace(ledger="ledger"))
     monkeypatch.setenv("LEDGER_DATABASE_URI", str(tmp_path))
-    first = lasting.place(station, request())
+    first = lasting.path_of(station, request())
     assert first.parent == tmp_path
-    assert lasting.place(station, request(tables="renewed")) == first
+    assert lasting.path_of(station, request(tables="renewed")) == first
     for changes in ({"epsilon": 0.25}, {"whole": 3.0}, {"classes": True}, {"bins": {"shape": 3}}):
-        assert lasting.place(station, request(**changes)) != first
-    assert lasting.place(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None
+        assert lasting.path_of(station, request(**changes)) != first
+    assert lasting.path_of(SimpleNamespace(policy=SimpleNamespace(ledger=None)), request()) is None
 
 
 def test_a_round_that_runs_again_in_a_job_draws_no_second_noise(table):

@@ -32,6 +32,7 @@ from fedbayes.randomness import uniform_bits
 from .arguments import Evaluate
 from .lattice import Lattice
 from .messages import FeaturesReply, FeaturesRequest, GradesRequest, Plan, ScoresReply, ScoresRequest
+from .vertical import owners_of
 
 LEAST_STATIONS = 3
 SCORE_BINS = 64
@@ -285,7 +286,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     preflight = Preflight(used, functions=functions, queries=2, single_records=True)
     parties = federation.open_channel(asked.organizations, preflight)
     held = federation.round("partial_features", FeaturesRequest(names, True), parties.stations, FeaturesReply)
-    owners = _owners(federation, list(model.features), held)
+    owners = owners_of(list(model.features), held, "organizations: the model's column", "include exactly one with it")
+    owners = dict(sorted(owners.items()))
     holders = [member for member in owners if column in held[member].names.value]
     if len(owners) < LEAST_STATIONS:
         raise ArgumentError(
@@ -311,20 +313,6 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     return _graded(federation, asked.model, lattice, plan)
 
 
-def _owners(federation: Federation, features: list[str], held: Mapping[int, FeaturesReply]) -> dict[int, list[str]]:
-    """Return every station's features of the model, by ascending station."""
-    found: dict[int, list[str]] = {}
-    for feature in features:
-        holders = [member for member, reply in held.items() if feature in reply.names.value]
-        if len(holders) != 1:
-            what = "at no station that lets it be used" if not holders else "at more than one station"
-            raise ArgumentError(
-                f"organizations: the model's column '{feature[:100]}' is {what}; include exactly one with it"
-            )
-        found.setdefault(holders[0], []).append(feature)
-    return dict(sorted(found.items()))
-
-
 def _dealer(federation: Federation, parties: Parties, owners: Mapping[int, Any], counters: tuple[int, int]) -> int:
     """Return who deals: an organization without data that does not run central, else a third station."""
     free = [member for member in parties.helpers if member != federation.organization]
@@ -334,15 +322,15 @@ def _dealer(federation: Federation, parties: Parties, owners: Mapping[int, Any],
 def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan: Plan) -> dict[str, Any]:
     stations = tuple(plan.owners)
     asked = tuple(sorted({*stations, plan.dealer}))
-    scores = federation.round("partial_scores", ScoresRequest(data, plan), asked, ScoresReply)
+    masked = federation.round("partial_scores", ScoresRequest(data, plan), asked, ScoresReply)
     requests = {
         member: GradesRequest(
             data,
             plan,
-            {sender: scores[sender].openings[member] for sender in stations if sender != member}
+            {sender: masked[sender].openings[member] for sender in stations if sender != member}
             if member in plan.counters
             else {},
-            scores[plan.dealer].keys.get(member),
+            masked[plan.dealer].keys.get(member),
         )
         for member in stations
     }
@@ -353,9 +341,9 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
     tallies = metrics.Tallies.from_flat(
         numbers[:-1], numbers[-1] / 2.0 ** loss_bits(plan.rows), lattice.classes, SCORE_BINS
     )
-    found = metrics.scores_of(tallies, federation.minimum_count)
-    found["n"] = round(found["n"])
-    if found["n"] <= 0:
+    scores = metrics.scores_of(tallies, federation.minimum_count)
+    scores["n"] = round(scores["n"])
+    if scores["n"] <= 0:
         raise DataProblem("no row has a known label; check the label's column and domain")
     return federation.result(
         model=None,
@@ -368,7 +356,7 @@ def _graded(federation: Federation, data: dict[str, Any], lattice: Lattice, plan
             "dealer": federation.name(plan.dealer),
             "step": lattice.step,
         },
-        **found,
+        **scores,
     )
 
 

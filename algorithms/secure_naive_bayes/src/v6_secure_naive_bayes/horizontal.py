@@ -19,7 +19,7 @@ from fedbayes.mpc.moduli import Modulus
 from fedbayes.mpc.packing import Packing
 
 from . import model
-from .keying import MOST_SUMS, Keyring, check_work, label, open_keyring
+from .keying import MOST_SUMS, Keyring, check_work, encryption_label, open_keyring
 from .membership import Membership
 from .messages import CipherReply, ConfirmRequest, CountsRequest, Noise
 
@@ -101,10 +101,10 @@ def encrypted_sums(
     requests = {
         member: CountsRequest(columns, bins, noise, keyring.keying(member), uses[member]) for member in stations
     }
-    place = label(f"{federation.rounds + 1}:partial_counts", columns, bins, noise)
+    label = encryption_label(f"{federation.rounds + 1}:partial_counts", columns, bins, noise)
     replies = federation.round("partial_counts", requests, stations, CipherReply, patience, last=True)
     began = time.monotonic()
-    counts = decrypt(federation, keyring, packing, replies, place)
+    counts = decrypt(federation, keyring, packing, replies, label)
     report = {
         "modulus_bits": keyring.modulus.bits,
         "modulus": keyring.modulus.source,
@@ -124,14 +124,14 @@ def decrypt(
     keyring: Keyring,
     packing: Packing,
     replies: Mapping[int, CipherReply],
-    place: str,
+    label: str,
 ) -> npt.NDArray[np.int64]:
     """Return the sum of encrypted vectors; `MessageError` when they do not belong together."""
     exponent = keyring.exponent(
         federation.session, {member: reply.public_key.value for member, reply in replies.items()}
     )
     try:
-        return packing.decrypt_sum(exponent, [reply.ciphertexts.value for reply in replies.values()], place)
+        return packing.decrypt_sum(exponent, [reply.ciphertexts.value for reply in replies.values()], label)
     except AggregateBroken as problem:
         raise MessageError(f"{problem}; the job stops") from None
 
@@ -165,9 +165,9 @@ def renew(federation: Federation, before: Membership, after: Membership, keys: s
     members = tuple(sorted(after.uses))
     keyring = open_keyring(federation, Parties(members, parties.helpers), keys, bits, after.epoch)
     requests = {member: ConfirmRequest(keyring.keying(member), after.uses[member]) for member in members}
-    place = label(f"{federation.rounds + 1}:partial_confirm")
+    label = encryption_label(f"{federation.rounds + 1}:partial_confirm")
     replies = federation.round("partial_confirm", requests, members, CipherReply, last=True)
-    total = decrypt(federation, keyring, Packing(1, len(members), keyring.modulus), replies, place)
+    total = decrypt(federation, keyring, Packing(1, len(members), keyring.modulus), replies, label)
     if total.any():
         raise MessageError("the members' new keys do not fit one another; the job stops")
     return federation.result(

@@ -87,8 +87,8 @@ def _purpose(participants: tuple[int, ...], aggregator_key: bytes, epoch: int) -
     return f"joye-libert|{epoch}|{aggregator_key.hex()}|{','.join(str(member) for member in sorted(participants))}"
 
 
-def label(round_name: str, *content: Any) -> str:
-    """Return the label of one encryption: the round, and a digest of everything that the quantity depends on."""
+def encryption_label(round_name: str, *content: Any) -> str:
+    """Return the label of one encryption, which no other may have: the round, and a digest of everything that the quantity depends on."""
     digest = hashlib.sha256(json.dumps(encode(list(content)), sort_keys=True).encode()).hexdigest()
     return f"{round_name}|{digest}"
 

@@ -36,7 +36,7 @@ def today() -> int:
     return int(time.time()) // DAY_SECONDS
 
 
-def place(station: Station, request: TablesRequest) -> Path | None:
+def path_of(station: Station, request: TablesRequest) -> Path | None:
     """Return the file of the tables that answer a request, or None at a node without a ledger."""
     if station.policy.ledger is None:
         return None
@@ -71,7 +71,7 @@ def write(path: Path | None, arrays: dict[str, npt.NDArray[Any]], renew: bool) -
     Parameters
     ----------
     path : Path or None
-        From `place`; nothing is stored at None.
+        From `path_of`; nothing is stored at None.
     arrays : dict of ndarray
         What to store.
     renew : bool

@@ -23,7 +23,7 @@ from fedbayes.randomness import uniform_bits
 
 from . import grading, lasting, model
 from .horizontal import packing_of
-from .keying import deal, label, station_exponent
+from .keying import deal, encryption_label, station_exponent
 from .messages import (
     CipherReply,
     ConfirmRequest,
@@ -75,9 +75,9 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
         receipt = station.charge(epsilon=epsilon, delta=delta, note="encrypted tables of counts")
         counts = counts + draw()
     packing = packing_of(request.noise, request.columns, request.bins, len(station.participants), modulus)
-    place = label(station.round_name, request.columns, request.bins, request.noise)
+    label = encryption_label(station.round_name, request.columns, request.bins, request.noise)
     try:
-        sent = packing.encrypt(exponent, counts, place)
+        sent = packing.encrypt(exponent, counts, label)
     except ValueError:
         raise ArgumentError(
             "a count does not fit its slot of a ciphertext: epsilon is too small, or the station's table is too large "
@@ -139,7 +139,9 @@ def partial_confirm(station: Station, request: ConfirmRequest) -> CipherReply:
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
     packing = Packing(1, len(station.participants), modulus)
-    return _ciphers(station, packing.encrypt(exponent, np.zeros(1, dtype=np.int64), label(station.round_name)))
+    return _ciphers(
+        station, packing.encrypt(exponent, np.zeros(1, dtype=np.int64), encryption_label(station.round_name))
+    )
 
 
 @partial
@@ -171,24 +173,24 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         station.require_predictions()
     if not (request.release and request.promises):
         _check_organizations(station)
-    path = None if request.tables == "fresh" else lasting.place(station, request)
-    found = lasting.read(path) if request.tables == "kept" else None
-    reused = found is not None
-    if found is None:
-        found = lasting.write(path, _drawn_tables(station, request), request.tables == "renewed")
-    station.keep(KEPT, **found)
+    path = None if request.tables == "fresh" else lasting.path_of(station, request)
+    tables = lasting.read(path) if request.tables == "kept" else None
+    reused = tables is not None
+    if tables is None:
+        tables = lasting.write(path, _drawn_tables(station, request), request.tables == "renewed")
+    station.keep(KEPT, **tables)
     released = station.kept(KEPT)["released"]
     first = request.columns.classes if request.classes else 0
     leaving = released[first:] if request.release else np.zeros(0, dtype=np.int64)
     return TablesReply(
-        _told(station, request, released[:first]),
-        _told(station, request, leaving),
-        station.public(int(found["made"])),
+        _as_it_may_leave(station, request, released[:first]),
+        _as_it_may_leave(station, request, leaving),
+        station.public(int(tables["made"])),
         station.public(reused),
     )
 
 
-def _told(
+def _as_it_may_leave(
     station: Station, request: TablesRequest, values: npt.NDArray[np.int64]
 ) -> Exact[npt.NDArray[np.int64]] | Released[npt.NDArray[np.int64]] | None:
     """Return numbers of the tables as they may leave; they were charged when they were made, by this job or an earlier one."""
@@ -260,8 +262,8 @@ def partial_factors(station: Station, request: FactorsRequest) -> CipherReply:
     try:
         for record, row in enumerate(factors):
             for group, factor in enumerate(row):
-                place = f"{station.round_name}|{record}|{group}"
-                sent.append(encrypt_factor(modulus, exponent, factor, place, parties).to_bytes(width, "big"))
+                label = f"{station.round_name}|{record}|{group}"
+                sent.append(encrypt_factor(modulus, exponent, factor, label, parties).to_bytes(width, "big"))
     except ValueError:
         raise ArgumentError(
             "the product of counts does not fit in the modulus; give fewer features, or raise modulus_bits "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,19 +88,33 @@ def assign(federation: Federation, stations: tuple[int, ...], columns: Columns, 
     """
     names = [*columns.features, columns.label]
     replies = federation.round("partial_features", FeaturesRequest(names), stations, FeaturesReply)
-    owners: dict[int, list[str]] = {}
-    for feature in columns.features:
-        holders = [member for member, reply in replies.items() if feature in reply.names.value]
-        if len(holders) != 1:
-            what = "at no station that lets it be used" if not holders else "at more than one station"
-            raise ArgumentError(f"features: column '{feature}' is {what}; every feature must be at exactly one")
-        owners.setdefault(holders[0], []).append(feature)
+    owners = owners_of(columns.features, replies, "features: column", "every feature must be at exactly one")
     for member in owners:
         if columns.label not in replies[member].names.value:
             raise ArgumentError(
                 f"label: {federation.name(member)} does not hold the label; every station needs it beside its features"
             )
     return Split(columns, bins, owners)
+
+
+def owners_of(
+    features: Sequence[str], replies: Mapping[int, FeaturesReply], subject: str, remedy: str
+) -> dict[int, list[str]]:
+    """Return every station's features, in their order.
+
+    Raises
+    ------
+    ArgumentError
+        In the words of `subject` and `remedy`, when a feature is at no station or at two.
+    """
+    owners: dict[int, list[str]] = {}
+    for feature in features:
+        holders = [member for member, reply in replies.items() if feature in reply.names.value]
+        if len(holders) != 1:
+            where = "at no station that lets it be used" if not holders else "at more than one station"
+            raise ArgumentError(f"{subject} '{feature[:100]}' is {where}; {remedy}")
+        owners.setdefault(holders[0], []).append(feature)
+    return owners
 
 
 def _ask_tables(
@@ -150,17 +165,17 @@ def keep_tables(
     """
     each = epsilon / (len(split.columns.features) + 1)
     replies = _ask_tables(federation, split, epsilon, release=False, tables=tables)
-    told = replies[split.stations[0]].classes
-    counts = np.zeros(0, dtype=np.int64) if told is None else told.value
+    released = replies[split.stations[0]].classes
+    counts = np.zeros(0, dtype=np.int64) if released is None else released.value
     if counts.shape != (split.columns.classes,):
         raise MessageError("the class counts do not have the length that was asked for; use one version everywhere")
     if model.drowned(usual_deviation(each, 0.0, 1), float(counts.sum()), len(counts), len(counts), 1):
         federation.warn(model.DROWNED)
-    found = {
+    days = {
         federation.name(member): {"made": str(np.datetime64(reply.made.value, "D")), "reused": reply.reused.value}
         for member, reply in replies.items()
     }
-    return np.asarray(np.maximum(counts, 1), dtype=np.float64), found
+    return np.asarray(np.maximum(counts, 1), dtype=np.float64), days
 
 
 def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
@@ -211,8 +226,8 @@ def _released_model(federation: Federation, split: Split, noise: Noise, replies:
 
 def distinct(codes: npt.NDArray[np.int32]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.intp]]:
     """Return the records that differ from one another, and for every record which of them it is: equal ones are asked for once."""
-    found, back = np.unique(codes, axis=0, return_inverse=True)
-    return found, back.reshape(-1)
+    different, back = np.unique(codes, axis=0, return_inverse=True)
+    return different, back.reshape(-1)
 
 
 def posteriors(
