@@ -39,6 +39,29 @@ def test_the_plan_of_a_fit_is_what_it_then_costs():
     assert set(told["columns"]) == set(DOMAIN)
 
 
+@pytest.mark.parametrize(("stations", "features", "bins"), [(3, 1, 5), (5, 12, 40)])
+@pytest.mark.parametrize("algorithm", ["dp_naive_bayes", "secure_naive_bayes"])
+def test_planned_bytes_are_about_those_of_the_fit(algorithm, stations, features, bins):
+    names = [f"x{k}" for k in range(features)]
+    domain = {"y": DOMAIN["y"], **dict.fromkeys(names, DOMAIN["x"])}
+    table = pd.DataFrame({"y": ["p", "q"] * 15, **{name: np.linspace(0, 1, 30) for name in names}})
+    job = Job(algorithm, "fit", {"label": "y", "epsilon": 1, "domain": domain, "bins": bins})
+    with EmbeddedFederation({f"s{k}": table for k in range(stations)}) as federation:
+        result = federation.run(job.algorithm, job.function, job.arguments)
+    assert plan(job, Setting(stations=stations))["bytes"] == pytest.approx(result.cost.bytes, rel=0.35)
+
+
+def test_bytes_that_depend_on_more_than_the_question_are_not_told():
+    assert (
+        plan(Job("dp_naive_bayes", "fit", {**FIT.arguments, "aggregation": "gossip", "noise": "local"}), Setting())[
+            "bytes"
+        ]
+        is None
+    )
+    count = {"conditions": [{"column": "a", "op": "==", "value": 1}], "id_column": "id"}
+    assert plan(Job("scalar_product", "count", count), Setting())["bytes"] is None
+
+
 @pytest.mark.parametrize(
     ("limits", "stations", "part"),
     [

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from . import options
-from .formats import number
+from .formats import number, size
 from .local import Job
 from .planning import Setting, plan
 from .run_options import Options
@@ -41,6 +41,7 @@ def _print(found: dict[str, Any]) -> None:
             "rounds",
             f"about {found['rounds']}, {found['seconds']:g} s on nodes" if found["rounds"] else "not known before",
         ),
+        *([("bytes", f"about {size(found['bytes'])} in all")] if found["bytes"] else []),
         ("columns", ", ".join(found["columns"]) or "told by the stations"),
         ("debit at each station", cost),
         ("differentially private", number(found["private"])),

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..federation.outset import Outlook
 
 USUAL_BINS = 20  # of a numeric column where a method does not say
+STATION_BYTES, PEER_BYTES, FEATURE_BYTES = 3400, 200, 70
+"""Of one station in two rounds: keys, names and seals; what of them grows with the other stations; a feature in the question. Measured over 3 and 6."""
+CELL_BYTES = 32 / 3  # a masked count: 8 bytes, in base 64
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
 
@@ -33,7 +36,8 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``columns``, ``debit`` (epsilon, delta, queries at every
+        ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``bytes`` (about; None
+        where they depend on more than the question), ``columns``, ``debit`` (epsilon, delta, queries at every
         station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
         others), ``refusals`` (the words of each limit), ``warnings``.
 
@@ -57,6 +61,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "stations": len(outlook.names),
         "rounds": rounds or None,
         "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
+        "bytes": _bytes(job, len(outlook.names)),
         "columns": list(told.columns),
         "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
         "private": told.private,
@@ -150,29 +155,33 @@ def _refusals(policy: Any, told: Any, stations: int) -> list[str]:
     return found
 
 
+def _tables(job: Job) -> tuple[int, list[int]] | None:
+    """Return the classes and the values of every feature of the tables that a task releases; None for other tasks."""
+    arguments, declared = job.arguments, declared_of(job)
+    domain, label = arguments.get("domain"), arguments.get("label")
+    if not declared.releases_tables or not isinstance(domain, Mapping) or label not in domain:
+        return None
+    if arguments.get("statistics") == "gaussian":
+        return None
+    features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
+    usual = getattr(declared, "bins", None)
+    bins = usual if arguments.get("bins") is None else arguments["bins"]
+    values = [_values(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
+    return len(domain[label].get("categories", [])), values
+
+
 def _noise(job: Job, rows: int) -> dict[str, Any] | None:
     """Return the noise in a cell of a table of a feature by class, about: the honest stations' shares make it a little larger; None for other tasks."""
     from ..dp.laws import usual_deviation
 
-    arguments, declared = job.arguments, declared_of(job)
-    domain, label, epsilon = (arguments.get(key) for key in ("domain", "label", "epsilon"))
-    delta = float(arguments.get("delta") or 0.0)
-    if (
-        not declared.releases_tables
-        or not isinstance(domain, Mapping)
-        or label not in domain
-        or not epsilon
-        or arguments.get("statistics") == "gaussian"
-    ):
+    arguments, found = job.arguments, _tables(job)
+    epsilon, delta = arguments.get("epsilon"), float(arguments.get("delta") or 0.0)
+    if found is None or not epsilon:
         return None
-    features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
+    classes, values = found
     law = arguments.get("mechanism")
     deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
-    deviation = min(usual_deviation(float(epsilon), spent, len(features)) for spent in deltas)
-    classes = len(domain[label].get("categories", []))
-    usual = getattr(declared, "bins", None)
-    bins = usual if arguments.get("bins") is None else arguments["bins"]
-    values = [_values(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
+    deviation = min(usual_deviation(float(epsilon), spent, len(values)) for spent in deltas)
     cells = classes * max(values, default=1)
     mean = rows / cells if rows and cells else None
     return {
@@ -181,6 +190,17 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
         "mean_count": mean,
         "dominates": None if mean is None else deviation > mean,
     }
+
+
+def _bytes(job: Job, stations: int) -> int | None:
+    """Return the bytes of a task that adds up tables in two rounds, about; None for other tasks."""
+    found = _tables(job)
+    one_sum = job.arguments.get("aggregation") in (None, "sum") and job.arguments.get("split") in (None, "horizontal")
+    if found is None or not one_sum:
+        return None
+    classes, values = found
+    cells = classes * sum(values)
+    return round(stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(values)))
 
 
 def _bins_of(bins: Any, column: str, usual: Any) -> Any:
