@@ -16,8 +16,9 @@ from fedbayes.federation.embedded.server import from_text, to_text
 from fedbayes.federation.envelope import PROTOCOL, Request, question, seal_reply
 from fedbayes.federation.manifest import Card, Manifest
 from fedbayes.federation.memory import Memory
-from fedbayes.federation.peers import KnownPeers, identity
+from fedbayes.federation.peers import KnownPeers, believe, identity, marks_of
 from fedbayes.federation.platform import Origin, Run
+from fedbayes.federation.policy import Policy
 from fedbayes.mpc.relay import KeyPair, SigningPair, fingerprint
 from fedbayes.randomness import secret_bytes
 
@@ -241,6 +242,36 @@ def test_one_key_under_two_names_is_refused(tmp_path):
     assert peers.forget("a")
     assert not peers.forget("a")
     peers.meet({"b": "1" * 64})
+    with pytest.raises(errors.PolicyError, match="d shows the lasting key of another organization"):
+        peers.meet({"c": "3" * 64, "d": "3" * 64})
+    assert [peer.name for peer in peers.list()] == ["b"]
+
+
+@pytest.mark.parametrize("pins", [False, True])
+def test_an_organization_that_plays_the_others_under_its_own_lasting_key_is_refused(tmp_path, pins):
+    """Central, itself well known, signs keys of the job that it made for every other member with its own lasting key."""
+    lasting = {number: SigningPair.from_bytes(secret_bytes(32)) for number in (1, 2, 3)}
+    names = {1: "north", 2: "east", 3: "south"}
+
+    def manifest(signers):
+        cards = {n: Card.make(n, KeyPair.generate().public_bytes, lasting[signers[n]], "session") for n in names}
+        roles = dict.fromkeys(names, "station")
+        return Manifest("session", "image", "toy", "run", "digest", 1, names, roles, cards)
+
+    honest = manifest({1: 1, 2: 2, 3: 3})
+    honest.check_cards()
+    with pytest.raises(ValueError, match="one key: an organization takes part once"):
+        manifest({1: 1, 2: 2, 3: 1})
+    marks = {name: fingerprint(lasting[n].public_bytes) for n, name in names.items()}
+    limits = {"FEDBAYES_LEDGER": "vault"} | ({"FEDBAYES_PINNED_KEYS": json.dumps(marks)} if pins else {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAULT_DATABASE_URI", str(tmp_path))
+        policy, ids = Policy.from_environment(limits), {name: n for n, name in names.items()}
+        believe(policy, marks_of(honest, 2), ids)
+        for evil in ({1: 1, 2: 2, 3: 2}, {1: 2, 2: 1, 3: 3}):
+            forged = {names[n]: marks[names[signer]] for n, signer in evil.items() if n != 2}
+            with pytest.raises(errors.PolicyError):
+                believe(policy, forged, ids)
 
 
 def test_a_result_names_who_has_no_lasting_key(files):

@@ -129,6 +129,7 @@ class KnownPeers:
                 if mark and owners.get(mark, name) != name:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
                 if mark:
+                    owners[mark] = name
                     known.setdefault(name, Peer(name, mark, _now()))
 
     @contextmanager
