@@ -7,6 +7,7 @@ import importlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from fedbayes.federation import errors, platform
@@ -372,6 +373,29 @@ def test_a_server_that_seals_a_reply_anew_is_found_out_by_lasting_keys(files, fu
         pytest.raises(errors.MessageError),
     ):
         federation.run("toy", "run_sum", {"column": "x"})
+
+
+def test_a_server_that_guesses_the_question_cannot_answer_it_for_a_station(files, tmp_path):
+    """A well-formed answer to the very question, under another key than the one that the station's lasting key has signed."""
+    requests, mine = {}, KeyPair.generate()
+
+    def keep(organization, name, message):
+        requests[name] = decode(Request, message)
+        return message
+
+    def forge(organization, name, payload):
+        if name != "partial_draw" or organization != "west":
+            return payload
+        asked = requests[name]
+        drawn = {"values": encode(np.arange(2, dtype=np.uint64), raw=True)}
+        content = {"reply": drawn, "spent": {"epsilon": 1.0, "delta": 0.0, "queries": 0.0}, "token": ""}
+        return seal_reply(asked, question(asked, {"text": str(tmp_path)}), 3, content, mine)
+
+    with (
+        EmbeddedFederation(files, policies=LEDGER, tamper=forge, tamper_request=keep) as federation,
+        pytest.raises(errors.MessageError, match="not sealed with the station's key"),
+    ):
+        federation.run("toy", "run_draw", {"folder": str(tmp_path)})
 
 
 def test_a_server_in_the_middle_of_a_known_station_is_found_out(files):
