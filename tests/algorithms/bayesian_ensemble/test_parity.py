@@ -5,11 +5,12 @@ import pytest
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.tables import PooledTables
+from fedbayes.bayes.variable import Variable
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.vertical.states import resolve
 from v6_bayesian_ensemble import tallies
 from v6_bayesian_ensemble.ensemble import Ensemble, Member
-from v6_bayesian_ensemble.model import Learning, Variable, column_codes, learn_parts
+from v6_bayesian_ensemble.model import Learning, column_codes, learn_parts
 
 NAME = "bayesian_ensemble"
 FOUR_ROUNDS = ["partial_open_channel", "partial_submit", "partial_match", "partial_tables"]

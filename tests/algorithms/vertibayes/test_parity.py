@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.embedded import EmbeddedFederation
 from v6_vertibayes.arguments import Fit
-from v6_vertibayes.model import MISSING_STATE, Variable, learn
+from v6_vertibayes.model import Variable, learn
 
 COLUMNS = ["smoke", "age", "cough", "xray", "ill"]
 

@@ -12,13 +12,14 @@ import numpy.typing as npt
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
+from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.manifest import digest_of
 from fedbayes.federation.vertical.declared import SPLITS
 from fedbayes.federation.vertical.opening import factor_name
 
 from . import votes
-from .model import MISSING_STATE, codes_of, restricted
+from .model import codes_of, restricted
 
 Array = npt.NDArray[np.float64]
 MOST_MEMBERS = 1000

@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import PooledTables
+from fedbayes.bayes.variable import Variable
 from fedbayes.federation.vertical.states import ColumnStates, check_bins_hold, resolve
 
 from .ensemble import Member
-from .model import Learning, Part, Variable, learn_parts
+from .model import Learning, Part, learn_parts
 
 Codes = dict[str, npt.NDArray[np.int64]]
 

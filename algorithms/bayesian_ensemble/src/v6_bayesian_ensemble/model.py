@@ -23,21 +23,11 @@ from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.structure import SearchSpace, Structure, given, k2, mutual_information
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
+from fedbayes.bayes.variable import MISSING_STATE, Variable
 
-MISSING_STATE = "?"
 MARK = "\x1f"
 MOST_CELLS_AT_ONCE = 10_000
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A column: its states without "missing", whether counts have "missing" as a further last state, its cut points."""
-
-    name: str
-    states: tuple[str, ...]
-    missing: bool = False
-    cuts: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.record_scores import Classifier
 from fedbayes.bayes.small_counts import shown
+from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed
@@ -36,7 +37,6 @@ from .messages import (
     VotesReply,
     VotesRequest,
 )
-from .model import MISSING_STATE
 
 Array = npt.NDArray[np.float64]
 

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from fedbayes.bayes.tables import Counts
+from fedbayes.bayes.variable import Variable
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
@@ -18,7 +19,7 @@ from .ensemble import Ensemble, Member, check_classes
 from .groups import groups_of
 from .members import member_of, variable_of
 from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
-from .model import Part, Variable, learn_parts
+from .model import Part, learn_parts
 from .testing import by_folds, by_other_rows, fold_column
 from .votes import scaled
 

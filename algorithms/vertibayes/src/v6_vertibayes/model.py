@@ -24,26 +24,13 @@ from fedbayes.bayes.hill_climb import hill_climb
 from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.structure import Structure, given, information_order, k2
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
+from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
+from fedbayes.bayes.variable import Variable as Variable
 
 from .arguments import Fit
 
-MISSING_STATE = "?"
 OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A node: its states without "missing", and whether its counts have "missing" as a further, last state."""
-
-    name: str
-    states: tuple[str, ...]
-    missing: bool = False
-    cuts: tuple[float, ...] | None = None
-
-    def all_states(self) -> tuple[str, ...]:
-        """Return the states, "?" last where missing is one."""
-        return (*self.states, MISSING_STATE) if self.missing else self.states
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ from typing import Any
 
 from fedbayes.bayes.network import BayesianNetwork, cut_points
 from fedbayes.bayes.record_scores import Classifier
+from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError
 
-from .model import MISSING_STATE, Variable
+from .model import Variable
 
 
 @dataclass(frozen=True)

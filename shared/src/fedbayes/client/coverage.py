@@ -11,13 +11,13 @@ import numpy as np
 from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.missing import MISSING
 from ..bayes.schema import LARGEST_BOUND, Column
+from ..bayes.variable import MISSING_STATE
 from .exits import UsageProblem
 from .view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING_STATE = "?"
 NEARLY_ALL = 0.9
 FEW_CELLS = 10
 """Numbers outside the bounds are an error only in this many cells: one record may lie outside."""

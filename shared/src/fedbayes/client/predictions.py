@@ -10,14 +10,13 @@ import numpy as np
 from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
+from ..bayes.variable import MISSING_STATE
 from .exits import UsageProblem
 from .kinds import ENSEMBLE, networks_of
 from .view import view_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MISSING_STATE = "?"
 
 
 def predict_table(
