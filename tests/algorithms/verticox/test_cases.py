@@ -194,7 +194,7 @@ def test_the_definition_of_score_residuals_is_that_of_lifelines(ward: pd.DataFra
         ({"entry": "late"}, DataProblem, "entry column 'late' has records that enter at or after"),
         ({"entry": "gaps"}, DataProblem, "'gaps' has missing values"),
         ({"entry": "stage", "features": ["age"]}, DataProblem, "entry column 'stage' must hold numbers"),
-        ({"entry": "few"}, ThresholdError, "^times: too few events"),
+        ({"entry": "few"}, ThresholdError, "entry column 'few' has fewer records than a node reveals"),
         ({"cluster": "same"}, ThresholdError, "cluster column 'same' has too few clusters"),
         ({"cluster": "alone"}, ThresholdError, "cluster column 'alone' has too few clusters"),
         ({"strata": "site"}, ArgumentError, "'site' is not in the domain"),
@@ -219,7 +219,7 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
     frame["zero"] = np.where(place % 2 == 0, 0.0, 1.0)
     frame["gaps"] = np.where(place == 3, np.nan, 0.0)
     frame["late"] = frame["months"]
-    frame["few"] = np.where((place < 12) & (frame["months"] > 3), 2.0, -1.0)
+    frame["few"] = np.where((place < 6) & (frame["months"] > 3), 2.0, -1.0)
     frame["alone"] = (place == 5).astype(int)
     frame["same"] = 1
     frame["lonely"] = (place < 20).astype(int)
@@ -230,11 +230,15 @@ def test_what_is_asked_wrongly_or_singles_out_records_is_named(
         ask(frame, task)
 
 
-def test_who_enters_is_never_few_between_two_times(ward: pd.DataFrame) -> None:
+def test_who_enters_and_who_is_censored_are_never_few_between_two_times(ward: pd.DataFrame) -> None:
     model = ask(dealt(ward), asked_with("entry"))["model"]
-    entering = np.searchsorted(model["times"], ward["since"], side="right")
-    counts = np.bincount(entering)[: len(model["times"])]
-    assert np.all((counts == 0) | (counts >= 14))
+    times = np.array(model["times"])
+    cell, first = np.searchsorted(times, ward["months"]), np.searchsorted(times, ward["since"], side="right")
+    assert len(times) >= 8
+    for place in range(len(times) - 1):
+        assert ((cell == place) & (ward["died"] == 1)).sum() >= 14
+        others = ((cell == place) & (ward["died"] == 0)) | (first == place + 1)
+        assert others.sum() == 0 or others.sum() >= 14
 
 
 def test_weights_of_one_are_none(ward: pd.DataFrame) -> None:

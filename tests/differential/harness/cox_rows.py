@@ -274,13 +274,13 @@ def compare_rows(
 
 
 def check_grid(seen: Records, own: Any, grid: list[float], least: float) -> None:
-    """See that between two times of a stratum's grid enough records have the event, and none or enough are censored, or enter."""
-    start = -np.inf
+    """See that at each time of a stratum's grid enough records have the event, and none or enough are censored or enter for the next."""
     for moment in grid:
         here = own & (seen.time == moment)
-        groups = [here & (seen.event == 1), here & (seen.event == 0) & (seen.entry < grid[-1])]
-        groups += [own & (seen.entry == start)] if np.isfinite(seen.entry).any() else []
+        entering = own & (seen.entry == moment) & (moment < grid[-1])
+        groups = [here & (seen.event == 1), (here & (seen.event == 0) & (seen.entry < grid[-1])) | entering]
         sizes = [seen.weight[group].sum() ** 2 / max((seen.weight[group] ** 2).sum(), 1e-9) for group in groups]
-        if sizes[0] < least - 1e-6 or any(0 < size < least - 1e-6 for size in sizes[1:]):
-            raise Difference("few events, censored or entering records lie between two times of the united grid")
-        start = moment
+        if sizes[0] < least - 1e-6 or 0 < sizes[1] < least - 1e-6:
+            raise Difference(
+                "few events, or few censored and entering records, lie between two times of the united grid"
+            )

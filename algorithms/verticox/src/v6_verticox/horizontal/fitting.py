@@ -96,7 +96,7 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
     told = grid.Tally.read(signed(summed, width), question)
     check_columns(question, told, federation.minimum_count)
-    check_clusters(question, told, federation.minimum_count)
+    check_cases(question, told, federation.minimum_count)
     if told.records < RECORDS_PER_COLUMN * len(labels):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     chosen, counts = unite(question, told.masses(question), told.masses(question), least)
@@ -153,8 +153,14 @@ def weigh(federation: Federation, stations: Sequence[int], question: Question) -
     return grid.Masses(sums[:, 0], sums[:, 1], sums[:, 2])
 
 
-def check_clusters(question: Question, told: grid.Tally, minimum_count: int) -> None:
-    """Refuse few clusters: the sum over them of products would tell of single ones, and the errors would be none."""
+def check_cases(question: Question, told: grid.Tally, minimum_count: int) -> None:
+    """Refuse few records that enter late, and few clusters: the sum over them of products would tell of single ones, and the errors would be none."""
+    late = int(told.entering.sum() - told.entering[question.slots.starts[:-1]].sum()) if question.entry else 0
+    if 0 < late < minimum_count:
+        raise ThresholdError(
+            f"entry column '{question.entry}' has fewer records than a node reveals that enter after the first time of the grid; "
+            "leave it out, or let the grid begin later"
+        )
     if question.cluster and int(told.clusters[0]) < max(minimum_count, CLUSTERS_PER_COLUMN * len(question.labels)):
         raise ThresholdError(
             f"cluster column '{question.cluster}' has too few clusters for that many design columns, or fewer than a node reveals; "

@@ -175,12 +175,15 @@ def enough(sums: Vector, least: int) -> bool:
 
 
 def united(masses: Masses, least: int) -> list[int]:
-    """Return the places of the times that are kept: up to each, from the one before, lie enough events, and no censored or entering records or enough.
+    """Return the places of the times that are kept, so that no difference of sums over neighbouring risk sets is about few records.
+
+    From one risk set to the next, events and censored records leave and others enter. What the events take is told apart; so between two times lie
+    enough events, and those that are censored and those that enter for the next time are together none or enough.
 
     Parameters
     ----------
     masses : Masses
-        Of one stratum; the last kept time stands for all that is left.
+        Of one stratum; the last kept time is that of the last event, and stands for all that is left.
     least : int
         What is enough.
 
@@ -189,25 +192,25 @@ def united(masses: Masses, least: int) -> list[int]:
     list of int
         Increasing; empty if all records together do not suffice.
     """
+    end = last = int(np.max(np.flatnonzero(masses.events[0]), initial=-1))
     kept: list[int] = []
-    start = 0
-    for place in range(masses.events.shape[1] - 1):
-        died, left, came = (
-            part[:, start : place + 1].sum(axis=1) for part in (masses.events, masses.censored, masses.entering)
+    for place in range(last, -1, -1):
+        died = masses.events[:, place : end + 1].sum(axis=1)
+        if size(died) >= least and enough(_others(masses, place, end, kept, last), least):
+            kept.insert(0, end)
+            end = place - 1
+    while kept and not enough(_others(masses, 0, kept[0], kept[1:], last), least):
+        kept.pop(0)
+    return kept
+
+
+def _others(masses: Masses, start: int, end: int, later: list[int], last: int) -> Vector:
+    """Return the sum over who is censored in a cell and who enters for the next one; after the last event nobody enters."""
+    if later:
+        return np.asarray(
+            masses.censored[:, start : end + 1].sum(axis=1) + masses.entering[:, end + 1 : later[0] + 1].sum(axis=1)
         )
-        if size(died) >= least and enough(left, least) and enough(came, least):
-            kept.append(place)
-            start = place + 1
-    last = int(np.max(np.flatnonzero(masses.events[0]), initial=-1))
-    while kept:
-        last = max(last, kept.pop())
-        start = kept[-1] + 1 if kept else 0
-        never = masses.entering[:, last + 1 :].sum(axis=1)
-        left = masses.censored[:, start:].sum(axis=1) - never
-        came = masses.entering[:, start : last + 1].sum(axis=1)
-        if enough(left, least) and enough(came, least):
-            return [*kept, last]
-    return []
+    return np.asarray(masses.censored[:, start:].sum(axis=1) - masses.entering[:, last + 1 :].sum(axis=1))
 
 
 def merged(values: Vector, kept: list[int]) -> Vector:
