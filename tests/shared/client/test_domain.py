@@ -78,6 +78,15 @@ def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     assert all("dates: no method takes them" in lines[name] for name in ("seen", "born"))
 
 
+def test_decimal_commas_are_told_as_such(command, tmp_path):
+    pd.DataFrame({"crp": [f"{k},{k % 10}" for k in range(30)]}).to_csv(tmp_path / "t.csv", index=False)
+    assert "decimal comma" in command("domain", "draft", "t.csv")[1]
+    (tmp_path / "s.json").write_text(json.dumps({"columns": {"crp": {"type": "number", "bounds": [0, 99]}}}))
+    code, out, _ = command("domain", "check", "s.json", "t.csv", "--json")
+    assert code == 1
+    assert "decimal comma" in json.loads(out)["t.csv"][0]["remedy"]
+
+
 def test_check_counts_what_does_not_fit_and_says_what_helps(command, files, tmp_path):
     (tmp_path / "study.yaml").write_text(
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,8 @@ CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
 """Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""
 FAR = 3.0  # interquartile ranges beyond the quartiles: John Tukey's "far out"
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+COMMA = re.compile(r"[-+]?\d*,\d+")
+WITH_COMMAS = "numbers with a decimal comma: write them with a point in the file"
 DATES = "dates: no method takes them; leave the column out, or make days or years of it in the file"
 
 
@@ -76,6 +78,8 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
         return {"type": CATEGORY}, "nothing in it; say what it holds"
     if all(DATE.fullmatch(text) for text in counted):
         return {"type": CATEGORY}, DATES
+    if not numeric and _has_commas(counted):
+        return {"type": CATEGORY}, WITH_COMMAS
     distinct = all(max(Counter(text for text in part.tolist() if text).values(), default=1) == 1 for part in parts)
     words = name.lower().replace("_", " ").replace("-", " ").split()
     named = bool(words) and words[-1] in LIKE_AN_IDENTIFIER
@@ -110,6 +114,15 @@ def _about_codes(values: Any) -> str:
     whole = bool(np.all(values == np.floor(values)))
     few = whole and 2 < len(values) <= FEW_CODES
     return "few whole numbers: if they are codes, write type category with its categories" if few else ""
+
+
+def _has_commas(texts: Iterable[str]) -> bool:
+    """Return whether texts are numbers, some of them with a comma for the point."""
+    known = list(texts)
+    plain = as_numbers(
+        np.array([text.replace(",", ".") if COMMA.fullmatch(text) else text for text in known], dtype=object)
+    )
+    return any(COMMA.fullmatch(text) for text in known) and not bool(np.isnan(plain).any())
 
 
 def _padded(column: Any) -> bool:
@@ -211,8 +224,11 @@ def _held(entry: Entry, table: Any, dictionary: Dictionary) -> Finding:
     low, high = entry.bounds or (-np.inf, np.inf)
     outside = int(np.sum((numbers < low) | (numbers > high)))
     fractions = entry.type == INTEGER and bool(np.any(numbers[~np.isnan(numbers)] % 1))
+    strange = {text for text, value in zip(texts, numbers, strict=True) if text is not None and np.isnan(value)}
     remedy = (
-        "declare these texts as missing, or recode them"
+        WITH_COMMAS
+        if strange and _has_commas(strange)
+        else "declare these texts as missing, or recode them"
         if unknown
         else "widen the bounds, or correct the unit"
         if outside

@@ -63,7 +63,9 @@ def _check_header(what: str, header: list[str]) -> None:
         raise UsageProblem(f"{what} is empty; it needs a line of column names, then one line a record")
     for mark, name in SEPARATORS.items():
         if len(header) == 1 and mark in header[0]:
-            raise UsageProblem(f"{what} separates its columns by {name}; save it with commas")
+            raise UsageProblem(
+                f"{what} separates its columns by {name}; save it with commas, or as an Excel file (.xlsx)"
+            )
     repeated = next((name for position, name in enumerate(header) if name in header[:position]), None)
     if repeated is not None:
         raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")

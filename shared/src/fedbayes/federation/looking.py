@@ -61,8 +61,10 @@ class Describe(Budget, Units, Members):
     def request(self) -> DescribeRequest:
         """What every station is asked."""
         if self.domain is None:
+            of = f" of {', '.join(self.columns)}"[:200] if self.columns is not None else ""
             raise ArgumentError(
-                'domain is needed: give {"column": {"categories": [...]} or {"bounds": [low, high]}, ...}, or a dictionary; '
+                f"domain{of} is needed: "
+                'give {"column": {"categories": [...]} or {"bounds": [low, high]}, ...}, or a dictionary that has the columns; '
                 "`fedbayes domain draft FILE` proposes one"
             )
         with schema_errors(ArgumentError):
