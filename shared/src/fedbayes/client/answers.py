@@ -35,7 +35,8 @@ def summary(result: Mapping[str, Any], width: int = 100) -> str:
     from .terminal import print_result
 
     stream = io.StringIO()
-    print_result(Console(file=stream, width=width, color_system=None), result)
+    # Inside a notebook rich would show the text there, and return none of it.
+    print_result(Console(file=stream, width=width, color_system=None, force_jupyter=False), result)
     return stream.getvalue()
 
 
@@ -73,15 +74,15 @@ def predict(result: Mapping[str, Any], frame: Any, label: str | None = None, tim
     UsageProblem
         If it is no data frame, or nearly nothing in a column is known to the model.
     """
-    from .coverage import gaps
-    from .dictionaries import as_fitted
+    from .coverage import domain_of, gaps
+    from .dictionaries import frame_as_fitted
     from .predictions import predict_table
 
     model = _check(result, "predict")
     if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
         raise UsageProblem("predict() takes a pandas data frame with a column for every feature of the model")
     asked = (result.get("provenance") or {}).get("arguments") or {}
-    table = as_fitted(frame, asked.get("dictionary"))
+    table = frame_as_fitted(frame, asked.get("dictionary"), domain_of(model))
     predictions = predict_table(model, table, label, times)
     for gap in gaps(model, table, label):
         if gap.is_fatal:

@@ -60,20 +60,32 @@ def read_as_fitted(path: Path, content: Any, domain: Mapping[str, Any], identifi
     UsageProblem
         If the table cannot be read.
     """
+    study = _study(content)
+    return _applied(read_table(path, domain if study is None else study.reading(domain), identifiers), study)
+
+
+def frame_as_fitted(frame: Any, content: Any, domain: Mapping[str, Any]) -> Any:
+    """Return a pandas frame as `read_as_fitted` gives that of a file: codes of missing values are gaps, recodes and derived columns are there."""
+    from ..bayes.missing import Reading
+    from ..federation.reading import settled
+
+    study = _study(content)
+    return _applied(settled(frame, Reading(domain if study is None else study.reading(domain))), study)
+
+
+def _study(content: Any) -> Dictionary | None:
+    """Return the dictionary that a result keeps; None where it keeps none."""
     try:
-        study = Dictionary.from_json(content)
+        return Dictionary.from_json(content)
     except SchemaError:
-        return read_table(path, domain, identifiers)
-    return as_fitted(read_table(path, study.reading(domain), identifiers), content)
+        return None
 
 
-def as_fitted(frame: Any, content: Any) -> Any:
-    """Return a frame with the recodes and derived columns of a fit's dictionary; as it is where `content` is none."""
+def _applied(frame: Any, study: Dictionary | None) -> Any:
+    """Return a frame with the recodes and derived columns of a dictionary, and with all rows."""
     from ..bayes.recoding import applied
 
-    try:
-        study = Dictionary.from_json(content)
-    except SchemaError:
+    if study is None:
         return frame
     there = [name for name, entry in study.columns.items() if set(entry.sources) <= set(frame.columns)]
     made, _ = applied(frame, there, Dictionary(study.columns, study.missing), len(frame))
