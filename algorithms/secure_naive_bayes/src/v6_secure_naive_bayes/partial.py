@@ -219,7 +219,7 @@ def _drawn_tables(station: Station, request: TablesRequest) -> dict[str, npt.NDA
     released = np.concatenate([*parts, *(table.ravel() for table in tables)])
     if request.epsilon > 0:
         count = len(tables) + request.classes
-        station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records")
+        station.charge(epsilon=count * request.epsilon, note="noisy tables of vertically split records", summed=False)
         released = _full_noise(released, request.epsilon)
     shapes = np.array([table.shape for table in tables], dtype=np.int64)
     station.keep(DRAWN, released=released, shapes=shapes, made=np.array(lasting.today()))

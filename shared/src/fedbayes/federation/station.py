@@ -36,12 +36,10 @@ class Station:
 
     Attributes
     ----------
-    organization : int
-        This station's organization.
+    organization, aggregator : int
+        This station's organization, and the one that runs central.
     participants : tuple of int
         Every organization that got this round.
-    aggregator : int
-        The organization that runs central.
     policy : Policy
         The limits of this node.
     session, round_name, function : str
@@ -201,9 +199,17 @@ class Station:
     # -- limits ----------------------------------------------------------------------------------------------------------
 
     def charge(
-        self, epsilon: float, delta: float = 0.0, note: str = "", queries: int = 0, once: str | None = None
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        note: str = "",
+        queries: int = 0,
+        once: str | None = None,
+        summed: bool = True,
     ) -> Receipt:
         """Debit the node's ledger before anything is sampled; a repeat of the same request is debited once.
+
+        What costs more than may be called private is guarded like an `exact` answer.
 
         Parameters
         ----------
@@ -215,6 +221,8 @@ class Station:
             Questions that count for `maximum_queries`.
         once : str, optional
             One debit of this name for the whole job, whatever the round: for a budget that the caller itself divides over its rounds.
+        summed : bool
+            As of `exact`.
 
         Returns
         -------
@@ -223,10 +231,12 @@ class Station:
 
         Raises
         ------
-        PolicyError, BudgetError
-            If one release may not cost that much here, or the ledger has less left; the message says how much.
+        PolicyError, BudgetError, ThresholdError
+            If one release may not cost that much here, the ledger has less left (the message says how much), or as `exact`.
         """
         self.policy.check_release(epsilon, delta)
+        if not promise.holds(epsilon, delta):
+            self._guard(summed)
         receipt = self.gate.made(Receipt(epsilon, delta))
         ledger = self.policy.open_ledger()
         place = (self.round_name, self.memory_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
@@ -303,10 +313,7 @@ class Station:
     def public(self, value: T) -> Public[T]:
         """Return public metadata: names, flags, whole numbers, keys. Nothing that depends on values in the table.
 
-        Raises
-        ------
-        PolicyError
-            If it is an array, a fraction or something long.
+        Raises `PolicyError` if it is an array, a fraction or something long.
         """
         if not is_public(value):
             raise PolicyError("what is to leave as public metadata is an array, a fraction or too long; nothing left")
@@ -356,20 +363,13 @@ class Station:
         if summed:
             together.check(self)
 
-    def released(self, value: T, receipt: Receipt, summed: bool = True) -> Released[T]:
+    def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.
 
-        What cost more than may be called private is guarded like an `exact` answer.
-
-        Raises
-        ------
-        PolicyError, ThresholdError
-            If it is not from this round, or as `exact`.
+        Raises `PolicyError` if it is not from this round.
         """
         if not self.gate.knows(receipt):
             raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
-        if not promise.holds(receipt.epsilon, receipt.delta):
-            self._guard(summed)
         return self.gate.made(Released(value))
 
     def mask(self, content: Exact[Any] | Released[Any], topic: str = "", common: Any = None) -> Masked:

@@ -194,9 +194,9 @@ def _answer(
         bound, united = _bound(workspace, request, shares), workspace.setup.union
         return station.exact(bound, "tables", queries=len(request.tables), summed=united)
     _noise(station, shares[:0], request)  # what cannot be sampled is not charged
-    receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables))
-    noisy = _bound(workspace, request, shares + _noise(station, shares, request))
-    return station.released(noisy, receipt, summed=workspace.setup.union)
+    united = workspace.setup.union
+    receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables), summed=united)
+    return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)
 
 
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
