@@ -213,7 +213,7 @@ class Fit(Cases, Dealt):
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return fewer for `bfgs`, whose stations see predictors, and where stations hold whole records."""
         if given.get("split") == "horizontal":
-            return 12
+            return 12 + bool(given.get("weights")) + bool(given.get("robust") or given.get("cluster"))
         return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
 
 
