@@ -14,6 +14,7 @@ from fedbayes.bayes.encoding import canonical_text
 from . import cox
 from .cases import Case, Difference, Outcome, judge, same
 from .cox_names import ALGORITHM, CLUSTER, ENTRY, EVENT, STRATA, TIME, WEIGHTS
+from .cox_private import PERSON, check_private, with_noise
 from .records import Refusals
 from .rows import domains, encoded, limits, who
 from .tables import horizontal, population, stacked
@@ -40,6 +41,9 @@ def rows_cases(draw: Any) -> Case:
     people["columns"][TIME] = [repr(round(float(value), 3)) for value in np.minimum(times, censored)]
     people["columns"][EVENT] = [str(int(flag)) for flag in times <= censored]
     more = cases(draw, people, np.minimum(times, censored), random)
+    noisy = draw(st.integers(0, 3)) == 3
+    if noisy:
+        people["columns"][PERSON] = [f"p{row}" for row in range(people["people"])]
     place = draw(
         horizontal(people, (2, 4), {"minimum_rows": 1, "minimum_organizations": draw(st.sampled_from([1, 1, 1, 3]))})
     )
@@ -63,6 +67,8 @@ def rows_cases(draw: Any) -> Case:
         arguments["penalty"] = draw(st.sampled_from([0.0, 0.1, 5.0]))
     if draw(st.integers(0, 3)):
         arguments["missing"] = draw(st.sampled_from(["complete", "complete", "complete", "refuse"]))
+    if noisy:
+        arguments = with_noise(draw, features, arguments)
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
 
 
@@ -81,6 +87,8 @@ def cases(draw: Any, people: dict[str, Any], observed: Any, random: Any) -> dict
 def check_rows(case: Case, outcome: Outcome) -> None:
     """Hold a fit against the pooled one of the records rounded up to the grid that the result tells."""
     arguments, stations = case.arguments, case.stations()
+    if arguments.get("epsilon") is not None:
+        return check_private(case, outcome)
     domain = arguments["domain"]
     features = arguments.get("features") or [name for name in domain if f"`{name}`" in arguments["formula"]]
     refuse = limits(case, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any
 
@@ -11,9 +10,16 @@ from numpy.typing import NDArray
 
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import MessageError
 from fedbayes.federation.gate import Exact, Released
-from fedbayes.federation.horizontal import Columns, CountNoise, EvaluateRequest, SumReply, tally_station
+from fedbayes.federation.horizontal import (
+    Columns,
+    CountNoise,
+    EvaluateRequest,
+    SumReply,
+    one_budget,
+    one_question,
+    tally_station,
+)
 
 from .classifier import loader
 from .learning import learn_locally
@@ -79,8 +85,8 @@ def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.i
     noise = request.noise
     change = table_change(request)
     noise.shares(0, PARTS, change, parties)  # what cannot be sampled is not charged
-    receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=_budget(station))
-    _one_question(station, "tables")
+    receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=one_budget(station))
+    one_question(station, "tables")
     return station.released(counts + noise.shares(len(counts), PARTS, change, parties), receipt)
 
 
@@ -139,8 +145,8 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> Release
     change, queries = step_change(request), noisy_queries(request)
     noise.shares(0, queries, change, parties)  # what cannot be sampled is not charged
     note = "weights" if request.shape.tables == "local" else "tables and weights"
-    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=_budget(station))
-    _one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=one_budget(station))
+    one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
@@ -176,26 +182,6 @@ def sensitivity(request: StepRequest) -> float:
     return (2.0 if turned else 1.0) * request.clip * 2.0**NOISY_FRACTION_BITS + math.sqrt(
         request.shape.layout.parameters
     )
-
-
-def _budget(station: Station) -> str:
-    """Return the name of the debit of everything noisy, random and kept with the marks: who has the marks wiped pays again."""
-    from fedbayes.randomness import secret_bytes
-
-    station.keep("budget", token=np.frombuffer(secret_bytes(16), dtype=np.uint8))
-    return "fit-" + station.kept("budget")["token"].tobytes().hex()
-
-
-def _one_question(station: Station, name: str, steps: int = 0) -> None:
-    """Refuse a second, different question under a name whose part of the budget is spent, and another number of steps."""
-    place = hashlib.sha256(station.round_name.encode()).digest()
-    station.keep(name, place=np.frombuffer(place, dtype=np.uint8))
-    repeated = station.kept(name)["place"].tobytes() == place
-    if steps:
-        station.keep("steps", steps=np.array([steps]))
-        repeated = repeated and int(station.kept("steps")["steps"][0]) == steps
-    if not repeated:
-        raise MessageError("the budget of this step is spent in this job; start the job again")
 
 
 @partial

@@ -32,7 +32,9 @@ from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
 from .cox.proportional import TRANSFORMS
-from .horizontal.declared import Cases, times
+from .horizontal.declared import CASES, Cases, times
+from .horizontal.private.declared import Private
+from .horizontal.private.messages import STEPS
 from .messages.folds import MOST_FOLDS
 
 SOLVERS = ("private_newton", "bfgs", "admm")
@@ -41,8 +43,16 @@ MISSING = ("refuse", "complete")
 UPDATES = ("standard", "published")
 REVEALED = ("predictors", "aggregates")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
-BY_ROWS, VERTICAL = 40, unless("split", "horizontal")
+BY_ROWS, VERTICAL, EXACT = 40, unless("split", "horizontal"), unless("epsilon")
 COEFFICIENTS = ["feature", "coefficient", "hazard_ratio", "standard_error", "z", "p", "lower_95", "upper_95"]
+
+EVIDENCE = (
+    (
+        "statements against debits, sensitivities by brute force, and what the noise really hides",
+        "tests/privacy/test_verticox.py",
+    ),
+)
+"""What shows that private statements hold, for dossiers: what, and where in the project."""
 
 STORE = Store(
     "Cox regression",
@@ -81,7 +91,7 @@ FORMULA = Kind("string", "a formula", _readable)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Cases, Dealt):
+class Fit(Cases, Private, Dealt):
     """Of `fit`."""
 
     rounds_usually: ClassVar[int] = 45
@@ -109,7 +119,13 @@ class Fit(Cases, Dealt):
         "private_newton",
         used_when=VERTICAL,
     )
-    ties: str = argument(choice(TIES), "How tied events are treated; admm knows breslow only.", "breslow")
+    ties: str = argument(
+        choice(TIES),
+        "How tied events are treated; admm knows breslow only.",
+        "breslow",
+        used_when=EXACT,
+        why="the likelihood of a private fit has no ties",
+    )
     penalty: float = argument(
         number(low=0.0, high=1e9),
         "Ridge: penalty / 2 times the sum of squared coefficients is subtracted from the log partial likelihood.",
@@ -129,26 +145,29 @@ class Fit(Cases, Dealt):
         number(low=1e-9, high=0.1),
         "Wanted accuracy of the coefficients; for admm the norm of the residuals.",
         1e-7,
+        used_when=EXACT,
         unit="standard deviations of a feature",
     )
     max_rounds: int | None = argument(
         whole(12, 100_000),
         "Most task rounds; 80, 30 or 2000 by solver when left out, 40 with split='horizontal'.",
         None,
+        used_when=EXACT,
         unit="rounds",
     )
     time_transform: str | None = argument(
         choice(TRANSFORMS),
         "Function of time in the check of proportional hazards; null: no check.",
         "rank",
-        used_when=unless("solver", "admm"),
+        used_when=(unless("solver", "admm"), EXACT),
         optional=True,
     )
     missing: str = argument(
         choice(MISSING),
         "A gap in a column that is used is an error; or the records without a gap at any station count, and nobody sees which "
-        "(private_newton, ties as breslow).",
+        "(private_newton, ties as breslow). With epsilon these always, as a refusal would tell.",
         "refuse",
+        used_when=EXACT,
     )
 
     helper: int | str | None = argument(ORGANIZATION, DEALER_WORDS, None, used_when=VERTICAL, rank=PARTIES)
@@ -182,6 +201,8 @@ class Fit(Cases, Dealt):
     def check_together(self) -> None:
         """Refuse a column in two roles."""
         super().check_together()
+        exact = [name for name in (*CASES, "strata", "formula") if getattr(self, name)]
+        self.check_private(self.by_rows, self.times, exact)
         private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
         cases = [name for name in ("weights", "entry") if getattr(self, name)]
         if cases and not self.by_rows and not private:
@@ -213,6 +234,8 @@ class Fit(Cases, Dealt):
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return fewer for `bfgs`, whose stations see predictors, and where stations hold whole records."""
         if given.get("split") == "horizontal":
+            if given.get("epsilon") is not None:
+                return 2 + STEPS
             return 12 + bool(given.get("weights")) + bool(given.get("robust") or given.get("cluster"))
         return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
 

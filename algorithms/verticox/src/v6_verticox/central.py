@@ -19,6 +19,7 @@ from .horizontal import report as horizontal_report
 from .horizontal.fitting import Sums, solve_sums, tally, widths
 from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
+from .horizontal.private.fit import private_by_rows
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
 from .rounds.setup import Prepared, prepare
@@ -59,6 +60,8 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
 def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     """Fit to whole records of different people: Newton's method on sums over risk sets."""
     question = asked_by_rows(federation, asked)
+    if asked.added.private:
+        return private_by_rows(federation, asked.organizations, question, asked, asked.penalty)
     called = (*SUMMING, *(WEIGHING if asked.weights else ()), *(SCORING if asked.sandwich else ()))
     derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
     opening = replace(preflight(question.columns, called, CountNoise(), False, ROW), derived_from=derived)

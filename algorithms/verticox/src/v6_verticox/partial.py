@@ -1,6 +1,7 @@
 """The rounds that stations answer: the remote functions beside those that every image has."""
 
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
+from .horizontal.private.partials import partial_outline, partial_slope
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
 from .stations.private import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
@@ -18,6 +19,7 @@ __all__ = [
     "partial_held_out",
     "partial_judge",
     "partial_locate",
+    "partial_outline",
     "partial_permute",
     "partial_predict",
     "partial_prepare",
@@ -25,6 +27,7 @@ __all__ = [
     "partial_risk",
     "partial_score",
     "partial_scores",
+    "partial_slope",
     "partial_split",
     "partial_squares",
     "partial_stage",

@@ -13,6 +13,7 @@ from fedbayes.federation.vertical.declared import DOMAIN
 
 SPLITS = ("vertical", "horizontal")
 MOST_TIMES = 1000
+CASES = ("weights", "entry", "robust", "cluster")
 HOW_TO_GIVE = (
     'give {"feature": {"bounds": [low, high]} or {"categories": [...]}, ...}, from public knowledge, or a dictionary'
 )

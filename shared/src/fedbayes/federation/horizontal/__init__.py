@@ -39,6 +39,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`check_unit` -> :class:`Unit` (a message): whom the promise is for; give it to :func:`resolve_columns` and
   :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
+- :func:`one_budget`, :func:`one_question`: a budget that several rounds share, debited once.
 - :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round; :func:`signed` lifts the sum.
 - :mod:`.declared` has the arguments that several methods take, as classes to inherit from.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
@@ -59,6 +60,7 @@ from .counts import (
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
 from .noise import CountNoise, Query, check_noise, release
+from .portions import one_budget, one_question
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -88,6 +90,8 @@ __all__ = [
     "evaluate_model",
     "load_model",
     "model_from_tables",
+    "one_budget",
+    "one_question",
     "partial_schema",
     "preflight",
     "release",

@@ -1,0 +1,99 @@
+"""What a private fit asks beside an exact one over whole records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.shares import HONEST_FRACTION
+from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, choice, number, when, whole
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import CountNoise, Unit, check_noise, check_unit
+from fedbayes.federation.horizontal.declared import HONEST_WORDS, NEIGHBORS_WORDS
+from fedbayes.federation.horizontal.units import MOST_ROWS, UNITS
+
+NOISY = when("epsilon")
+DELTA = 1e-6
+"""Below one in a million rows."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Private(Arguments):
+    """Noise, and whom its promise is for."""
+
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of the whole fit, for every row, with split='horizontal': coefficients, standard errors and baseline carry noise; above 20 no "
+        "result is called private.",
+        None,
+        rank=TARGET,
+    )
+    delta: float = argument(
+        number(low=0, below=1),
+        "Of the budget; must be above 0, as the noise is Gaussian; above 0.001 no result is called private.",
+        DELTA,
+        used_when=NOISY,
+    )
+    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY)
+    honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=NOISY)
+    unit: str = argument(
+        choice(UNITS),
+        "Whom the promise is for: a row, or an identifier (id_column) with all its rows.",
+        "row",
+        used_when=NOISY,
+        rank=UNIT,
+    )
+    max_rows_per_identifier: int = argument(
+        whole(1, MOST_ROWS),
+        "Most rows of one identifier that a station uses, chosen by a keyed hash.",
+        1,
+        used_when=(NOISY, when("unit", "identifier")),
+        unit="rows",
+        rank=UNIT,
+    )
+
+    @property
+    def added(self) -> CountNoise:
+        """The noise of a private fit; none without epsilon."""
+        placement = "none" if self.epsilon is None else "distributed"
+        return check_noise(placement, self.epsilon, self.delta, self.neighbors, self.honest_fraction, self.whom)
+
+    @property
+    def whom(self) -> Unit:
+        """Whom the promise is for."""
+        column: Any = getattr(self, "id_column", None)
+        return check_unit(self.unit, column, self.max_rows_per_identifier)
+
+    def check_private(self, by_rows: bool, times: list[float] | None, exact: list[str]) -> None:
+        """Refuse noise where there is none to add, or that promises less than it looks.
+
+        Parameters
+        ----------
+        by_rows : bool
+            Whether stations hold whole records.
+        times : list of float or None
+            The grid.
+        exact : list of str
+            Arguments that were given and are for exact fits.
+
+        Raises
+        ------
+        ArgumentError
+            Naming the argument and the remedy.
+        """
+        if self.epsilon is None:
+            if self.unit != "row":
+                raise ArgumentError("unit='identifier' is for a private fit; give epsilon too, or leave unit out")
+            return
+        if not by_rows:
+            raise ArgumentError(
+                "epsilon is for split='horizontal': a fit over columns of the same records is exact; leave epsilon out"
+            )
+        if exact:
+            raise ArgumentError(f"{exact[0]} is for exact fits: no noise covers it; leave it out, or epsilon")
+        if self.delta == 0.0:
+            raise ArgumentError("delta must be above 0 with epsilon: the noise is Gaussian; give one, such as 1e-6")
+        if times is not None and times[0] <= 0.0:
+            raise ArgumentError("times must begin above 0 with epsilon: its first cell begins at 0")
+        _ = self.added

@@ -1,0 +1,57 @@
+"""What one station does in a private fit: add up its records, add its share of the noise, mask."""
+
+from __future__ import annotations
+
+from fedbayes.federation import Station, partial
+from fedbayes.federation.horizontal import SumReply, one_budget, one_question
+
+from . import records
+from .layout import Layout, Whole, outline_layout, slope_layout
+from .messages import Asked, OutlineRequest, SlopeRequest
+
+
+@partial
+def partial_outline(station: Station, request: OutlineRequest) -> SumReply:
+    """Add up events and time at risk by cell of the grid, columns and squares, with this station's share of the noise.
+
+    **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
+    fraction of the stations adds its share.
+    """
+    return outline_told(station, request)
+
+
+@partial
+def partial_slope(station: Station, request: SlopeRequest) -> SumReply:
+    """Add up slopes, missed events and squares at a point, with this station's share of the noise.
+
+    **Reveals** to central these sums over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
+    fraction of the stations adds its share.
+    """
+    return slope_told(station, request)
+
+
+def outline_told(station: Station, request: OutlineRequest) -> SumReply:
+    """Return the noisy outline as it leaves the station."""
+    asked = request.asked
+    station.require_private(asked.noise.promises)
+    found = records.outline(asked.question, records.read(station, asked))
+    return _noisy(station, asked, outline_layout(asked.question), found, "outline")
+
+
+def slope_told(station: Station, request: SlopeRequest) -> SumReply:
+    """Return the noisy sums of a step as they leave the station."""
+    asked = request.asked
+    station.require_private(asked.noise.promises)
+    found = records.slope(request, records.read(station, asked))
+    return _noisy(station, asked, slope_layout(request), found, f"slope-{request.step}")
+
+
+def _noisy(station: Station, asked: Asked, layout: Layout, vector: Whole, name: str) -> SumReply:
+    """Charge the fit's budget once in the job, refuse a portion that is spent, add this station's noise, and mask."""
+    noise, parties = asked.noise, len(station.participants)
+    change, parts = layout.change(noise), 1.0 / layout.portion
+    noise.shares(0, parts, change, parties)  # what cannot be sampled is not charged
+    receipt = station.charge(noise.epsilon, noise.delta, note="a Cox model", once=one_budget(station))
+    one_question(station, name)
+    share = noise.shares(layout.length, parts, change, parties)
+    return SumReply(station.mask(station.released(vector + share, receipt)))

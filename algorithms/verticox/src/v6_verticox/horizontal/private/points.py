@@ -1,0 +1,91 @@
+"""Where slopes are asked for, and how the hazard follows the coefficients: all from noisy sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from .layout import Vector
+from .messages import SlopeRequest
+from .records import HIGHEST
+
+CLEAR_MEAN = 2.0
+"""Deviations of its noise up to which the mean of a column at risk is taken for noise."""
+LARGEST_CORRECTION = 3.0
+"""Of a hazard in one step, either way."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a slope is asked for.
+
+    Parameters
+    ----------
+    coefficients, centre : ndarray of float, (columns,)
+    hazard : ndarray of float, (cells,)
+        Of a record at the centre.
+    whitening : ndarray of float, (columns, columns)
+    drift : ndarray of float, (columns, cells)
+        Weighted mean of the records at risk less the centre.
+    """
+
+    coefficients: Vector
+    centre: Vector
+    hazard: Vector
+    whitening: Vector
+    drift: Vector
+
+    def moved(self, coefficients: Vector, spread: Vector, mean: Vector) -> Point:
+        """Return the point with other coefficients, at which as many events are expected in each cell.
+
+        Parameters
+        ----------
+        coefficients : ndarray of float, (columns,)
+            The new ones.
+        spread : ndarray of float, (columns, columns)
+            Covariance of the columns of records at risk.
+        mean : ndarray of float, (columns,)
+            Of all records: the new centre is near the mean of the events.
+        """
+        step = coefficients - self.coefficients
+        growth = step @ self.drift + 0.5 * step @ spread @ step
+        centre = np.clip(mean + spread @ coefficients, -1.0, 1.0)
+        turned = float((centre - self.centre) @ coefficients)
+        hazard = self.hazard * np.exp(np.clip(turned - growth, -HIGHEST, HIGHEST))
+        drift = self.drift + (spread @ step - (centre - self.centre))[:, None]
+        return Point(coefficients, centre, hazard, self.whitening, drift)
+
+
+def ends_of(cells: int, groups: int) -> npt.NDArray[np.int64]:
+    """Return the last cell of each of so many groups, about as long."""
+    return np.array([(group + 1) * cells // groups - 1 for group in range(groups)], dtype=np.int64)
+
+
+def drifted(
+    events: Vector, request: SlopeRequest, sums: Vector, noise: float
+) -> tuple[Vector, Vector, npt.NDArray[np.intp]]:
+    """Return events and the whitened mean of the records at risk, (columns, periods), by period, and the period of each group of cells.
+
+    A hazard that misses M events of a period makes a slope that is M times that mean: `missed` takes it out. Entries are shortened as far as they are noise.
+    """
+    first = np.append(0, request.periods[:-1] + 1)
+    counts = np.add.reduceat(events, first)
+    mean, variance = sums / counts, (noise / counts) ** 2
+    kept = np.maximum(1.0 - CLEAR_MEAN**2 * variance / np.maximum(mean**2, 1e-300), 0.0)
+    return counts, np.asarray(mean * kept), np.searchsorted(request.periods, request.groups)
+
+
+def along(drift: Vector, periods: npt.NDArray[np.int64]) -> Vector:
+    """Return by cell what is told by period, (columns, cells): straight lines between the middles of the periods."""
+    middles = (np.append(0, periods[:-1] + 1) + periods) / 2.0
+    return np.stack([np.interp(np.arange(periods[-1] + 1), middles, row) for row in drift])
+
+
+def corrected(hazard: Vector, events: Vector, groups: npt.NDArray[np.int64], missed: Vector, noise: float) -> Vector:
+    """Return the hazard of each cell so that it misses no events, by group of cells."""
+    first = np.append(0, groups[:-1] + 1)
+    expected = np.maximum(np.add.reduceat(events, first), LARGEST_CORRECTION * noise)
+    ratio = np.clip(1.0 + missed / expected, 1.0 / LARGEST_CORRECTION, LARGEST_CORRECTION)
+    return np.asarray(hazard * np.repeat(ratio, np.diff(np.append(first, len(hazard)))))

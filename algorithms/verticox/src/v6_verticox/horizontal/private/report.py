@@ -1,0 +1,112 @@
+"""What a private fit returns: the fields of an exact one as far as noisy sums tell them, and how much of each is noise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import results as common
+
+from ...cox.likelihood import coefficient_table
+from ...cox.proportional import unavailable
+from .fitting import Solution
+from .layout import PORTIONS
+from .messages import STEPS, Asked
+from .outline import Outline
+
+UNCHECKED = "a private fit spends nothing on a check"
+
+
+def spans(asked: Asked) -> tuple[Any, Any]:
+    """Return middle and unit of every design column in the units of the data, (columns,) each."""
+    middles = []
+    for column in asked.question.schema:
+        labels = asked.question.labels_of(column)
+        low, high = column.bounds or (0.0, 0.0)
+        middles += [1.0 / len(column.keys) if column.is_categorical else (low + high) / 2.0] * len(labels)
+    return np.array(middles), np.array([half for _, half in asked.question.spans])
+
+
+def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: float) -> dict[str, Any]:
+    """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the (noisy) mean of every feature."""
+    question = asked.question
+    middle, unit = spans(asked)
+    coefficients = solution.coefficients / unit
+    covariance = solution.covariance / np.outer(unit, unit)
+    labels = question.labels
+    hazard = solution.cumulative_hazard
+    return {
+        "kind": "cox",
+        "split": "horizontal",
+        "ties": "breslow",
+        "penalty": penalty,
+        "time": question.time,
+        "event": question.event,
+        **dict.fromkeys(("strata", "weights", "entry", "cluster", "clusters")),
+        "robust": False,
+        "features": list(question.domain),
+        "domain": question.domain,
+        "references": dict(question.references),
+        "times": outline.times.tolist(),
+        "coefficients": coefficient_table(labels, coefficients, covariance),
+        "covariance": covariance.tolist(),
+        "log_likelihood": None,
+        "null_log_likelihood": None,
+        "likelihood_ratio_test": None,
+        "proportional_hazards": unavailable("rank", UNCHECKED),
+        "offset": float(coefficients @ (middle + unit * outline.mean)),
+        "baseline": {
+            "time": outline.times.tolist(),
+            "cumulative_hazard": hazard.tolist(),
+            "survival": np.exp(-hazard).tolist(),
+        },
+        "missing": "complete",
+        "records": round(outline.records),
+        "events": round(outline.total),
+        "noise": {
+            "coefficients": dict(zip(labels, np.sqrt(np.diag(solution.noise)) / unit, strict=True)),
+            "records": outline.records_noise,
+            "events": outline.events_noise,
+        },
+    }
+
+
+def privacy(asked: Asked) -> dict[str, Any]:
+    """Return the privacy statement."""
+    noise = asked.noise
+    parts = ", ".join(f"{portion:g}" for portion in PORTIONS)
+    return common.privacy(
+        True,
+        unit=asked.unit.name,
+        neighbors=noise.neighbors,
+        epsilon=noise.epsilon,
+        delta=noise.delta,
+        mechanism=noise.mechanism(),
+        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over an outline of the records and {STEPS} steps ({parts} of it)",
+        sensitivity="what a row adds to a sum is cut at 1 (L2), by public bounds and by clips that are told with the question"
+        + asked.unit.statement,
+        reveals={
+            "central": "over all stations, with noise: events and time at risk by time of the grid that was asked for, means and squares of the features; at "
+            f"{STEPS} points the slope of the likelihood, how many events the hazard misses, one matrix of squares",
+            "stations": "coefficients, means and deviations of the features, and the hazard at each point: all made of noisy sums",
+            "researcher": "the model: coefficients with standard errors that hold the noise, baseline hazard, numbers of records and events, all with noise",
+        },
+    )
+
+
+def warnings(asked: Asked, outline: Outline, solution: Solution) -> list[str]:
+    """Return what the noise does to the answer, told by noisy sums."""
+    columns, found = len(asked.question.labels), []
+    if outline.loud or 2 * solution.loud >= columns:
+        found.append(
+            f"the noise dominates: it is larger than the sampling error in {solution.loud} of {columns} coefficients"
+            + (", and hides even the number of events" if outline.loud else "")
+            + f"; what would help: a larger epsilon (now {asked.noise.epsilon:g}) or delta, fewer features, narrower bounds, or more rows"
+        )
+    if len(outline.times) < len(asked.question.times):
+        found.append(
+            f"{len(asked.question.times)} times were united to {len(outline.times)}, so that the events between two of them stand out of the noise; "
+            "model.times are those that count"
+        )
+    return found
