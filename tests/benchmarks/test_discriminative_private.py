@@ -19,6 +19,7 @@ from v6_discriminative_naive_bayes.likelihood import log_posterior
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
 from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare, table_deviation
+from v6_discriminative_naive_bayes.plan import USUAL_BINS
 from v6_discriminative_naive_bayes.training import Training
 
 pytestmark = pytest.mark.benchmark
@@ -129,7 +130,7 @@ def private(parts, epsilon, seed, stations):
 
 def test_adult_at_small_budgets(adult):
     """Delta 1e-6; mean and standard error of five seeds, on the published test rows."""
-    kinds = {"10 equal": adult(Fit.bins), "16 equal": adult(EQUAL), "logarithmic": adult(SKEWED), "few": adult(FEW)}
+    kinds = {"10 equal": adult(USUAL_BINS), "16 equal": adult(EQUAL), "logarithmic": adult(SKEWED), "few": adult(FEW)}
     found = {}
     for kind, stations in (
         ("10 equal", 10),

@@ -39,6 +39,8 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
         arguments |= {"neighbors": draw(st.sampled_from(["add_remove", "replace_one"])), "honest_fraction": 1.0}
         if draw(st.booleans()):
             arguments["attribute_rounds"] = draw(st.sampled_from([0, 1]))
+        if "bins" not in arguments and draw(st.booleans()):
+            arguments["rows"] = draw(st.sampled_from([50, 1_000_000]))
     elif draw(st.integers(0, 3)) == 3:
         arguments |= {"tables": draw(st.sampled_from(["secure_sum", "local"])), "personalize": draw(st.booleans())}
     if draw(st.integers(0, 4)) == 4:
@@ -71,7 +73,8 @@ def codes_and_edges(case: Case, arguments: dict[str, Any], tables: Any) -> tuple
         if "categories" in domain[name]:
             codes[name] = (data[name], len(domain[name]["categories"]))
             continue
-        edges = edges_of(domain[name]["bounds"], arguments.get("bins", 10))
+        rule = arguments.get("bins", 10)
+        edges = edges_of(domain[name]["bounds"], rule[name] if isinstance(rule, dict) else rule)
         places = np.clip(np.searchsorted(edges, data[name], side="right") - 1, 0, len(edges) - 2)
         known = data[name][~np.isnan(data[name])]
         near |= bool(len(known)) and bool(
@@ -191,7 +194,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
 
     def compare(result: Any) -> None:
         model = outcome.results[0]["model"]
-        codes, truth, near = codes_and_edges(case, fit, case.used())
+        codes, truth, near = codes_and_edges(case, fit | {"bins": model["bins"]}, case.used())
         same("n", result["n"], int((truth >= 0).sum()))
         if plain(fit) and not near:
             base = np.array(model["tables"]["base"])

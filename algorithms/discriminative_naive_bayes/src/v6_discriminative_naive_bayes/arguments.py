@@ -21,15 +21,17 @@ from fedbayes.federation.declare import (
     whole,
 )
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import Budget, CountNoise, Members, Scoring, Target, Units
+from fedbayes.federation.horizontal import Budget, Columns, CountNoise, Members, Scoring, Target, Units, check_bins
 from fedbayes.federation.horizontal.columns import REFUSALS
 from fedbayes.federation.horizontal.declared import BINS, HONEST_WORDS, NEIGHBORS_WORDS, OUTSIDE
 from fedbayes.federation.signatures import Store
 
+from . import plan
 from .messages import CONTINUOUS, LARGEST_CLIP, MOST_ITERATIONS, PRIORS, STRUCTURES, TABLES, WEIGHTS, Shape
 from .settings import AGGREGATIONS, MOST_ROUNDS, OPTIMIZERS, Settings
 
-DEFAULT_BINS = 10
+MOST_ROWS = 10**12
+"""More than any federation has."""
 
 EVIDENCE = (
     ("statements against debits, and what the noise really hides", "tests/privacy/test_discriminative_naive_bayes.py"),
@@ -48,7 +50,11 @@ STORE = Store(
 class Fit(Target, Budget, Units, Members):
     """Of `fit`."""
 
-    rounds: int = argument(whole(1, MOST_ROUNDS), "Most steps of the optimiser, one round each.", 17)
+    rounds: int | None = argument(
+        whole(1, MOST_ROUNDS),
+        "Most steps of the optimiser, one round each; when left out 17, and 8 of noisy gradients of naive Bayes.",
+        None,
+    )
     local_iterations: int = argument(
         whole(1, MOST_ITERATIONS),
         "Iterations of L-BFGS at a station in a step of fedavg.",
@@ -93,7 +99,18 @@ class Fit(Target, Budget, Units, Members):
         "Naive Bayes, or averaged one-dependence estimators: every attribute is once the parent of all.",
         "naive",
     )
-    bins: int | dict[str, Any] = argument(BINS, "Bins of numeric features.", DEFAULT_BINS)
+    bins: int | dict[str, Any] | None = argument(
+        BINS,
+        "Bins of numeric features; when left out 10, with epsilon chosen by domain, budget and rows, never by data.",
+        None,
+    )
+    rows: int | None = argument(
+        whole(1, MOST_ROWS),
+        "About how many rows there are in all, as far as that is public; bins are chosen for 10,000 when left out.",
+        None,
+        used_when=(when("epsilon"), unless("bins")),
+        unit="rows",
+    )
     continuous: str = argument(
         choice(CONTINUOUS),
         "Numeric features are cut into bins, or normally distributed in each class (with structure naive and exact or local tables).",
@@ -149,7 +166,7 @@ class Fit(Target, Budget, Units, Members):
             ),
             "delta must be greater than 0 with epsilon: the noise is Gaussian": noisy and self.delta == 0,
             "attribute_rounds must be at most rounds; give fewer, or leave it out": (
-                self.attribute_rounds is not None and self.attribute_rounds > self.rounds
+                self.attribute_rounds is not None and self.attribute_rounds > self.steps
             ),
         }
         for text, holds in refusals.items():
@@ -157,11 +174,28 @@ class Fit(Target, Budget, Units, Members):
                 raise ArgumentError(text)
 
     @property
+    def steps(self) -> int:
+        """Most steps of the optimiser."""
+        return self.rounds or plan.usual_rounds(self.epsilon, self.optimizer, self.structure)
+
+    def cut(self, columns: Columns) -> dict[str, Any]:
+        """Return the bins of every numeric feature."""
+        bins = self.bins
+        if bins is None:
+            bins = plan.usual_bins(columns, self.epsilon, self.delta, self.rows)
+        return check_bins(columns, bins)
+
+    def left_to_the_plan(self, bins: dict[str, Any], clip: float | None = None) -> dict[str, Any]:
+        """Return what the caller left open, as it was chosen."""
+        given = {name: getattr(self, name) is not None for name in ("rounds", "bins", "clip")}
+        return plan.told(self.steps, bins, given, clip if self.epsilon is not None else None)
+
+    @property
     def settings(self) -> Settings:
         """How the weights are learned."""
         exact = CountNoise("none", 0.0, 0.0, self.neighbors, self.honest_fraction, self.whom.rows)
         return Settings(
-            rounds=self.rounds,
+            rounds=self.steps,
             local_iterations=self.local_iterations,
             optimizer=self.optimizer,
             aggregation=self.aggregation,
@@ -178,8 +212,18 @@ class Fit(Target, Budget, Units, Members):
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return a round an iteration, and the first and the last."""
-        rounds = given.get("rounds", cls.rounds)
+        texts = [str(given.get(name, getattr(cls, name))) for name in ("optimizer", "structure")]
+        rounds = given.get("rounds") or plan.usual_rounds(given.get("epsilon"), *texts)
         return rounds + 2 if isinstance(rounds, int) else 0
+
+    def foreseen(self) -> dict[str, Any]:
+        """Return what is left to the plan, as far as the domain is given."""
+        domain = self.domain or {}
+        names = self.features or [name for name in domain if name not in (self.label, "missing")]
+        if not {*names, self.label} <= set(domain):
+            return {}
+        columns = Columns(self.label, names, {name: domain[name] for name in (*names, self.label)})
+        return self.left_to_the_plan(self.cut(columns))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +251,7 @@ def without_effect(asked: Fit, shape: Shape) -> list[str]:
     numeric = [name for name in shape.columns.features if not shape.columns.schema[name].is_categorical]
     binned = [name for name in numeric if name not in shape.gaussians]
     checks = [
-        ("bins", asked.bins != DEFAULT_BINS and not binned, "a binned feature"),
+        ("bins", asked.bins is not None and not binned, "a binned feature"),
         ("continuous", shape.continuous != "binned" and not numeric, "a numeric feature"),
     ]
     return [f"{name} has no effect without {needed}" for name, useless, needed in checks if useless]

@@ -9,7 +9,6 @@ from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
     asked_columns,
-    check_bins,
     evaluate_model,
     resolve_columns,
     schema_errors,
@@ -46,7 +45,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     columns = resolve_columns(
         federation, parties.stations, asked.label, asked.features, asked.domain, asked.outside, asked.whom
     )
-    bins = check_bins(columns, asked.bins)
+    bins = asked.cut(columns)
     with schema_errors(ArgumentError):
         shape = Shape(columns, bins, asked.structure, asked.weights, asked.prior, asked.tables, asked.continuous)
     for warning in without_effect(asked, shape):
@@ -55,6 +54,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     training.count_tables()
     learned = training.learn()
     diagnostics = training.diagnostics(learned)
+    chosen_by_plan = asked.left_to_the_plan(bins, training.settings.cut)
+    if chosen_by_plan:
+        diagnostics["left_to_the_plan"] = chosen_by_plan
     if asked.personalize:
         diagnostics["personalized"] = training.personalized(learned)
     return federation.result(training.model(learned).to_dict(), statement(training.settings, shape), diagnostics)

@@ -47,11 +47,19 @@ def _print(found: dict[str, Any]) -> None:
         ("differentially private", number(found["private"])),
         ("predicts single records", number(found["single_records"])),
         *_noise_rows(found["noise"]),
+        *(
+            (f"chosen {name}" if name != "from" else "chosen from", _text(value))
+            for name, value in found["chosen"].items()
+        ),
     ]
     for name, text in rows:
         print(f"{name + ':':<26}{text}")
     for warning in found["warnings"]:
         print(f"warning: {warning}")
+
+
+def _text(value: Any) -> str:
+    return ", ".join(f"{name} {one}" for name, one in value.items()) if isinstance(value, dict) else str(value)
 
 
 def _noise_rows(noise: dict[str, Any] | None) -> list[tuple[str, str]]:

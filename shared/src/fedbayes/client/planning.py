@@ -39,7 +39,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``bytes`` (about; None
         where they depend on more than the question), ``columns``, ``debit`` (epsilon, delta, queries at every
         station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
-        others), ``refusals`` (the words of each limit), ``warnings``.
+        others), ``chosen`` (what the task chooses of itself, and from what), ``refusals`` (the words of each limit), ``warnings``.
 
     Raises
     ------
@@ -67,6 +67,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "private": told.private,
         "single_records": told.single_records,
         "noise": _noise(job, setting.rows),
+        "chosen": _chosen(job),
         "refusals": _refusals(policy, told, len(outlook.names)),
         "warnings": outlook.warnings,
     }
@@ -102,6 +103,14 @@ def _ask(job: Job, outlook: Outlook) -> Any:
     raise UsageProblem(
         f"{job.function} needs to ask before it knows what it costs; use `fedbayes check`, which spends nothing"
     )
+
+
+def _chosen(job: Job) -> dict[str, Any]:
+    """Return what the task chooses of itself; nothing where the domain comes from a dictionary or the stations."""
+    declared = declared_of(job)
+    if set(job.arguments) - {one.name for one in declared.declared()}:
+        return {}
+    return declared.read(job.function, job.arguments).foreseen()
 
 
 def _policy(limits: Mapping[str, Any]) -> Any:

@@ -265,6 +265,10 @@ class Arguments:
         """Return the usual rounds of a task; arguments that change the number are read as far as they are well-formed."""
         return cls.rounds_usually
 
+    def foreseen(self) -> dict[str, Any]:
+        """Return what a task chooses of itself, from its arguments alone, and why: for plans."""
+        return {}
+
     @classmethod
     def declared(cls) -> list[Argument]:
         """Return the arguments in their order; of a group's conditions, those on arguments that this function has."""

@@ -1,0 +1,70 @@
+"""What is left to the plan is chosen from the domain, the budget and the rows that the caller tells: the same whatever the data are."""
+
+import numpy as np
+import pytest
+from weighted_tables import DOMAIN, table
+
+from fedbayes.client.local import Job
+from fedbayes.client.planning import Setting, plan
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.horizontal import Columns
+from v6_discriminative_naive_bayes.arguments import Fit
+from v6_discriminative_naive_bayes.plan import FEW_BINS, MANY_BINS, usual_bins
+
+ALGORITHM = "discriminative_naive_bayes"
+WIDE = {**DOMAIN, "income": {"bounds": [0, 100_000]}}
+PRIVATE = {"label": "class", "domain": WIDE, "epsilon": 1.0, "tables": "dp"}
+
+
+def frames(seed, rows):
+    generator = np.random.default_rng(seed)
+    return {name: table(rows, seed).assign(income=generator.uniform(0, 10.0**seed, rows)) for name in "abc"}
+
+
+def chosen(seed, rows, **change):
+    with EmbeddedFederation(frames(seed, rows)) as federation:
+        result = federation.run(ALGORITHM, "fit", {**PRIVATE, **change})
+    told = dict(result["diagnostics"]["left_to_the_plan"])
+    told.pop("clip", None)  # of the noisy tables, after the plan
+    return told, result["model"]["bins"], result["diagnostics"]["steps"]
+
+
+def test_the_same_is_chosen_whatever_the_data_are():
+    first, second = chosen(1, 40), chosen(5, 400)
+    assert first == second
+    told, bins, steps = first
+    foreseen = plan(Job(ALGORITHM, "fit", PRIVATE), Setting())
+    assert {name: value for name, value in foreseen["chosen"].items()} == told
+    assert told["rounds"] == steps == 8
+    assert foreseen["rounds"] == steps + 2
+    assert isinstance(bins["income"], list), "a wide range is cut on a logarithmic scale"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "rows", "number"), [(0.1, None, FEW_BINS), (1.0, 32_561, MANY_BINS), (0.1, 10**7, MANY_BINS)]
+)
+def test_more_bins_are_taken_where_rows_stand_far_out_of_the_noise(epsilon, rows, number):
+    names = [name for name in WIDE if name != "class"]
+    columns = Columns("class", names, WIDE)
+    bins = usual_bins(columns, epsilon, 1e-6, rows)
+    assert bins["z"] == number
+    edges = columns.schema["income"].edges(bins["income"])
+    assert len(edges) - 1 >= number
+    assert (np.diff(edges) > 0).all()
+    assert edges[1] < 10.0
+
+
+def test_what_the_caller_says_is_not_chosen():
+    asked = Fit.read("fit", {**PRIVATE, "rounds": 3, "bins": 4, "clip": 1.0})
+    assert asked.foreseen() == {}
+    assert asked.steps == 3
+    exact = Fit.read("fit", {"label": "class", "domain": WIDE})
+    assert exact.steps == 17
+    names = [name for name in WIDE if name != "class"]
+    assert set(exact.cut(Columns("class", names, WIDE)).values()) == {10}
+
+
+def test_rows_without_use_are_told():
+    with EmbeddedFederation(frames(1, 40)) as federation:
+        result = federation.run(ALGORITHM, "fit", {**PRIVATE, "rounds": 1, "bins": 4, "rows": 100})
+    assert any("rows" in text for text in result["warnings"])
