@@ -51,7 +51,7 @@ def test_what_is_left_to_the_plan_is_near_the_best_of_the_grid(paper_data, name)
         domain = {
             column: {"bounds": bounds[column]}
             if column in bounds
-            else {"categories": sorted(table[column].dropna().unique())}
+            else {"categories": sorted(table[column].dropna().unique().tolist())}
             for column in table
         }
     grid = GRID if any("bounds" in entry for entry in domain.values()) else [one for one in GRID if one["bins"] == 4]
