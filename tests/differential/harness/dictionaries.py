@@ -57,7 +57,11 @@ def maybe_dictionary(draw: Any, right: Any) -> Case:
 
 def _subset(draw: Any, case: Case, random: np.random.Generator) -> dict[str, Any]:
     """Add rows to files that are no part of the study; return the condition that leaves them out, {} where there is none."""
-    if any("rows_aligned" in declared(case.algorithm, f) for f, _ in case.steps) or not draw(st.booleans()):
+    linked = any(
+        "rows_aligned" in declared(case.algorithm, f) and arguments.get("split") != "horizontal"
+        for f, arguments in case.steps
+    )
+    if linked or not _may_derive(case) or not draw(st.booleans()):
         return {}
     condition, inside, outside = draw(st.sampled_from(SUBSETS))
     for entry in case.organizations:
@@ -164,7 +168,7 @@ def _cut(draw: Any, name: str, tables: list[Any], listed: list[str]) -> dict[str
 
 
 def _may_derive(case: Case) -> bool:
-    """Whether the question names its columns: an ensemble of all columns has the parts of derived ones too."""
+    """Whether the question names its columns: an ensemble of all columns has the parts of derived ones too, and what a subset looks at."""
     return case.algorithm != "bayesian_ensemble" or any(arguments.get("features") for _, arguments in case.steps)
 
 

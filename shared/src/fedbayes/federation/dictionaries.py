@@ -83,14 +83,14 @@ def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], S
     if content is None:
         return given, Study()
     dictionary = read(content)
-    if dictionary.subset is not None and VERTICAL in known:
+    if dictionary.subset is not None and VERTICAL in known and given.get("split") != "horizontal":
         raise ArgumentError(
             "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, given)
     if "domain" in known and given.get("domain") is None and dictionary.domain(used):
         given["domain"] = dictionary.domain(used)
-        bins = dictionary.bins(name for name in used if name != given.get("label"))
+        bins = dictionary.bins(used)
         if bins and "bins" in known and given.get("bins") is None:
             given["bins"] = bins
     if dictionary.identifier is not None and _is_matched(known, given):
