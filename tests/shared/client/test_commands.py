@@ -200,6 +200,8 @@ def test_predict_writes_a_file(command, tmp_path, bayes_model):
     code, out, _ = command("predict", "r.json", "new.csv", "--out", "p.csv")
     assert (code, out) == (0, "")
     assert len(pd.read_csv(tmp_path / "p.csv")) == 1
+    assert command("predict", "r.json", "new.csv", "--out", "-")[1] == (tmp_path / "p.csv").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv", "p.csv", "r.json"]
 
 
 def test_predict_network_needs_a_target(command, tmp_path):

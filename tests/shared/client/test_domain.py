@@ -69,6 +69,7 @@ def test_a_draft_knows_identifiers_dates_and_codes_of_gaps(command, tmp_path):
     table.to_csv(tmp_path / "t.csv", index=False)
     code, out, err = command("domain", "draft", "t.csv")
     assert (code, err) == (0, "")
+    assert command("domain", "draft", "t.csv", "--out", "-") == (code, out, err)
     lines = {line.split(":")[0].strip(): line for line in out.splitlines() if line.startswith("  ")}
     assert "type: identifier" in lines["kennung"]
     assert "type: identifier" in lines["Patienten-Nr"]

@@ -34,6 +34,7 @@ def draft(paths: Sequence[Path], out: Path | None) -> None:
     """
     from .drafting import draft as proposed
 
+    out = files.unless_stdout(out)
     if out is not None:
         if out.suffix not in SUFFIXES:
             raise UsageProblem(f"--out: {out} must be one of: {', '.join(SUFFIXES)}")

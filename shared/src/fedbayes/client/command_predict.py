@@ -12,7 +12,7 @@ from ..bayes.encoding import identifier_text
 from .coverage import domain_of, gaps
 from .dictionaries import read_as_fitted
 from .exits import UsageProblem
-from .files import check_output, write_text
+from .files import check_output, unless_stdout, write_text
 from .kinds import read_result
 from .predictions import predict_table
 from .survival import beyond_follow_up
@@ -28,6 +28,7 @@ def execute(
     UsageProblem
         If the files, the label or the times do not fit the model, or nearly nothing in a column does.
     """
+    out = unless_stdout(out)
     if out is not None:
         check_output("--out", out)
     content = read_result(result)

@@ -17,7 +17,6 @@ from .progress import Progress
 from .run_options import Options
 from .tables import read_table
 
-STDOUT = "-"
 OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
 
 
@@ -65,7 +64,7 @@ class Target:
         """
         if out is None:
             raise UsageProblem("--out is needed: name the file of the result, or - for stdout")
-        if str(out) != STDOUT:
+        if str(out) != files.STDOUT:
             files.check_output("--out", out)
             if out.exists() and not force:
                 raise UsageProblem(f"--out: {out} is there already; give another name, or --force to replace it")
@@ -76,18 +75,18 @@ class Target:
     def write(self, result: Any, progress: Progress) -> None:
         """Write the result and its report, all or nothing; tell the warnings and the files on stderr."""
         text = files.json_text(result)
-        texts = {} if str(self.out) == STDOUT else {self.out: text}
+        texts = {} if str(self.out) == files.STDOUT else {self.out: text}
         if self.report is not None:
             from .report import heading_of, render
 
             texts[self.report] = render(result, heading_of(result))
         files.write_texts(texts)
-        if str(self.out) == STDOUT:
+        if str(self.out) == files.STDOUT:
             sys.stdout.write(text)
         for warning in result.get("warnings") or []:
             progress.note(f"warning: {warning}")
         for name, path in (("result", self.out), ("report", self.report)):
-            if path is not None and str(path) != STDOUT:
+            if path is not None and str(path) != files.STDOUT:
                 progress.note(f"{name}: {path}")
 
 

@@ -200,7 +200,7 @@ def dossier(
 def predict(
     result: Annotated[Path, typer.Argument(help="A result with a model.")],
     data: Annotated[Path, typer.Argument(help="New records: csv, parquet or xlsx.")],
-    out: Annotated[File, option("CSV to write; stdout by default.", "--out")] = None,
+    out: Annotated[File, option("CSV to write; - for stdout, as by default.", "--out")] = None,
     label: Annotated[Text, option("Which node of a Bayesian network to predict.", "--label")] = None,
     target: Annotated[Text, typer.Option("--target", hidden=True)] = None,
     times: Annotated[Text, option("Times of survival probabilities, comma separated.", "--times")] = None,
@@ -258,7 +258,7 @@ def check_node(
 @domain.command("draft")
 def draft_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
-    out: Annotated[File, option("YAML or JSON file to write; stdout by default.", "--out")] = None,
+    out: Annotated[File, option("YAML or JSON file to write; - for stdout, as by default.", "--out")] = None,
 ) -> None:
     """Propose a data dictionary by looking at files; what was looked at is marked."""
     from . import command_domain

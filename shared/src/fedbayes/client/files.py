@@ -12,6 +12,13 @@ from typing import Any
 from .exits import UsageProblem
 from .interrupts import commit, draft
 
+STDOUT = "-"
+
+
+def unless_stdout(path: Path | None) -> Path | None:
+    """Return the file that an option names, or None where it is left out or ``-``: what is written goes to stdout then."""
+    return None if path is None or str(path) == STDOUT else path
+
 
 def check_output(option: str, path: Path) -> Path:
     """Return an output path after seeing that it can be written, before anything runs.
