@@ -1,15 +1,15 @@
 """What one record can change in noisy tables: a sampled lower bound of the loss, and a control that must exceed its claim."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from audit_kit import CONFIDENCE, again
 from scipy.stats import beta
 
-from v6_vertibayes.partial import _noise
+from fedbayes.federation.installments import Installment
+from v6_vertibayes.messages import change_of
 
 STATIONS = 3
+DELTA = 1e-2
 
 
 def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
@@ -18,8 +18,8 @@ def lower_bound(epsilon: float, claimed_tables: int, draws: int) -> float:
     Noise is that of all stations but one, which knows its own share; `claimed_tables` sets its scale. The event is the one that tells
     most: both cells are one or more.
     """
-    request = SimpleNamespace(tables=[["a"]] * claimed_tables, epsilon=epsilon, honest_fraction=0.8)
-    noise = sum(_noise((draws, 2), request, STATIONS) for _ in range(STATIONS - 1))
+    change = change_of(claimed_tables, 2 * claimed_tables)
+    noise = sum(Installment(epsilon).shares((draws, 2), change, STATIONS, 0.8) for _ in range(STATIONS - 1))
     with_record = int((noise + 1 >= 1).all(axis=1).sum())
     without = int((noise >= 1).all(axis=1).sum())
     low = beta.ppf((1 - CONFIDENCE) / 2, with_record, draws - with_record + 1)
@@ -39,3 +39,30 @@ def test_tables_keep_their_epsilon_and_half_the_noise_does_not(epsilon) -> None:
 def test_tables_keep_their_epsilon_in_many_draws(epsilon) -> None:
     found = again(lambda: lower_bound(epsilon, 2, 300_000), epsilon)
     assert 0.9 * epsilon < found <= epsilon
+
+
+def excess(epsilon: float, claimed_tables: int, draws: int) -> float:
+    """Return a lower bound of the delta of two tables in two batches of one budget, in which one record more changes one cell each.
+
+    The event is that the likelihood of the noise (that of all stations but one) speaks for the record by more than epsilon.
+    """
+    weights, change = [1.0, 2.0], change_of(claimed_tables, 4 * claimed_tables)
+    parts = [Installment(epsilon, DELTA, weights, [place]) for place in (0, 1)]
+    noise = [sum(part.shares((draws, 2), change, STATIONS, 0.8) for _ in range(STATIONS - 1)) for part in parts]
+    squares = [part.deviation(change, STATIONS, 0.8) ** 2 * (STATIONS - 1) / STATIONS for part in parts]
+
+    def speaks(moved: int) -> int:
+        ratios = (
+            ((2 * (cells + moved) - 1) / (2 * square)).sum(axis=1) for cells, square in zip(noise, squares, strict=True)
+        )
+        return int((sum(ratios) > epsilon).sum())
+
+    low = beta.ppf((1 - CONFIDENCE) / 2, speaks(1), draws - speaks(1) + 1)
+    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, speaks(0) + 1, draws - speaks(0))
+    return float(low - np.exp(epsilon) * high)
+
+
+@pytest.mark.few(1)
+def test_two_batches_with_gaussian_noise_keep_their_epsilon_and_delta_and_noise_for_half_the_tables_does_not() -> None:
+    assert again(lambda: excess(1.0, 2, 60_000), DELTA) <= DELTA
+    assert excess(1.0, 1, 60_000) > DELTA

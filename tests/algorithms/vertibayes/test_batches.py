@@ -37,7 +37,7 @@ class Counter:
         return self._answers(tables, self.budget.take(parts)) if parts else []
 
     def _answers(self, tables, debit):
-        self.debits.append(debit)
+        self.debits.append(debit.epsilon)
         found = []
         for table in tables:
             parity = np.indices([3] * len(table)).sum(axis=0) % 3 == 0
@@ -76,7 +76,7 @@ def test_every_combination_of_arguments_costs_what_it_says(kit, greedy) -> None:
         learn(options, variables, oracle, lambda tables, o=oracle, k=options.held_out: o.rest(tables, k))
         searched = len(oracle.debits)
         if options.held_out:
-            oracle.debits.append(budget.take())
+            oracle.debits.append(budget.take().epsilon)
         assert budget.spent, arguments
         assert sum(oracle.debits) == pytest.approx(1.0), arguments
         assert budget.spent_epsilon == pytest.approx(1.0), arguments
@@ -88,6 +88,40 @@ def test_every_combination_of_arguments_costs_what_it_says(kit, greedy) -> None:
 
 def test_more_tables_than_were_paid_for_are_refused() -> None:
     budget = Budget(1.0, 2)
-    assert [budget.take(), budget.take()] == [0.5, 0.5]
+    assert [budget.take().epsilon, budget.take().epsilon] == [0.5, 0.5]
     with pytest.raises(ArgumentError, match="epsilon"):
         budget.take()
+
+
+@pytest.mark.parametrize("validation", ["none", "svdg"])
+@pytest.mark.parametrize("structure", ["private", "k2", "naive", [["a", "b"], ["b", "c"]]])
+def test_gaussian_batches_have_all_parts_of_one_budget(kit, structure, validation) -> None:
+    given = {"columns": COLUMNS, "label": "a", "epsilon": 1.0, "delta": 1e-6, "missing": "category"}
+    options = Fit.read("fit", {**kit.defaults, **given, "structure": structure, "validation": validation})
+    budget = Budget(options.epsilon, options.batches, options.delta, options.weights)
+    taken = []
+
+    def take(parts=1):
+        taken.append(budget.take(parts))
+        return taken[-1]
+
+    def oracle(tables):
+        take()
+        return [np.full([3] * len(table), 900 // 3 ** len(table)) for table in tables]
+
+    def rest(tables):
+        parts = budget.rest(options.held_out)
+        return oracle_of(parts, tables) if parts else []
+
+    def oracle_of(parts, tables):
+        take(parts)
+        return [np.full([3] * len(table), 900 // 3 ** len(table)) for table in tables]
+
+    learn(options, [Variable(name, ("0", "1"), True) for name in COLUMNS], oracle, rest, lambda: 1.0)
+    if options.held_out:
+        take()
+    assert budget.spent
+    assert budget.spent_epsilon == 1.0
+    assert {(part.epsilon, part.delta, tuple(part.weights)) for part in taken} == {(1.0, 1e-6, tuple(taken[0].weights))}
+    assert [place for part in taken for place in part.places] == list(range(len(taken[0].weights)))
+    assert sum(1 / part.parts for part in taken) == pytest.approx(1.0)

@@ -16,6 +16,9 @@ from .states import drawn_states, is_covered, is_private, state_refusals
 from .tables import horizontal, joined, population, stacked, vertical
 
 ALGORITHM = "vertibayes"
+MEASURED_RECORDS = 60
+MEASURED_TOLERANCE = 0.25
+"""Noise of about half a record in a cell, and "missing" left out where it does not stand out of that, move a state's share by less."""
 
 
 @st.composite
@@ -75,9 +78,20 @@ def fit_cases(draw: Any) -> Case:
     if arguments.get("structure") != "hill_climb" and draw(st.integers(0, 3)) == 3:
         arguments |= {"epsilon": HUGE_EPSILON, "missing": draw(st.sampled_from(["drop", "em_on_counts"]))}
         arguments |= {} if by_rows else draw(drawn_public_records(people))
+    if draw(st.integers(0, 7)) == 7:
+        arguments |= draw(_measured(by_rows, people))
     if draw(st.integers(0, 3)) == 3:
         arguments |= draw(public_records.drawn(people, arguments.get("label", names[0])))
     return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
+
+
+@st.composite
+def _measured(draw: Any, by_rows: bool, people: dict[str, Any]) -> dict[str, Any]:
+    """Draw what a network from measured margins needs; no constraint on edges goes with it."""
+    arguments = {"structure": "private", "epsilon": HUGE_EPSILON, "delta": draw(st.sampled_from([1e-6, 1e-4]))}
+    arguments |= {"missing": draw(st.sampled_from(["drop", "category", "em_on_counts"])), "pseudocount": 0.0}
+    arguments |= {"required_edges": None, "forbidden_edges": None, "order": "columns", "smallest_probability": 0.0}
+    return arguments if by_rows else arguments | draw(drawn_public_records(people))
 
 
 @st.composite
@@ -199,6 +213,8 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
     model, names = result["model"], arguments["columns"]
     public_records.compare(arguments, result)
     codes, sizes = codes_of(model, records, names)
+    if arguments.get("structure") == "private":
+        return _compare_measured(arguments, model, codes, sizes)
     missing = arguments.get("missing", "em")
     gaps = {name: bool((codes[name] < 0).any()) and missing != "drop" for name in names}
     counted = {
@@ -240,6 +256,21 @@ def compare_network(case: Case, arguments: dict[str, Any], result: Any, records:
         compare_table(name, model, cells, arguments, minimum, tolerance)
     if minimum == 0:
         criteria(result, codes if missing != "category" else counted, final, names)
+
+
+def _compare_measured(arguments: dict[str, Any], model: Any, codes: Any, sizes: dict[str, int]) -> None:
+    """Hold edges against their limits, and how often each state of a node is drawn against the records: even the widest budget leaves some noise."""
+    names = arguments["columns"]
+    parents = {name: model["tables"][name]["parents"] for name in names}
+    if not networks.is_acyclic(parents) or max(map(len, parents.values())) > arguments.get("max_parents", 3):
+        raise Difference("the network has a cycle or a node with too many parents")
+    for name in names:
+        if (codes[name] >= 0).sum() >= MEASURED_RECORDS:
+            found = networks.margin(model, name)[: sizes[name]]
+            wanted = np.bincount(codes[name][codes[name] >= 0], minlength=sizes[name])
+            apart = np.abs(found / found.sum() - wanted / wanted.sum()).sum() / 2
+            if apart > MEASURED_TOLERANCE:
+                raise Difference(f"states of {name!r} are {apart:.3f} from the records, in total variation")
 
 
 def compare_table(name: str, model: Any, cells: Any, arguments: Any, minimum: float, tolerance: float) -> None:

@@ -203,3 +203,17 @@ def belief(model: dict[str, Any], codes: Codes, target: str) -> Any:
         part = joint[place].sum(axis=tuple(axis for axis, name in enumerate(left) if name != target))
         found[row] = part / part.sum() if part.sum() > 0 else np.nan
     return found
+
+
+def margin(model: dict[str, Any], name: str) -> Any:
+    """Return the distribution of one node of a network of a few nodes: the sum over all joint states."""
+    names = list(model["nodes"])
+    sizes = [len(model["nodes"][node]["states"]) for node in names]
+    joint = np.ones(sizes)
+    for node in names:
+        family = [*model["tables"][node]["parents"], node]
+        cells = np.array(model["tables"][node]["probabilities"])
+        axes = [names.index(member) for member in family]
+        wide = [size if place in axes else 1 for place, size in enumerate(sizes)]
+        joint = joint * np.transpose(cells, np.argsort(axes)).reshape(wide)
+    return joint.sum(axis=tuple(place for place in range(len(names)) if names[place] != name))

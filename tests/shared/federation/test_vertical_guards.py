@@ -11,8 +11,9 @@ import pytest
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
-from fedbayes.federation.vertical.accounting import sensitivity_of
+from fedbayes.federation.vertical.accounting import change_of
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.federation.vertical.messages import (
     Delivery,
@@ -94,9 +95,9 @@ def test_absurd_sizes_are_refused_before_anything_is_made():
         lambda: delivery(dealt=[("a", "x", "y")]),
         lambda: TablesRequest(delivery(infos=wide, rows=10), [["a", "b"]], 32, None, 1.0),
         lambda: TablesRequest(delivery(), [["a"]], 12, None, 1.0),
-        lambda: TablesRequest(delivery(), [["a"]], 32, float("inf"), 1.0),
-        lambda: TablesRequest(delivery(), [["a"]], 32, 1.0, 0.0),
-        lambda: TablesRequest(delivery(), [], 32, 1.0, 1.0),
+        lambda: TablesRequest(delivery(), [["a"]], 32, Installment(float("inf")), 1.0),
+        lambda: TablesRequest(delivery(), [["a"]], 32, Installment(1.0), 0.0),
+        lambda: TablesRequest(delivery(), [], 32, Installment(1.0), 1.0),
         lambda: ExtendRequest(delivery(infos=[info("a"), info("b")]), 1, 32, [product], []),
         lambda: SubmitRequest(SETUP, [], 7),
         lambda: SubmitRequest(SETUP, [Wanted("states", ["a"])] * 1_000_000, 32),
@@ -191,12 +192,15 @@ def test_cut_points_around_a_few_records_are_refused_at_their_owner(cuts):
 
 
 def test_another_value_of_one_record_changes_two_cells_of_every_table():
-    states = {"a": 3, "b": 2, "c": 1}
-    assert sensitivity_of([["a"], ["a", "b"]], states) == 4
-    assert sensitivity_of([["c", "c"]], states) == 1
+    assert change_of([[3], [3, 2]]).l1 == 4
+    assert change_of([[1, 1]]).l1 == 1
     before, after = np.zeros((3, 2)), np.zeros((3, 2))
     before[0, 1], after[2, 0] = 1, 1
-    assert np.abs(after - before).sum() == sensitivity_of([["a", "b"]], states)
+    change = change_of([[3, 2]])
+    assert np.abs(after - before).sum() == change.l1
+    assert np.linalg.norm(after - before) == pytest.approx(change.l2)
+    assert change_of([[3], [3, 2]]).l2 == pytest.approx(2.0)
+    assert change_of([[3], [3, 2]]).cells == 9
 
 
 def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hold_the_same_column(tmp_path):

@@ -39,7 +39,7 @@ from fedbayes.federation.vertical.declared import (
 )
 from fedbayes.federation.vertical.states import check_bins
 
-STRUCTURES = ("naive", "k2", "hill_climb")
+STRUCTURES = ("naive", "k2", "hill_climb", "private")
 METHODS = ("counts", "records")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")
@@ -48,6 +48,8 @@ MOST_SYNTHETIC_ROWS = 1_000_000
 MOST_PARENTS = 7
 BY_CLASS = "mdl"
 FINE_BINS = 10
+PAIRS, CLIQUES = 2.0, 3.0
+"""Weights of the two batches of structure="private", tables of all pairs and of cliques: measured, see the page."""
 
 
 def _check_rules(_: str, bins: Any) -> Any:
@@ -76,8 +78,12 @@ class Fit(Split):
         columns(2), "The nodes, in declared order; each lives at one station (hybrid: at one or more).", rank=TARGET
     )
     structure: str | Edges = argument(
-        structures(STRUCTURES, "k2", "k2, hill_climb, naive (needs a label), or edges [[parent, child], ...]"),
-        "How edges are found, or the edges.",
+        structures(
+            STRUCTURES,
+            "k2",
+            "k2, hill_climb, naive (needs a label), private (needs an epsilon and a delta), or edges [[parent, child], ...]",
+        ),
+        "How edges are found, or the edges; private: by noisy tables of all pairs, then of the cliques that these suggest.",
         "k2",
     )
     label: str | None = argument(COLUMN, "The node to predict.", None, rank=TARGET)
@@ -123,6 +129,12 @@ class Fit(Split):
         "Budget of all tables together, divided over the most batches there can be; without it they are exact.",
         None,
     )
+    delta: float = argument(
+        number(low=0, below=1),
+        "Above 0 the noise is Gaussian, far smaller for many tables; above 0.001 no result is called private.",
+        0.0,
+        used_when=when("epsilon"),
+    )
     validation: str = argument(
         choice(VALIDATIONS),
         "How the network is validated: by synthetic records, by held-out folds, or on public records.",
@@ -149,6 +161,7 @@ class Fit(Split):
             raise ArgumentError(
                 "hill climbing asks an unknown number of batches; with an epsilon use k2 or give the edges"
             )
+        self._check_measured()
         self.space()
         if isinstance(self.order, tuple) and sorted(self.order) != sorted(self.columns):
             raise ArgumentError("order must name every column exactly once")
@@ -157,6 +170,22 @@ class Fit(Split):
                 parents_of_edges(self.columns, self.structure)
             except ValueError as problem:
                 raise ArgumentError(f"structure: {problem}") from None
+
+    def _check_measured(self) -> None:
+        if self.structure != "private":
+            return
+        if self.epsilon is None or self.delta == 0:
+            raise ArgumentError(
+                'structure="private" measures tables with Gaussian noise; give epsilon, and delta, such as 1e-6'
+            )
+        if self.required_edges or self.forbidden_edges:
+            raise ArgumentError(
+                'required_edges, forbidden_edges: structure="private" finds an undirected graph first; leave them out, or use k2'
+            )
+        if self.rules != self.bins:
+            raise ArgumentError(
+                'bins: "mdl" merges bins by noisy tables; with structure="private" give a number or cut points'
+            )
 
     def _check_label(self) -> None:
         if self.structure == "naive" and self.label is None:
@@ -179,11 +208,18 @@ class Fit(Split):
         return int(self.rules != self.bins) + self._searched() + self.held_out
 
     @property
+    def weights(self) -> list[float] | None:
+        """Parts of the budget that the batches have, in proportion; None: equal ones, or nobody knows how many."""
+        return [PAIRS, CLIQUES, *[1.0] * self.held_out] if self.structure == "private" else None
+
+    @property
     def held_out(self) -> int:
         """Batches that are asked after learning."""
         return int(self.validation == "svdg")
 
     def _searched(self) -> int:
+        if self.structure == "private":
+            return 2
         if self.structure != "k2":
             return 1
         required = self.space().start()

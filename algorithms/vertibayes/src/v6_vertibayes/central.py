@@ -42,7 +42,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     question = _question(asked, tuple(asked.columns), asked.domain or {}, asked.rules, asked.batches, cut)
     source = merged_by_class(open_source(federation, question, asked.organizations), asked.bins, asked.label)
     left = partial(source.rest, kept=asked.held_out)
-    learned = learn(asked, list(source.variables.values()), source, left)
+    learned = learn(asked, list(source.variables.values()), source, left, lambda: source.deviation)
     least = 0.0 if source.budget.covered else results.least_count(asked, source)
     published = learned.network.publish(learned.counts, results.least_count(asked, source), asked.smallest_probability)
     scores = validate(asked, learned, published, source.by_fold, least)
@@ -57,7 +57,8 @@ def _question(
     batches: int | None = 1,
     folds: int = 0,
 ) -> Question:
-    budget = Budget(asked.epsilon, batches)
+    weights = asked.weights if isinstance(asked, Fit) else None
+    budget = Budget(asked.epsilon, batches, asked.delta if isinstance(asked, Fit) else 0.0, weights)
     split, helper, aligned = asked.split, asked.helper, asked.rows_aligned
     return Question(nodes, asked.id_column, domain, bins, split, budget, helper, folds, aligned)
 

@@ -52,6 +52,11 @@ class MergedTables:
         return self._source.neighbors
 
     @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise in a cell of the fine tables that were asked last."""
+        return self._source.deviation
+
+    @property
     def budget(self) -> Budget:
         """The budget of the tables."""
         return self._source.budget

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fedbayes.dp.laws import Change
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
+from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
+
+
+def change_of(tables: int, cells: int) -> Change:
+    """Return what one record more or less changes in a batch of tables of so many cells in all: it is in one cell of each."""
+    return Change(float(tables), math.sqrt(tables), cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +27,15 @@ class CountsRequest(Message):
     domain: dict[str, Any]
     bins: Any
     tables: list[list[str]]
-    epsilon: float | None
+    noise: Installment | None
     honest_fraction: float
 
     def __post_init__(self) -> None:
-        """Check that there are questions and a positive epsilon."""
+        """Check that there are questions."""
         if not self.tables or any(not table for table in self.tables):
             raise ValueError("a batch holds one or more tables over one or more columns")
-        if self.epsilon is not None and not self.epsilon > 0.0:
-            raise ValueError("epsilon must be positive")
+        if not 0.0 < self.honest_fraction <= 1.0:
+            raise ValueError("the honest fraction is malformed")
 
 
 @dataclass(frozen=True, slots=True)

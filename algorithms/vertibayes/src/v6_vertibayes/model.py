@@ -11,7 +11,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
 from fedbayes.bayes.variable import Variable as Variable
 
 from .arguments import Fit
+from .measuring import Batch, Measurer, measure
 
 OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise
 Array = npt.NDArray[np.float64]
@@ -57,6 +58,8 @@ class Learned:
         What expectation maximisation reports; empty where it did not run.
     missing : dict of str to (float, float)
         See `ObservedStates`.
+    measured : list of Batch
+        Batches of tables behind a measured network.
     """
 
     network: BayesianNetwork
@@ -68,6 +71,7 @@ class Learned:
     gaps: dict[str, bool]
     em: dict[str, Any] = field(default_factory=dict)
     missing: dict[str, tuple[float, float]] = field(default_factory=dict)
+    measured: list[Batch] = field(default_factory=list)
 
 
 class ObservedStates:
@@ -85,6 +89,8 @@ class ObservedStates:
         Whether every state is kept, for a cache that leaves "missing" out of families itself.
     epsilon : float, optional
         Budget of a batch where counts are noisy: then "missing" must stand out of the noise to stay.
+    deviation : callable, optional
+        Instead, the standard deviation of the noise in the batch that was answered last.
     earlier : ObservedStates, optional
         What has decided already of which columns values are missing.
 
@@ -101,8 +107,9 @@ class ObservedStates:
         keep: bool,
         epsilon: float | None = None,
         earlier: ObservedStates | None = None,
+        deviation: Callable[[], float] | None = None,
     ) -> None:
-        self._epsilon = epsilon
+        self._epsilon, self._deviation = epsilon, deviation
         self._oracle = oracle
         self._variables = dict(variables)
         self._keep = keep
@@ -118,8 +125,7 @@ class ObservedStates:
             for axis, column in enumerate(columns):
                 if column not in self._gaps:
                     last = np.take(counts, -1, axis=axis)
-                    scale = 2.0 * len(tables) / self._epsilon if self._epsilon else 0.0
-                    least = OUTSTANDING * scale * float(np.sqrt(last.size))
+                    least = OUTSTANDING * self._scale(len(tables)) * float(np.sqrt(last.size))
                     self._gaps[column] = bool(self._variables[column].missing and last.sum() > least)
                     if self._variables[column].missing:
                         self.missing[column] = (float(last.sum()), float(counts.sum()))
@@ -129,6 +135,12 @@ class ObservedStates:
         """Tell whether values of the column are missing; True if no table had it yet."""
         return self._gaps.get(column, self._variables[column].missing)
 
+    def _scale(self, tables: int) -> float:
+        """Return the scale of the noise in a batch of so many tables: of Gaussian noise that of Laplace noise of the same deviation."""
+        if self._deviation is not None:
+            return self._deviation() / float(np.sqrt(2.0))
+        return 2.0 * tables / self._epsilon if self._epsilon else 0.0
+
     def _trim(self, columns: tuple[str, ...], counts: Counts) -> Counts:
         if self._keep:
             return counts
@@ -136,7 +148,13 @@ class ObservedStates:
         return counts[tuple(slice(0, -1) if drop else slice(None) for drop in gapless)]
 
 
-def learn(options: Fit, variables: Sequence[Variable], oracle: TableOracle, rest: TableOracle | None = None) -> Learned:
+def learn(
+    options: Fit,
+    variables: Sequence[Variable],
+    oracle: TableOracle,
+    rest: TableOracle | None = None,
+    deviation: Callable[[], float] | None = None,
+) -> Learned:
     """Return the network that the counts of an oracle give.
 
     Parameters
@@ -149,16 +167,44 @@ def learn(options: Fit, variables: Sequence[Variable], oracle: TableOracle, rest
         Counts, "missing" as the last state of variables with ``missing=True``.
     rest : TableOracle, optional
         Counts with what the search has left of an epsilon; no tables where nothing is left.
+    deviation : callable, optional
+        Standard deviation of the noise in every cell of the batch that was answered last; needed with a delta.
     """
+    if options.structure == "private":
+        return _measured(options, variables, oracle, deviation or (lambda: 0.0))
     named = {variable.name: variable for variable in variables}
     drop = options.missing == "drop"
     epsilon = None if options.epsilon is None else options.epsilon / (options.batches or 1)
-    observed = ObservedStates(oracle, named, drop, epsilon)
+    noise = deviation if options.delta else None
+    observed = ObservedStates(oracle, named, drop, epsilon, deviation=noise)
     structure = search(options, observed, {v.name: len(v.states) for v in variables} if drop else None)
     if rest is not None:
-        structure = _counted_again(structure, ObservedStates(rest, named, drop, epsilon, observed))
+        structure = _counted_again(structure, ObservedStates(rest, named, drop, epsilon, observed, noise))
     gaps = {} if drop else {name: observed.has_gaps(name) for name in named}
     return replace(fit_tables(options, variables, structure, gaps), missing=dict(observed.missing))
+
+
+def _measured(
+    options: Fit, variables: Sequence[Variable], oracle: TableOracle, deviation: Callable[[], float]
+) -> Learned:
+    """Return a network from noisy tables of all pairs and of cliques; see `measuring`."""
+    ask = Measurer(oracle, deviation, {v.name: len(v.all_states()) for v in variables})
+    score = scores.by_name(options.score, options.equivalent_sample_size)
+    found = measure(ask, options.columns, {v.name: v.missing for v in variables}, options.max_parents, score)
+    structure, gaps = found.structure, found.gaps
+    if options.missing == "drop":
+        present = {v.name: len(v.states) for v in variables}
+        structure, gaps = without_gaps(structure, present), {}
+    return replace(fit_tables(options, variables, structure, gaps), missing=found.missing, measured=found.batches)
+
+
+def without_gaps(structure: Structure, present: Mapping[str, int]) -> Structure:
+    """Return a structure whose family counts are of records that have a value in all columns of the family."""
+    counts = {
+        node: table[tuple(slice(0, present[name]) for name in (*structure.parents[node], node))]
+        for node, table in structure.counts.items()
+    }
+    return replace(structure, counts=counts)
 
 
 def _counted_again(structure: Structure, oracle: TableOracle) -> Structure:

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
-from fedbayes.dp import promise
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError, sampling_errors
+from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.gate import Exact, Released
+from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, summed
@@ -19,7 +19,7 @@ from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.states import check_bins_hold, resolve
 from fedbayes.federation.vertical.workspace import Workspace
 
-from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
+from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest, change_of
 
 
 @partial
@@ -28,14 +28,13 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
 
     Notes
     -----
-    **Reveals** the sums of the tables over all participants to central, with noise where an epsilon is given, and
+    **Reveals** the sums of the tables over all participants to central, with noise where they are paid for, and
     nothing of one station. **Assumes** that two participants do not collude with central.
     """
-    covered = promise.covers(request.epsilon)
+    private, covered = request.noise is not None, request.noise is not None and request.noise.covers
     station.require_private(covered)
     columns = list(dict.fromkeys(column for table in request.tables for column in table))
     frame = station.data(columns=columns, domain=request.domain)
-    private = request.epsilon is not None
     codes, shape = {}, {}
     for column in columns:
         entry = request.domain.get(column)
@@ -53,23 +52,15 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
 def _leaving(
     station: Station, values: npt.NDArray[np.int64], request: CountsRequest
 ) -> Exact[npt.NDArray[np.uint64]] | Released[npt.NDArray[np.uint64]]:
-    """Return the tables as they may be masked: as they are, or charged for and with this station's share of noise."""
-    if request.epsilon is None:
+    """Return the tables as they may be masked: as they are, or paid for and with this station's share of the noise."""
+    if request.noise is None:
         return station.exact(values.view(np.uint64), "tables", queries=len(request.tables))
-    _noise((0,), request, len(station.participants))  # what cannot be sampled is not charged
-    receipt = station.charge(epsilon=request.epsilon, note="tables", queries=len(request.tables))
-    noisy = values + _noise(values.shape, request, len(station.participants))
+    parties, honest = len(station.participants), request.honest_fraction
+    change = change_of(len(request.tables), values.size)
+    request.noise.shares(0, change, parties, honest)  # what cannot be sampled is not charged
+    receipt = pay(station, request.noise, note="tables", queries=len(request.tables))
+    noisy = values + request.noise.shares(values.shape, change, parties, honest)
     return station.released(noisy.astype(np.int64).view(np.uint64), receipt)
-
-
-def _noise(shape: tuple[int, ...], request: CountsRequest, parties: int) -> npt.NDArray[np.int64]:
-    """Return this station's share of discrete Laplace noise: one record is in one cell of every table."""
-    from fedbayes.dp.laws import Change, law_of
-
-    law = law_of(request.epsilon or 1.0)
-    with sampling_errors():
-        width = law.width(Change(), len(request.tables), parties)
-        return law.shares(shape, width, parties, request.honest_fraction)
 
 
 @partial

@@ -11,11 +11,13 @@ from fedbayes.bayes.network import BayesianNetwork, log_likelihood_of
 from fedbayes.bayes.scores import by_name
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts
+from fedbayes.dp.laws import law_of
 from fedbayes.federation import Federation, results
 from fedbayes.federation.vertical import NEIGHBORS
 
 from .arguments import Fit
 from .guards import pooled, pooled_tables
+from .measuring import HEAVY
 from .model import Learned, Variable
 from .sources import Budget, Source
 
@@ -65,10 +67,22 @@ def fitted(
             "em": {name: value for name, value in learned.em.items() if not guard or name != "log_likelihood"} or None,
             "minimum_count": minimum,
             "missing": missing,
+            "measured": [batch.to_dict() for batch in learned.measured] or None,
             "validation": scores,
         },
     )
-    return {**found, "warnings": [*of_missing(missing), *found["warnings"]]}
+    return {**found, "warnings": [*of_missing(missing), *of_noise(learned), *found["warnings"]]}
+
+
+def of_noise(learned: Learned) -> list[str]:
+    """Return the warning of a measured network in whose tables noise is a large part."""
+    if not learned.measured or learned.measured[-1].variation < HEAVY:
+        return []
+    part = f"{learned.measured[-1].variation:.0%}"
+    return [
+        f"noise alone moves about {part} of the records in a table that the network was fitted to: it tells little; "
+        "give a larger epsilon, fewer columns, coarser bins or a smaller max_parents"
+    ]
 
 
 def total_score(options: Fit, structure: Structure, minimum: float) -> float:
@@ -145,13 +159,18 @@ def privacy(budget: Budget, source: Source) -> dict[str, Any]:
             f"the tables are noisy, but the states of {', '.join(source.found)} were found in data; give a domain",
             reveals,
         )
+    moved = 2 if source.neighbors == NEIGHBORS else 1
+    law = law_of(budget.epsilon, budget.delta)
+    public = "; the number of common records is taken as public" if source.neighbors == NEIGHBORS else ""
+    joint = "exact Gaussian accounting" if budget.delta else "basic"
     return results.privacy(
         True,
         unit="record",
         neighbors=source.neighbors,
         epsilon=budget.spent_epsilon,
-        mechanism="discrete Laplace noise on every cell, made of the stations' shares inside the sum",
-        composition=f"basic, over {budget.batches} batches and all tables of a batch; the number of common records is taken as public",
-        sensitivity=f"{2 if source.neighbors == NEIGHBORS else 1} a table",
+        delta=budget.delta or None,
+        mechanism=f"{law.name} noise on every cell, made of the stations' shares inside the sum",
+        composition=f"{joint}, over {budget.batches} batches and all tables of a batch{public}",
+        sensitivity=f"{f'the root of {moved}' if budget.delta and moved > 1 else moved} a table",
         reveals=reveals,
     )

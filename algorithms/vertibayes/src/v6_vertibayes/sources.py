@@ -15,6 +15,7 @@ from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.installments import Installment
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties
 from fedbayes.federation.vertical.opening import FOLDS
@@ -22,14 +23,14 @@ from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import DEFAULT_BINS
 from fedbayes.mpc.ring import lift
 
-from .messages import CountsReply, CountsRequest
+from .messages import CountsReply, CountsRequest, change_of
 from .model import Variable
 
 MOST_CELLS = 2**22
 
 
 class Budget:
-    """How many batches of tables may be asked, and an epsilon in equal parts, one a batch.
+    """How many batches of tables may be asked, and an epsilon in parts, one a batch.
 
     Parameters
     ----------
@@ -37,10 +38,21 @@ class Budget:
         All of it; None where tables are exact.
     batches : int or None
         Most batches that can be asked; None where nobody knows (exact tables only).
+    delta : float
+        Of Gaussian noise, of which batches have parts of the square of mu; 0: Laplace noise, of which they have parts of epsilon.
+    weights : sequence of float, optional
+        Of the batches; equal ones if left out.
     """
 
-    def __init__(self, epsilon: float | None = None, batches: int | None = 1) -> None:
-        self.epsilon, self.batches, self._taken = epsilon, batches, 0
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        batches: int | None = 1,
+        delta: float = 0.0,
+        weights: Sequence[float] | None = None,
+    ) -> None:
+        self.epsilon, self.batches, self.delta, self._taken = epsilon, batches, delta, 0
+        self._weights = list(weights or [1.0] * (batches or 0))
 
     @property
     def exact(self) -> bool:
@@ -50,16 +62,18 @@ class Budget:
     @property
     def covered(self) -> bool:
         """Whether the noise stands in for the guards of exact tables."""
-        return promise.covers(self.epsilon)
+        return promise.covers(self.epsilon, self.delta)
 
-    def take(self, parts: int = 1) -> float | None:
-        """Return the epsilon of the next batch."""
-        self._taken += parts
+    def take(self, parts: int = 1) -> Installment | None:
+        """Return what the next batch, which has so many parts, may spend."""
+        first, self._taken = self._taken, self._taken + parts
         if self.epsilon is None or self.batches is None:
             return None
         if self._taken > self.batches:
             raise ArgumentError("epsilon: more tables are asked than it was divided over; the job stops")
-        return self.epsilon * parts / self.batches
+        if self.delta:
+            return Installment(self.epsilon, self.delta, self._weights, list(range(first, self._taken)))
+        return Installment(self.epsilon * parts / self.batches)
 
     def rest(self, kept: int) -> int:
         """Return the parts that are left but for those that are kept for later; 0 where tables are exact."""
@@ -67,8 +81,9 @@ class Budget:
 
     @property
     def spent_epsilon(self) -> float:
-        """What the batches that were asked cost together."""
-        return (self.epsilon or 0.0) * self._taken / (self.batches or 1)
+        """What the batches that were asked cost together; of Gaussian noise all is debited with the first."""
+        part = float(self._taken > 0) if self.delta else self._taken / (self.batches or 1)
+        return (self.epsilon or 0.0) * part
 
     @property
     def spent(self) -> bool:
@@ -102,6 +117,10 @@ class Source(Protocol):
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise in every cell of the tables that were asked last; 0 where they are exact."""
 
     def reveals(self) -> dict[str, str]:
         """Return role -> what it learns."""
@@ -159,6 +178,7 @@ class Question:
             everywhere=by_rows,
             functions=("partial_counts",) if by_rows else PARTIALS,
             epsilon=self.budget.epsilon or 0.0,
+            delta=self.budget.delta,
             queries=len(self.columns),
             private=self.budget.covered,
         )
@@ -190,7 +210,7 @@ class VerticalTables:
     """
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
-        self._question, self.budget = question, question.budget
+        self._question, self.budget, self.deviation = question, question.budget, 0.0
         self.neighbors = NEIGHBORS
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
         self._tables = SecureTables.open(
@@ -226,12 +246,12 @@ class VerticalTables:
 
     def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
         refuse_large(tables, self.variables)
-        epsilon = self._question.budget.take(parts)
-        return self._ask(tables, epsilon)
+        return self._ask(tables, self._question.budget.take(parts))
 
-    def _ask(self, tables: Sequence[tuple[str, ...]], epsilon: float | None) -> list[Counts]:
+    def _ask(self, tables: Sequence[tuple[str, ...]], noise: Installment | None) -> list[Counts]:
         last = self._question.budget.spent
-        return self._tables.tables(list(tables), epsilon=epsilon, honest_fraction=HONEST_FRACTION, last=last)
+        self.deviation = self._tables.deviation(tables, noise, HONEST_FRACTION) if noise else 0.0
+        return self._tables.tables(list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last)
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
@@ -261,7 +281,7 @@ class HorizontalTables:
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._federation, self._stations, self._question = federation, parties.stations, question
-        self.budget, self.minimum_count = question.budget, 0
+        self.budget, self.minimum_count, self.deviation = question.budget, 0, 0.0
         self.variables = {column: _public_variable(column, question) for column in question.columns}
         self.found: list[str] = []
 
@@ -277,9 +297,9 @@ class HorizontalTables:
     def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
         refuse_large(tables, self.variables)
         question = self._question
-        epsilon = question.budget.take(parts)
+        noise = question.budget.take(parts)
         asked = [list(table) for table in tables]
-        request = CountsRequest(dict(question.domain), question.bins, asked, epsilon, HONEST_FRACTION)
+        request = CountsRequest(dict(question.domain), question.bins, asked, noise, HONEST_FRACTION)
         replies = self._federation.round(
             "partial_counts", request, self._stations, CountsReply, last=question.budget.spent
         )
@@ -289,6 +309,8 @@ class HorizontalTables:
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         if len(total) != cuts[-1]:
             raise ArgumentError("the stations' tables do not have the states of the domain; check domain and bins")
+        if noise:
+            self.deviation = noise.deviation(change_of(len(tables), len(total)), len(self._stations), HONEST_FRACTION)
         pieces = np.split(lift(total), cuts[:-1])
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 

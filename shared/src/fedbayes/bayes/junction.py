@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -35,7 +35,26 @@ def build_tree(families: Sequence[Sequence[int]], cardinalities: Sequence[int]) 
     ValueError
         The cliques would need more than 2^24 cells: the network is too densely connected for exact inference.
     """
-    cliques = _maximal(_eliminate(_moral(families), cardinalities))
+    return _tree(_moral(families), families, cardinalities)
+
+
+def tree_of_graph(edges: Iterable[tuple[int, int]], cardinalities: Sequence[int]) -> JoinTree:
+    """Return a junction tree of an undirected graph over node positions; `home` is a clique that holds each node.
+
+    Raises
+    ------
+    ValueError
+        As `build_tree` does.
+    """
+    neighbors: list[set[int]] = [set() for _ in cardinalities]
+    for a, b in edges:
+        neighbors[a].add(b)
+        neighbors[b].add(a)
+    return _tree(neighbors, [(node,) for node in range(len(cardinalities))], cardinalities)
+
+
+def _tree(neighbors: list[set[int]], families: Sequence[Sequence[int]], cardinalities: Sequence[int]) -> JoinTree:
+    cliques = _maximal(_eliminate(neighbors, cardinalities))
     cells = sum(int(np.prod([cardinalities[v] for v in clique], dtype=float)) for clique in cliques)
     if cells > TREE_CELLS:
         raise ValueError("the network is too densely connected for exact inference; lower max_parents")

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.bayes.graph import parents_of_edges, topological_order
 from fedbayes.bayes.scores import Score
@@ -82,7 +84,7 @@ class Structure:
     parents : dict[str, tuple[str, ...]]
         Parents of every node, in declared order.
     counts : dict[str, ndarray]
-        Family counts of shape ``(*parent cardinalities, child cardinality)``.
+        Family counts of shape ``(*parent cardinalities, child cardinality)``; not whole where they are fitted to noisy tables.
     score : float
         Sum of the family scores, natural logarithm.
     batches, tables : int
@@ -90,7 +92,7 @@ class Structure:
     """
 
     parents: Parents
-    counts: dict[str, Counts]
+    counts: dict[str, npt.NDArray[Any]]
     score: float
     batches: int
     tables: int

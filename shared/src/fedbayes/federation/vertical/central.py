@@ -13,8 +13,9 @@ import numpy.typing as npt
 from ...dp.shares import HONEST_FRACTION
 from .. import arguments
 from ..errors import ArgumentError
+from ..installments import Installment
 from ..rounds import Federation, Parties
-from .accounting import table_sensitivity
+from .accounting import change_of, table_sensitivity, trusted_fraction
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
 from .messages import Setup, Wanted
 from .opening import factor_name
@@ -159,7 +160,7 @@ class SecureTables:
     def tables(
         self,
         questions: Sequence[Sequence[str]],
-        epsilon: float | None = None,
+        epsilon: float | Installment | None = None,
         honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
     ) -> list[Counts]:
@@ -169,9 +170,10 @@ class SecureTables:
         ----------
         questions : sequence of tuples of column names
             Thousands are fine. One round, plus one for each level of products that is not open yet.
-        epsilon : float, optional
+        epsilon : float or Installment, optional
             Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares. Another value of one record moves
             it from one cell of each table to another, so the scale is `sensitivity(questions)`/epsilon (neighbors: `replace_one`).
+            Or the batch's part of the budget of a job, which may be of Gaussian noise.
         honest_fraction : float
             Share of the stations whose noise the promise rests on.
         last : bool
@@ -192,14 +194,13 @@ class SecureTables:
             raise ArgumentError("epsilon: columns that are opened for noisy answers give no others, and the reverse")
         for question in questions:
             self._check_question(question)
+        noise = Installment(epsilon) if isinstance(epsilon, int | float) else epsilon
         plan = self._planner.plan([tuple(question) for question in questions])
         for level in plan.levels:
             self._open(level)
         asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        answers = dict(
-            zip(unique, self.engine.ask(unique, self._bits, epsilon, honest_fraction, last=last), strict=True)
-        )
+        answers = dict(zip(unique, self.engine.ask(unique, self._bits, noise, honest_fraction, last=last), strict=True))
         found = [
             self._arranged(answers[names], names, parts, tuple(question))
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
@@ -227,6 +228,15 @@ class SecureTables:
         return sum(
             table_sensitivity([self.columns[column].cardinality for column in question]) for question in questions
         )
+
+    def deviation(
+        self, questions: Sequence[Sequence[str]], noise: Installment, honest_fraction: float = HONEST_FRACTION
+    ) -> float:
+        """Return the standard deviation of the noise in a cell of a batch that is paid for so."""
+        setup = self.engine.setup
+        change = change_of([[self.columns[column].cardinality for column in question] for question in questions])
+        honest = trusted_fraction(setup.stations, self.federation.organization, honest_fraction)
+        return noise.deviation(change, len(setup.stations), honest)
 
     def joint(self, groups: Sequence[Sequence[str]]) -> list[tuple[Columns, str]]:
         """Open the joint states of every group of columns as one factor; one round for each level that is not open yet.

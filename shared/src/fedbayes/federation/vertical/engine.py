@@ -17,6 +17,7 @@ from ...mpc.secure_sum import reconstruct
 from ...mpc.subset_shares import Table
 from ..codec import Message
 from ..errors import ArgumentError, StationError, ThresholdError
+from ..installments import Installment
 from ..rounds import Federation
 from .agreement import CHECK_WORDS
 from .messages import (
@@ -309,7 +310,7 @@ class Engine:
         self,
         tables: Sequence[Table],
         bits: int = 0,
-        epsilon: float | None = None,
+        noise: Installment | None = None,
         honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
     ) -> list[npt.NDArray[np.int64]]:
@@ -329,7 +330,7 @@ class Engine:
         ring = bits or self._bits(names)
         asked = [list(table) for table in tables]
         requests: dict[int, Message] = {
-            member: TablesRequest(self.delivery(member, names), asked, ring, epsilon, honest_fraction)
+            member: TablesRequest(self.delivery(member, names), asked, ring, noise, honest_fraction)
             for member in self.setup.everyone
         }
         replies = self.federation.round("partial_tables", requests, self.setup.everyone, TablesReply, last=last)

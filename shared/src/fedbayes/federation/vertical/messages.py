@@ -11,6 +11,7 @@ import numpy as np
 
 from ..codec import Message
 from ..gate import Exact, Public, Sealed, Share
+from ..installments import Installment
 from .states import check_bins, check_domain
 
 KINDS = ("states", "condition", "values", "presence")
@@ -323,12 +324,12 @@ class WeightedFactors(Message):
 
 @dataclass(frozen=True, slots=True)
 class TablesRequest(Message):
-    """Answer tables over factors, in shares; with an epsilon, with this station's share of the noise."""
+    """Answer tables over factors, in shares; where they are paid for, with this station's share of the noise."""
 
     delivery: Delivery
     tables: list[list[str]]
     bits: int
-    epsilon: float | None
+    noise: Installment | None
     honest_fraction: float
 
     def __post_init__(self) -> None:
@@ -342,8 +343,6 @@ class TablesRequest(Message):
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
-        if self.epsilon is not None and not 0.0 < self.epsilon < math.inf:
-            raise ValueError("epsilon must be positive")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ...dp import promise
 from ...mpc import alignment
 from ..decorators import partial
-from ..errors import MessageError, sampling_errors
+from ..errors import MessageError
 from ..gate import Exact, Released, Sealed
+from ..installments import Installment, pay
 from ..station import Station
-from .accounting import sensitivity_of
+from .accounting import change_of, trusted_fraction
 from .agreement import bound, with_check
 from .announced import announced, check_announced
 from .messages import (
@@ -165,15 +165,15 @@ def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart,
 def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     """Return this organization's shares of tables.
 
-    **Reveals** to central the sum of all shares, which is the tables, with noise where an epsilon is given; no part of them on its own.
+    **Reveals** to central the sum of all shares, which is the tables, with noise where they are paid for; no part of them on its own.
     **Assumes** that central is not the helper, and that the helper colludes with no one.
     """
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
     setup = request.delivery.setup
-    if setup.private != (request.epsilon is not None) or not (setup.private or setup.guarded):
+    if setup.private != (request.noise is not None) or not (setup.private or setup.guarded):
         raise MessageError("the columns were not opened for tables of this kind; the job stops")
-    if setup.covered and not promise.covers(request.epsilon):
+    if setup.covered and not (request.noise and request.noise.covers):
         raise MessageError("the columns were opened for answers whose noise covers single records; the job stops")
     workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
@@ -189,34 +189,29 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
 def _answer(
     station: Station, workspace: Workspace, request: TablesRequest, shares: Matrix
 ) -> Exact[Matrix] | Released[Matrix]:
-    """Return this station's share of the answers as it may be shared: charged, with its share of the noise where an epsilon is given."""
-    if request.epsilon is None:
+    """Return this station's share of the answers as it may be shared: paid for, with its share of the noise where it is to be noisy."""
+    if request.noise is None:
         bound, united = _bound(workspace, request, shares), workspace.setup.union
         return station.exact(bound, "tables", queries=len(request.tables), summed=united)
-    _noise(station, shares[:0], request)  # what cannot be sampled is not charged
+    _noise(station, shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
-    receipt = station.charge(request.epsilon, note="tables", queries=len(request.tables), summed=united)
-    return station.released(_bound(workspace, request, shares + _noise(station, shares, request)), receipt)
+    receipt = pay(station, request.noise, note="tables", queries=len(request.tables), summed=united)
+    noisy = shares + _noise(station, shares, request, request.noise)
+    return station.released(_bound(workspace, request, noisy), receipt)
 
 
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
-    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.epsilon}|{request.tables!r}"
+    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}"
     setup, names = request.delivery.setup, [name for table in request.tables for name in table]
     return bound(workspace, request.delivery, names, told, with_check(shares), setup.everyone)
 
 
-def _noise(station: Station, shares: Matrix, request: TablesRequest) -> Matrix:
-    """Return this station's share of discrete Laplace noise for the batch's sensitivity; shares must suffice without central's own."""
-    from ...dp.laws import Change, law_of
-
+def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:
+    """Return this station's share of the noise for what one record changes in the batch."""
     setup = request.delivery.setup
-    parties = len(setup.stations)
-    honest = request.honest_fraction
-    if station.aggregator in setup.stations:
-        honest = min(honest, (parties - 1) / parties)
     widths = {info.name: factor(info).states for info in request.delivery.factors}
-    law, change = law_of(request.epsilon or 1.0), Change(sensitivity_of(request.tables, widths))
-    with sampling_errors():
-        drawn = law.shares(shares.shape, law.width(change, 1, parties), parties, honest)
+    change = change_of([[widths[name] for name in table] for table in request.tables])
+    honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
+    drawn = noise.shares(shares.shape, change, len(setup.stations), honest)
     return drawn.astype(np.int64).astype(shares.dtype)

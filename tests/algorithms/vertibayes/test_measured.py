@@ -1,0 +1,192 @@
+"""Networks from measured margins: over both splits, with what they promise and say of themselves."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.bayes.bif import from_bif, to_bif
+from fedbayes.bayes.network import BayesianNetwork
+from fedbayes.dp.ledger import Ledger
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.errors import BudgetError, PolicyError
+
+PEOPLE = 3000
+NAMES = ["flu", "fever", "cough", "age", "visit"]
+TREE = [("flu", "fever"), ("flu", "cough"), ("age", "visit")]
+DOMAIN = {
+    "flu": {"categories": ["no", "yes"]},
+    "fever": {"categories": ["no", "yes"]},
+    "cough": {"categories": ["rare", "some", "often"]},
+    "age": {"bounds": [0, 100]},
+    "visit": {"categories": ["no", "yes"]},
+}
+ASKED = {
+    "columns": NAMES,
+    "structure": "private",
+    "epsilon": 8.0,
+    "delta": 1e-5,
+    "domain": DOMAIN,
+    "bins": {"age": [30.0, 60.0]},
+    "label": "flu",
+}
+HOMES = [["flu", "age"], ["fever", "visit"], ["cough"]]
+LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0}}
+
+
+def people(seed: int = 1, rows: int = PEOPLE) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    flu = draw.random(rows) < 0.4
+    age = draw.uniform(0, 100, rows).round(1)
+    return pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(rows)],
+            "flu": np.where(flu, "yes", "no"),
+            "fever": np.where(draw.random(rows) < 0.1 + 0.7 * flu, "yes", "no"),
+            "cough": np.where(
+                flu & (draw.random(rows) < 0.8), "often", np.where(draw.random(rows) < 0.5, "some", "rare")
+            ),
+            "age": age,
+            "visit": np.where(draw.random(rows) < 0.1 + 0.8 * (age > 60), "yes", "no"),
+        }
+    )
+
+
+def placed(table: pd.DataFrame, split: str) -> tuple[dict, list[str], dict]:
+    if split == "horizontal":
+        return {f"clinic{i}": table.iloc[i::3] for i in range(3)}, [], {"split": split}
+    parties = {f"clinic{i}": table[["id", *names]] for i, names in enumerate(HOMES)}
+    return parties, ["helper"], {"id_column": "id"}
+
+
+def fitted(table: pd.DataFrame, split: str, **changes) -> dict:
+    parties, helpers, own = placed(table, split)
+    with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+        return federation.run("vertibayes", "fit", {**ASKED, **own, **changes})
+
+
+@pytest.fixture(scope="module", params=["vertical", "horizontal"])
+def run(request):
+    return request.param, fitted(people(), request.param)
+
+
+def skeleton(result: dict) -> set[tuple[str, str]]:
+    return {tuple(sorted(edge)) for edge in result["model"]["edges"]}
+
+
+@pytest.mark.parametrize("split", ["vertical", "horizontal"])
+def test_the_edges_of_the_data_are_found(split) -> None:
+    """One parent a node, so a forest: the edges of the data, and at most one by chance between its two trees."""
+    found = skeleton(fitted(people(), split, max_parents=1))
+    assert {tuple(sorted(edge)) for edge in TREE} <= found
+    assert len(found) <= len(TREE) + 1
+
+
+def test_tables_are_near_those_of_all_records(run) -> None:
+    table, network = people(), BayesianNetwork.from_dict(run[1]["model"])
+    drawn = pd.DataFrame(network.decode(network.sample(40_000)))
+    for a, b in [("flu", "fever"), ("flu", "cough"), ("fever", "cough")]:
+        wanted = pd.crosstab(table[a], table[b], normalize="all")
+        found = pd.crosstab(drawn[a], drawn[b], normalize="all")
+        assert float((wanted - found).abs().to_numpy().sum()) / 2 < 0.05
+
+
+def test_statement_and_debits_are_one(run) -> None:
+    split, result = run
+    privacy = result["privacy"]
+    assert (privacy["differentially_private"], privacy["epsilon"], privacy["delta"]) == (True, 8.0, 1e-5)
+    assert privacy["neighbors"] == {"vertical": "replace_one", "horizontal": "add_remove"}[split]
+    assert "discrete Gaussian" in privacy["mechanism"]
+    debits = result["federation"]["debits"]
+    assert sorted(debits) == ["clinic0", "clinic1", "clinic2"]
+    pairs, cliques = (len(batch["tables"]) for batch in result["diagnostics"]["measured"])
+    assert all(cost == {"epsilon": 8.0, "delta": 1e-5, "queries": pairs + cliques} for cost in debits.values())
+
+
+def test_it_says_what_was_measured_and_how_well(run) -> None:
+    pairs, cliques = run[1]["diagnostics"]["measured"]
+    assert len(pairs["tables"]) == 10
+    assert 0 < cliques["deviation"] < pairs["deviation"]
+    assert 0 < pairs["expected_total_variation"] < 0.2
+    assert run[1]["diagnostics"]["structure"]["batches"] == 2
+    assert not any("noise alone" in warning for warning in run[1]["warnings"])
+
+
+def test_one_record_changes_twice_the_cells_between_stations_that_hold_columns() -> None:
+    vertical, horizontal = (
+        fitted(people(), split)["diagnostics"]["measured"][0] for split in ("vertical", "horizontal")
+    )
+    assert vertical["deviation"] == pytest.approx(np.sqrt(2) * horizontal["deviation"], rel=0.01)
+
+
+def test_a_result_is_a_network_like_any_other(run) -> None:
+    network = BayesianNetwork.from_dict(run[1]["model"])
+    assert from_bif(to_bif(network)).edges == network.edges
+    parties, helpers, own = placed(people(), run[0])
+    with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+        drawn = federation.run("vertibayes", "sample", {"model": run[1]["model"], "rows": 50})["model"]["records"]
+        scores = federation.run("vertibayes", "evaluate", {"model": run[1]["model"], "method": "counts", **own})[
+            "model"
+        ]
+    assert {len(values) for values in drawn.values()} == {50}
+    assert scores["auc"] > 0.85
+
+
+@pytest.mark.parametrize("missing", ["drop", "category", "em_on_counts"])
+def test_missing_values_are_a_state_while_it_is_measured(missing) -> None:
+    table = people()
+    holed = table.assign(cough=table["cough"].mask(np.random.default_rng(3).random(len(table)) < 0.3))
+    result = fitted(holed, "horizontal", missing=missing)
+    assert result["diagnostics"]["missing"]["cough"] == pytest.approx(0.3, abs=0.03)
+    assert ("?" in result["model"]["nodes"]["cough"]["states"]) is (missing == "category")
+    network = BayesianNetwork.from_dict(result["model"])
+    drawn = pd.DataFrame(network.decode(network.sample(20_000)))
+    known = drawn[drawn["cough"] != "?"]
+    assert (known["cough"] == "often").mean() == pytest.approx((table["cough"] == "often").mean(), abs=0.05)
+    assert (drawn["cough"] == "?").mean() == pytest.approx(0.3 * (missing == "category"), abs=0.03)
+
+
+def test_noise_that_drowns_the_data_is_a_warning_not_a_refusal() -> None:
+    result = fitted(people(rows=60), "horizontal", epsilon=0.1)
+    assert any("noise alone" in warning for warning in result["warnings"])
+    assert result["privacy"]["differentially_private"] is True
+
+
+def test_held_out_folds_have_a_part_of_the_budget() -> None:
+    result = fitted(people(rows=600), "vertical", validation="svdg", folds=2, synthetic_rows=200)
+    assert result["privacy"]["epsilon"] == 8.0
+    assert result["federation"]["debits"]["clinic0"]["epsilon"] == 8.0
+    assert result["diagnostics"]["validation"]["method"] == "svdg"
+
+
+def test_a_ledger_is_debited_once_for_all_batches(tmp_path: Path) -> None:
+    parties = {}
+    for name, part in placed(people(rows=300), "horizontal")[0].items():
+        (tmp_path / name).mkdir()
+        part.to_csv(tmp_path / f"{name}.csv", index=False)
+        parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
+    policies = {"*": {"minimum_rows": 5, "ledger": "ledger", "budget_epsilon": 10.0, "budget_delta": 1e-4}}
+    with EmbeddedFederation(parties=parties, policies=policies) as federation:
+        federation.run("vertibayes", "fit", {**ASKED, "split": "horizontal"})
+        with pytest.raises(BudgetError, match="clinic"):
+            federation.run("vertibayes", "fit", {**ASKED, "split": "horizontal"})
+    entries = Ledger(tmp_path / "clinic0" / "fedbayes-ledger.sqlite3").entries()
+    assert [entry.epsilon for entry in entries if entry.epsilon] == [8.0]
+
+
+def test_a_delta_beyond_a_nodes_limit_is_refused_before_anything_is_spent() -> None:
+    parties, _, own = placed(people(rows=100), "horizontal")
+    with (
+        EmbeddedFederation(parties=parties, policies={"*": {**LIMITS["*"], "maximum_delta": 1e-6}}) as federation,
+        pytest.raises(PolicyError, match="delta"),
+    ):
+        federation.run("vertibayes", "fit", {**ASKED, **own})
+
+
+@pytest.mark.parametrize("structure", ["k2", "naive", [["flu", "fever"]]])
+def test_other_structures_have_less_noise_with_a_delta(structure) -> None:
+    result = fitted(people(), "horizontal", structure=structure)
+    assert "Gaussian" in result["privacy"]["composition"]
+    assert result["privacy"]["epsilon"] == 8.0
+    assert result["federation"]["debits"]["clinic1"]["epsilon"] == 8.0

@@ -1,0 +1,89 @@
+"""The search of cliques by noisy pairs: a tree where the data are one, nothing where noise is all there is."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+
+from fedbayes.bayes.junction_search import Limits, search, singles, surplus
+from fedbayes.bayes.markov import Margin
+
+PEOPLE = 20_000
+TREE = [(0, 1), (1, 2), (1, 3), (3, 4), (0, 5)]
+CARDINALITIES = [3, 2, 3, 2, 2, 3]
+
+
+def records(seed=2, edges=TREE):
+    """Draw from a tree whose children copy their parent's state, modulo their own, in about two thirds of the records."""
+    draw = np.random.default_rng(seed)
+    codes = np.stack([draw.integers(0, n, PEOPLE) for n in CARDINALITIES], axis=1)
+    for parent, child in edges:
+        copied = draw.random(PEOPLE) < 0.65
+        codes[copied, child] = codes[copied, parent] % CARDINALITIES[child]
+    return codes
+
+
+def pairs_of(codes, deviation, seed=3):
+    draw, found = np.random.default_rng(seed), []
+    for a, b in combinations(range(len(CARDINALITIES)), 2):
+        table = np.zeros((CARDINALITIES[a], CARDINALITIES[b]))
+        np.add.at(table, (codes[:, a], codes[:, b]), 1.0)
+        found.append(Margin((a, b), table + draw.normal(0, deviation, table.shape), deviation))
+    return found
+
+
+def chow_liu(codes):
+    """Return the tree of greatest mutual information, by its definition: no code of the project."""
+    gains = []
+    for a, b in combinations(range(codes.shape[1]), 2):
+        table = np.histogram2d(codes[:, a], codes[:, b], bins=[CARDINALITIES[a], CARDINALITIES[b]])[0] / len(codes)
+        expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+        seen = table > 0
+        gains.append(((table[seen] * np.log(table[seen] / expected[seen])).sum(), a, b))
+    tree, group = set(), list(range(codes.shape[1]))
+    for _, a, b in sorted(gains, reverse=True):
+        if group[a] != group[b]:
+            tree.add((a, b))
+            group = [group[a] if g == group[b] else g for g in group]
+    return tree
+
+
+@pytest.mark.parametrize("deviation", [0.5, 20.0])
+def test_a_tree_is_found_as_chow_and_liu_find_it(deviation):
+    codes = records()
+    found = search(pairs_of(codes, deviation), CARDINALITIES, PEOPLE, Limits(2, 1e6))
+    cliques = {clique for clique in found.tree.cliques if len(clique) == 2}
+    assert cliques == set(TREE) == chow_liu(codes)
+
+
+def test_hardly_anything_is_found_in_independent_records():
+    codes, edges = records(edges=[]), 0
+    for seed in range(20):
+        found = search(pairs_of(codes, 100.0, seed), CARDINALITIES, PEOPLE, Limits(4, 1e6))
+        edges += sum(len(clique) > 1 for clique in found.tree.cliques)
+    assert edges <= 10  # of 300 pairs; one in a hundred stands out by chance
+
+
+def test_cliques_stay_within_their_limits():
+    codes = records(edges=[*pairwise(range(6)), (0, 2), (1, 3), (0, 3), (2, 5)])
+    loose = search(pairs_of(codes, 1.0), CARDINALITIES, PEOPLE, Limits(6, 1e6))
+    assert max(map(len, loose.tree.cliques)) > 3
+    for limits in (Limits(1, 1e6), Limits(2, 1e6), Limits(3, 1e6), Limits(6, 12)):
+        found = search(pairs_of(codes, 1.0), CARDINALITIES, PEOPLE, limits)
+        assert max(map(len, found.tree.cliques)) <= limits.variables
+        assert max((logs.size for logs in found.logs if logs.ndim > 2), default=0) <= limits.cells
+
+
+def test_margins_of_one_variable_are_weighted_by_their_noise():
+    many = [Margin((0, 1), np.full((2, 8), 10.0), 1.0), Margin((0, 2), np.full((2, 2), 50.0), 1.0)]
+    first = singles(many, [2, 8, 2])[0]
+    assert first.counts == pytest.approx([(80 / 8 + 100 / 2) / (1 / 8 + 1 / 2)] * 2)
+    assert first.deviation == pytest.approx((1 / 8 + 1 / 2) ** -0.5)
+
+
+def test_noise_alone_is_no_surplus():
+    draw, expected = np.random.default_rng(4), np.full((3, 3), 500.0)
+    scores = [surplus(Margin((0, 1), expected + draw.normal(0, 30, (3, 3)), 30.0), expected) for _ in range(500)]
+    assert np.mean([score > 0 for score in scores]) < 0.02
+    moved = expected + np.array([[300.0, -300.0, 0.0], [-300.0, 300.0, 0.0], [0.0] * 3])
+    assert surplus(Margin((0, 1), moved, 30.0), expected) == pytest.approx(1200.0 - np.sqrt(2 / np.pi) * 270)
