@@ -8,6 +8,7 @@ from typing import Any
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
@@ -152,5 +153,6 @@ def answer(
             [*(f"{left}*{right}" for left, right in step), *(level[-1:] if len(level) % 2 else [])]
             for step, level in zip(steps, levels, strict=True)
         ]
-    found = engine.ask([tuple(level) for level in levels], ring, epsilon, honest_fraction, last=True)
+    noise = None if epsilon is None else Installment(epsilon)
+    found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=True)
     return [int(table.reshape(-1)[0]) for table in found], {"plan": plan, "parties": len(engine.replies)}
