@@ -211,7 +211,7 @@ def codes_of(model: dict[str, Any], records: list[dict[str, Any]], names: list[s
 def compare_network(case: Case, arguments: dict[str, Any], result: Any, records: list[dict[str, Any]]) -> None:
     """Hold structure, tables and criteria against those of the pooled records."""
     model, names = result["model"], arguments["columns"]
-    public_records.compare(arguments, result)
+    public_records.compare(arguments, result, records)
     codes, sizes = codes_of(model, records, names)
     if arguments.get("structure") == "private":
         return _compare_measured(arguments, model, codes, sizes)

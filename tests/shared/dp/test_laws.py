@@ -86,7 +86,7 @@ def test_nobody_else_asks_which_law_it_is() -> None:
     """Outside `dp` no branch is taken on a noise's delta: a new law is one file."""
     found = []
     for path in [*(ROOT / "shared/src").rglob("*.py"), *(ROOT / "algorithms").rglob("*.py")]:
-        if path.parent.name == "dp" or path.name == "arguments.py":
+        if path.parent.name == "dp" or path.name in ("arguments.py", "declared.py"):
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []

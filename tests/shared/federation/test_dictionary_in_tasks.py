@@ -160,20 +160,26 @@ def test_a_derived_name_that_the_table_has_is_refused(stations):
         federation.run("dp_naive_bayes", "fit", {"label": "ill", "epsilon": 1, "dictionary": without()})
 
 
+ALIGNED = {"id_column": None, "rows_aligned": False}
+UNIT = {"id_column": None, "unit": "row"}
+
+
 @pytest.mark.parametrize(
     ("known", "given", "filled"),
     [
-        (["id_column", "rows_aligned", "split"], {}, True),
-        (["id_column", "rows_aligned", "split"], {"split": "vertical"}, True),
-        (["id_column", "rows_aligned", "split"], {"split": "horizontal"}, False),
-        (["id_column", "rows_aligned"], {}, True),
-        (["id_column", "rows_aligned"], {"rows_aligned": True}, False),
-        (["id_column", "model"], {}, True),
-        (["id_column", "records"], {"records": {"x": [1]}}, False),
-        (["id_column", "unit"], {}, False),
-        (["id_column", "unit"], {"unit": "identifier"}, True),
-        (["id_column", "unit", "rows_aligned", "split"], {}, False),
-        (["id_column", "unit", "split"], {"split": "vertical"}, True),
+        (ALIGNED | {"split": "vertical"}, {}, True),
+        (ALIGNED | {"split": "vertical"}, {"split": "vertical"}, True),
+        (ALIGNED | {"split": "vertical"}, {"split": "horizontal"}, False),
+        (ALIGNED | {"split": "horizontal"}, {}, False),
+        (ALIGNED, {}, True),
+        (ALIGNED, {"rows_aligned": True}, False),
+        ({"id_column": None, "model": None}, {}, True),
+        ({"id_column": None, "records": None}, {"records": {"x": [1]}}, False),
+        (UNIT, {}, False),
+        (UNIT, {"unit": "identifier"}, True),
+        (ALIGNED | UNIT | {"split": "horizontal"}, {}, False),
+        (ALIGNED | UNIT | {"split": "vertical"}, {}, True),
+        (ALIGNED | UNIT | {"split": "horizontal"}, {"split": "vertical"}, True),
     ],
 )
 def test_the_identifier_is_given_where_records_are_matched_or_it_is_the_unit(known, given, filled):

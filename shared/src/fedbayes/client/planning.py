@@ -77,7 +77,7 @@ def _filled(job: Job) -> Job:
     """Return a task with the arguments that its dictionary gives, as its central function sees them."""
     from ..federation.dictionaries import take
 
-    known = [one.name for one in declared_of(job).declared()]
+    known = {one.name: one.default for one in declared_of(job).declared()}
     return Job(job.algorithm, job.function, take(known, dict(job.arguments))[0])
 
 

@@ -147,7 +147,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     log tells the researcher why. However it ends, the stations are told that the job is over.
     """
     name, declared = function.__name__, arguments_of(function)
-    known = [one.name for one in declared.declared()]
+    known = {one.name: one.default for one in declared.declared()}
 
     def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
         """Check the arguments, those that the study's dictionary fills among them, warn of what is not used, and hand them on."""

@@ -56,20 +56,20 @@ class Study:
             )
 
 
-def taken(federation: Federation, known: list[str], arguments: dict[str, Any]) -> dict[str, Any]:
+def taken(federation: Federation, known: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a function's arguments with those that its dictionary fills; the stations get what they apply of it."""
     filled, study = take(known, arguments)
     study.give(federation)
     return filled
 
 
-def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], Study]:
+def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], Study]:
     """Return a function's arguments with those that its dictionary fills, and the rest of the dictionary.
 
     Parameters
     ----------
-    known : list of str
-        The function's own arguments.
+    known : mapping
+        The function's own arguments, with what each is when left out.
     arguments : dict
         As they were given.
 
@@ -83,7 +83,8 @@ def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], S
     if content is None:
         return given, Study()
     dictionary = read(content)
-    if dictionary.subset is not None and VERTICAL in known and given.get("split") != "horizontal":
+    split = given.get("split") or known.get("split")
+    if dictionary.subset is not None and VERTICAL in known and split != "horizontal":
         raise ArgumentError(
             "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
         )
@@ -93,19 +94,18 @@ def take(known: list[str], arguments: dict[str, Any]) -> tuple[dict[str, Any], S
         bins = dictionary.bins(used)
         if bins and "bins" in known and given.get("bins") is None:
             given["bins"] = bins
-    if dictionary.identifier is not None and _is_matched(known, given):
+    if dictionary.identifier is not None and _is_matched(known, given, split):
         given.setdefault("id_column", dictionary.identifier)
     return given, Study(dictionary, tuple(used), given.get("epsilon") is not None)
 
 
-def _is_matched(known: list[str], given: Mapping[str, Any]) -> bool:
+def _is_matched(known: Mapping[str, Any], given: Mapping[str, Any], split: str | None) -> bool:
     """Return whether a task needs the column of identifiers: to match records over stations, or as the unit of its promise."""
     if "id_column" not in known or given.get(VERTICAL) or given.get("records") is not None:
         return False
-    split = given.get("split")
-    return (
-        split in ("vertical", "hybrid") or given.get("unit") == "identifier" or ("unit" not in known and split is None)
-    )
+    if given.get("unit") == "identifier":
+        return True
+    return split != "horizontal" if split is not None else "unit" not in known
 
 
 def read(content: Any) -> Dictionary:

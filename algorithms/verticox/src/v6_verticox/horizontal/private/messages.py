@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fedbayes.dp.laws import DiscreteGaussian
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 
@@ -39,8 +40,8 @@ class Asked(Message):
 
     def __post_init__(self) -> None:
         self.noise.check_unit(self.unit)
-        if self.noise.placement != "distributed" or self.noise.delta <= 0.0:
-            raise ValueError("the noise of a private fit is distributed, and its delta above 0")
+        if self.noise.placement != "distributed" or not isinstance(self.noise.law, DiscreteGaussian):
+            raise ValueError("the noise of a private fit is distributed and Gaussian: its delta is above 0")
         question = self.question
         if question.strata or question.weights or question.entry or question.cluster or question.formula:
             raise ValueError("strata, weights, entry, cluster and formula are for exact fits")
