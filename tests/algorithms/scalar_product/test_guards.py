@@ -188,3 +188,26 @@ def test_noise_that_hides_nobody_stands_in_for_no_guard(epsilon):
     cut = {"income": [float(np.sort(frames[1]["income"])[1])]}
     with pytest.raises(errors.ThresholdError):
         run(frames, "contingency", columns=["a", "income"], domain={"a": domain["a"]}, bins=cut, epsilon=epsilon)
+
+
+def test_a_recode_that_names_people_gives_exact_answers_by_the_administrators_leave_only(monkeypatch):
+    """Two groups of the caller's choice that differ by one name would tell that person's value."""
+    frames = flags(range(60), range(30, 120))
+    frames[1]["name"] = [f"name {number}" for number in range(PEOPLE)]
+    conditions = [{"column": "a", "op": "==", "value": 1}, {"column": "name", "op": "==", "value": "mine"}]
+    recode = {f"name {number}": "mine" if number < 100 else "others" for number in range(PEOPLE)}
+    study = {"columns": {"name": {"type": "category", "categories": ["mine", "others"], "recode": recode}}}
+    for function, asked in (("count", {"conditions": conditions}), ("contingency", {"columns": ["a", "name"]})):
+        with pytest.raises(errors.PolicyError, match="recode of many values"):
+            run(frames, function, dictionary=study, **asked)
+    assert run(frames, "count", conditions=conditions, dictionary=study, epsilon=1.0)["count"] > 0
+    monkeypatch.setenv("FEDBAYES_ALLOW_FORMULAS", "true")
+    assert run(frames, "count", conditions=conditions, dictionary=study)["count"] == 60
+
+
+def test_a_recode_of_groups_is_no_choice_of_people():
+    frames = flags(range(60), range(30, 120))
+    frames[1]["town"] = [f"town {number % 12}" for number in range(PEOPLE)]
+    recode = {f"town {number}": "north" if number < 6 else "south" for number in range(12)}
+    study = {"columns": {"town": {"type": "category", "categories": ["north", "south"], "recode": recode}}}
+    assert run(frames, "contingency", columns=["a", "town"], dictionary=study)["counts"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.bayes.encoding import SchemaError
 from fedbayes.bayes.formula import DEEPEST, read_formula
-from fedbayes.bayes.recoding import applied
+from fedbayes.bayes.recoding import applied, named_values
 
 STUDY = {
     "title": "a study",
@@ -271,3 +271,22 @@ def test_truth_values_are_one_and_zero_in_a_formula(written):
 def test_text_among_numbers_is_missing_in_a_formula():
     values = read_formula("f", "a + 1").values(pd.DataFrame({"a": ["1", "x", None]}), 3)
     np.testing.assert_array_equal(values, [2, np.nan, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("values", "recoded", "named"),
+    [
+        (["a", "b", "c", "d"], "abcd", 4),
+        (["a", "b", "c", "d", None, None], "abcd", 4),
+        (["a", "b"] * 4, "ab", 0),
+        (["a", "b", *["x"] * 40], "ab", 2),
+        ([*"abcdefgh", "x"], "xy", 1),
+        ([1, 2, 3, 4], "12", 2),
+        (["a"] * 5, "xyz", 0),
+        ([], "xyz", 0),
+    ],
+)
+def test_values_that_a_recode_names_where_few_rows_have_each(values, recoded, named):
+    entry = {"type": "category", "categories": ["new"], "recode": dict.fromkeys(recoded, "new")}
+    study = Dictionary.from_json({"columns": {"code": entry}})
+    assert named_values({"code": np.array(values, dtype=object), "other": np.arange(len(values))}, study) == named

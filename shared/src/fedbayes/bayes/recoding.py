@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,31 @@ def applied(
     made = {name: _made(sources, dictionary.columns.get(name), name, rows) for name in columns}
     kept = None if dictionary.subset is None else dictionary.subset.values(sources, rows) == 1.0
     return made, kept
+
+
+def named_values(table: Mapping[str, Any], dictionary: Dictionary) -> int:
+    """Return how many values a recode names of a column in which, or in what it names, most rows differ: it says then which rows go together.
+
+    Parameters
+    ----------
+    table : mapping of str to array
+        Columns as they are before recodes, shape (rows,) each.
+    dictionary : Dictionary
+        Of the study.
+
+    Returns
+    -------
+    int
+        The largest number over the columns; 0 where recodes name groups of rows.
+    """
+    recodes = {name: dictionary.columns[name].recode for name in table if name in dictionary.columns}
+    return max((_named(table[name], recode) for name, recode in recodes.items() if recode), default=0)
+
+
+def _named(values: Any, recode: Mapping[str, Any]) -> int:
+    texts = Counter(each(values, canonical_text))
+    hit = [texts[text] for text in recode if text in texts]
+    return len(hit) if 2 * len(hit) > sum(hit) or 2 * len(texts) > texts.total() else 0
 
 
 def _recoded(values: Any, entry: Entry | None) -> Any:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import SchemaError
 from ..bayes.missing import Reading, inexact, settle
-from ..bayes.recoding import applied
+from ..bayes.recoding import applied, named_values
 from . import parquet, platform
 from .errors import DataProblem, PolicyError, ThresholdError
 from .excel import check_formulas
@@ -105,6 +105,11 @@ class Source:
         What the administrator lets tasks read of an SQL database; see `databases`.
     folder : pathlib.Path, optional
         Where the administrator's files are.
+
+    Attributes
+    ----------
+    named : int
+        Values that a recode of a column that was read names one by one, see `named_values`.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class Source:
         self._schema = schema
         self._dictionary = dictionary
         self._frames: dict[str, Any] = {}
+        self.named = 0
 
     @property
     def present(self) -> bool:
@@ -196,6 +202,7 @@ class Source:
         frame = self.frame(domain, identifiers, self._dictionary.sources(columns))
         self._check_derived(self.names)
         sources = {name: frame[name] for name in self._dictionary.sources(columns)}
+        self.named = max(self.named, named_values(sources, self._dictionary))
         made, kept = applied(sources, columns, self._dictionary, len(frame))
         import pandas
 
@@ -222,6 +229,7 @@ class Source:
         if found is None or self._dictionary is None:
             return None if found is None else (found, self._small.rows, 0)
         self._check_derived(list(self._small.cells))
+        self.named = max(self.named, named_values(found, self._dictionary))
         made, kept = applied(found, columns, self._dictionary, self._small.rows)
         if kept is None:
             return made, self._small.rows, 0

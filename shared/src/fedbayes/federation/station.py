@@ -15,7 +15,7 @@ from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..dp import promise
 from ..mpc.relay import SigningPair
-from . import arrival, dictionaries, platform, together
+from . import arrival, choosing, dictionaries, platform, together
 from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
@@ -28,7 +28,6 @@ from .reading import Source
 from .uniform import is_uniform
 
 T = TypeVar("T")
-FEW_LEFT_OUT = "few-left-out"
 
 
 class Station:
@@ -138,7 +137,7 @@ class Station:
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
             frame, left_out = self._source.applied(columns, domain, identifiers)
-            self._note_left_out(left_out)
+            choosing.note(self, left_out, self._source.named)
         else:
             frame = self._source.frame(domain, identifiers, columns)
         self._check_table(columns, list(frame.columns), len(frame) if minimum else None)
@@ -164,14 +163,9 @@ class Station:
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
         found, rows, left_out = small
-        self._note_left_out(left_out)
+        choosing.note(self, left_out, self._source.named)
         self._check_table(columns, list(found), rows)
         return found
-
-    def _note_left_out(self, rows: int) -> None:
-        """Remember for `exact` that a subset leaves out a few rows, whose contribution the difference to all would tell."""
-        if 0 < rows < self.policy.minimum_count:
-            self.memory.once(FEW_LEFT_OUT, b"1")
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
@@ -280,18 +274,8 @@ class Station:
                 "this node releases differentially private answers only; ask for one with an epsilon, "
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
-        derived = arithmetic or (self.dictionary is not None and self.dictionary.has_formula)
-        if not private and (derived or platform.preprocessing()):
-            if not self.policy.allow_formulas:
-                raise PolicyError(
-                    "a formula or a subset (of the dictionary, or by preprocessing) can be aimed at single rows, so this node answers with them "
-                    "only under an epsilon; "
-                    "leave them out, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
-                )
-            if self.memory.read(FEW_LEFT_OUT) is not None:
-                raise ThresholdError(
-                    "the subset leaves out fewer rows than this node demands; ask for all, or for another"
-                )
+        if not private:
+            choosing.check_exact(self, arithmetic)
 
     def require_predictions(self) -> None:
         """Raise `PolicyError` if single records of this node may not be classified or predicted."""

@@ -1,0 +1,60 @@
+"""Rows that the words of a task choose: by a formula, a subset, or a recode of many values that few rows have each.
+
+Two exact answers about groups of the caller's choice that differ by one row tell that row's values, however large the groups are. So a node gives exact
+answers with such words only where its administrator allows it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import platform
+from .errors import PolicyError, ThresholdError
+
+if TYPE_CHECKING:
+    from .station import Station
+
+FEW_LEFT_OUT = "few-left-out"
+AIMED = "aimed-recode"
+
+
+def note(station: Station, left_out: int, named: int) -> None:
+    """Remember for `check_exact` what reading a table has shown, for the whole job.
+
+    Parameters
+    ----------
+    station : Station
+    left_out : int
+        Rows that the subset leaves out: of a few, the difference to all would tell.
+    named : int
+        Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). Fewer than `minimum_count` make no group that is shown.
+    """
+    if 0 < left_out < station.policy.minimum_count:
+        station.memory.once(FEW_LEFT_OUT, b"1")
+    if 1 < station.policy.minimum_count <= named:
+        station.memory.once(AIMED, b"1")
+
+
+def check_exact(station: Station, arithmetic: bool) -> None:
+    """Raise if an exact answer may not leave because of what the task chooses; `arithmetic`: it has formulae of its own.
+
+    Raises
+    ------
+    PolicyError
+        If the node lets no formulae, subsets or aimed recodes through.
+    ThresholdError
+        If the subset leaves out a few rows.
+    """
+    study = station.dictionary
+    derived = arithmetic or (study is not None and study.has_formula)
+    aimed = study is not None and station.memory.read(AIMED) is not None
+    if not (derived or aimed or platform.preprocessing()):
+        return
+    if not station.policy.allow_formulas:
+        means = "a recode of many values that few rows have each" if aimed else "a formula or a subset"
+        raise PolicyError(
+            f"{means} (of the dictionary, or by preprocessing) can be aimed at single rows, so this node answers with it only under an epsilon; "
+            "leave it out, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
+        )
+    if station.memory.read(FEW_LEFT_OUT) is not None:
+        raise ThresholdError("the subset leaves out fewer rows than this node demands; ask for all, or for another")
