@@ -317,7 +317,7 @@ def judge(
     )
     if len(case.steps) == 1 and case.arguments.get("epsilon") is None:
         refuse = [*refuse, *barred]
-    may = [*may, *barred]
+    may = [*may, *barred, *_naming(case)]
     if outcome.error is not None:
         kind, text, code = outcome.error
         failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in refuse}
@@ -347,6 +347,22 @@ def _barred(case: Case) -> bool:
     aimed = "subset" in dictionary or any("derive" in one for one in dictionary.get("columns", {}).values())
     policies = [entry["policy"] for entry in case.organizations if entry["name"] in case.members()]
     return aimed and any(one.get("allow_formulas") == "false" for one in policies)
+
+
+def _naming(case: Case) -> list[tuple[str, str]]:
+    """Return why exact answers may be refused where a recode names many values of few rows each, by the nodes that do not allow formulae."""
+    columns = case.facts.get("dictionary", {}).get("columns", {})
+    for entry in case.organizations:
+        policy = entry["policy"]
+        least = int(policy.get("minimum_count", 5))
+        if least < 2 or str(policy.get("allow_formulas")) == "true":
+            continue
+        for name, cells in (entry.get("written") or {}).items():
+            present = Counter(cell.strip() for cell in cells if cell is not None)
+            hit = [present[code] for code in columns.get(name, {}).get("recode", ()) if code in present]
+            if len(hit) >= least and (2 * len(hit) > sum(hit) or 2 * len(present) > present.total()):
+                return [("PolicyError", f"a recode of {name!r} names values of few rows each")]
+    return []
 
 
 def hardly_understood(case: Case) -> bool:

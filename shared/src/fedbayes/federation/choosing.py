@@ -24,6 +24,7 @@ def note(station: Station, left_out: int, named: int) -> None:
     Parameters
     ----------
     station : Station
+        Whose table was read.
     left_out : int
         Rows that the subset leaves out: of a few, the difference to all would tell.
     named : int
