@@ -1,7 +1,8 @@
 """The dev network's tables: made here, the same on every machine.
 
-``default``: the same columns about other people at each station. ``vertical``: other columns about the same people (survival after release
-from prison; the `rossi` data of lifelines). ``asia``: 5,000 people of the Asia network (Lauritzen and Spiegelhalter 1988), split by columns.
+``default``: the same columns about other people at each station, a time and whether it ended in a relapse among them. ``vertical``: other columns about
+the same people (survival after release from prison; the `rossi` data of lifelines). ``asia``: 5,000 people of the Asia network (Lauritzen and Spiegelhalter
+1988), split by columns.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ Rows = list[dict[str, Any]]
 
 
 def people(seed: int, rows: int = ROWS) -> Rows:
-    """Return records with mixed columns, an outcome that depends on them, some missing values, and a column no task may use."""
-    draw = random.Random(seed)
+    """Return records with mixed columns, an outcome and a time that depend on them, some missing values, and a column no task may use."""
+    draw, course = random.Random(seed), random.Random(f"course {seed}")
     table: Rows = []
     for number in range(rows):
         age = round(min(90.0, max(18.0, draw.gauss(55, 15))), 1)
@@ -41,6 +42,7 @@ def people(seed: int, rows: int = ROWS) -> Rows:
         exercise = draw.choices(("low", "medium", "high"), (4, 4, 2))[0]
         risk = 0.06 * (age - 55) + 0.04 * (weight - 80) + 1.2 * smoker - 0.8 * (exercise == "high")
         ill = draw.random() < 1 / (1 + math.exp(-risk))
+        days = math.ceil(course.expovariate(math.exp(0.5 * risk) / 200))
         table.append(
             {
                 "name": f"person {seed}-{number}",
@@ -49,6 +51,8 @@ def people(seed: int, rows: int = ROWS) -> Rows:
                 "smoker": "yes" if smoker else "no",
                 "exercise": exercise,
                 "outcome": "ill" if ill else "well",
+                "days": min(days, 365),
+                "relapse": int(days <= 365),
             }
         )
     return table

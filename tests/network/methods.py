@@ -14,6 +14,15 @@ PEOPLE: dict[str, Any] = {
     "exercise": {"categories": ["low", "medium", "high"]},
     "outcome": {"categories": ["ill", "well"]},
 }
+YES_NO: dict[str, Any] = {"categories": ["yes", "no"]}
+COURSE: dict[str, Any] = {
+    "split": "horizontal",
+    "time": "days",
+    "event": "relapse",
+    "features": ["age", "smoker"],
+    "domain": {name: PEOPLE[name] for name in ("age", "smoker")},
+    "times": [30.0 * month for month in range(1, 13)],
+}
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,20 @@ CASES: dict[str, tuple[Case, ...]] = {
             at="hospital-a",
             same=("model.edges",),
         ),
+        Case(
+            "fit",
+            {
+                "id_column": "id",
+                "columns": ["smoke", "bronc", "either", "dysp"],
+                "domain": {name: YES_NO for name in ("smoke", "bronc", "either", "dysp")},
+                "structure": "private",
+                "epsilon": 1.0,
+                "delta": 1e-6,
+            },
+            label="asia",
+            at="hospital-a",
+            private=True,
+        ),
     ),
     "bayesian_ensemble": (
         Case(
@@ -138,5 +161,7 @@ CASES: dict[str, tuple[Case, ...]] = {
             tolerance=1e-4,
             seconds=900.0,
         ),
+        Case("fit", {**COURSE, "robust": True}, same=("model.coefficients", "model.baseline"), tolerance=1e-6),
+        Case("fit", {**COURSE, "epsilon": 1.0, "delta": 1e-6}, private=True),
     ),
 }
