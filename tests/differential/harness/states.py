@@ -88,7 +88,8 @@ def state_refusals(case: Case, columns: list[str]) -> Refusals:
 
 
 def _cells(case: Case, column: str) -> list[Any]:
-    return list(case.stations()[owner_of(case, column) or ""][column])
+    owner = owner_of(case, column)
+    return [] if owner is None else list(case.stations()[owner][column])
 
 
 def entry_of(case: Case, column: str) -> tuple[dict[str, Any], Any]:

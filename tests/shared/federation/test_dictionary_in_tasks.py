@@ -169,8 +169,9 @@ UNIT = {"id_column": None, "unit": "row"}
     [
         (ALIGNED | {"split": "vertical"}, {}, True),
         (ALIGNED | {"split": "vertical"}, {"split": "vertical"}, True),
-        (ALIGNED | {"split": "vertical"}, {"split": "horizontal"}, False),
-        (ALIGNED | {"split": "horizontal"}, {}, False),
+        (ALIGNED | {"split": "vertical"}, {"split": "horizontal"}, True),
+        (ALIGNED | {"split": "horizontal"}, {}, True),
+        (ALIGNED | UNIT | {"split": "vertical"}, {"split": "horizontal"}, False),
         (ALIGNED, {}, True),
         (ALIGNED, {"rows_aligned": True}, False),
         ({"id_column": None, "model": None}, {}, True),

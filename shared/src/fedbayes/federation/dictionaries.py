@@ -100,12 +100,12 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
 
 
 def _is_matched(known: Mapping[str, Any], given: Mapping[str, Any], split: str | None) -> bool:
-    """Return whether a task needs the column of identifiers: to match records over stations, or as the unit of its promise."""
+    """Return whether a task needs the column of identifiers: to match records over stations, as no feature of its own, or as the unit of its promise."""
     if "id_column" not in known or given.get(VERTICAL) or given.get("records") is not None:
         return False
-    if given.get("unit") == "identifier":
+    if "unit" not in known or given.get("unit") == "identifier":
         return True
-    return split != "horizontal" if split is not None else "unit" not in known
+    return split in ("vertical", "hybrid")
 
 
 def read(content: Any) -> Dictionary:
