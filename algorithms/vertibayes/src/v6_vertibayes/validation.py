@@ -7,6 +7,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -258,8 +259,7 @@ def held_out_generation(options: Fit, learned: Learned, by_fold: TableOracle, mi
 def average(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the mean of every score over the folds, the confusion summed, and the folds' areas."""
     means = {
-        name: float(np.nanmean([part[name] for part in parts]))
-        for name in ("auc", "auc_published", "accuracy", "log_loss")
+        name: _known_mean([part[name] for part in parts]) for name in ("auc", "auc_published", "accuracy", "log_loss")
     }
     return {
         **means,
@@ -268,3 +268,9 @@ def average(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "rows": float(np.sum([part["rows"] for part in parts])),
         "folds": [part["auc"] for part in parts],
     }
+
+
+def _known_mean(scores: Sequence[float]) -> float:
+    """Return the mean of the folds that have a score, NaN if none has."""
+    known = [score for score in scores if not math.isnan(score)]
+    return sum(known) / len(known) if known else math.nan
