@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, check_noise, signed
+from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
 
 from . import terms
 from .attributes import information, learn
@@ -36,25 +36,6 @@ def trust(told: Floats, variance: float) -> Floats:
     return np.asarray(squares / np.maximum(squares + CAUTION * variance, SMALL**2))
 
 
-class Rounds(Protocol):
-    """What a fit needs of a federation: sums over stations, and a place for warnings."""
-
-    def secure_sum(
-        self,
-        function: str,
-        request: Any,
-        organizations: Sequence[int],
-        reply_type: Any,
-        *,
-        field: str,
-        last: bool = False,
-    ) -> NDArray[np.uint64]:
-        """Return the sum of the stations' vectors modulo 2^64; one round."""
-
-    def warn(self, text: str) -> None:
-        """Keep a warning for the result."""
-
-
 class Training:
     """One fit, round by round.
 
@@ -66,7 +47,7 @@ class Training:
     settings : Settings
     """
 
-    def __init__(self, federation: Rounds, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
+    def __init__(self, federation: SecureSums, stations: Sequence[int], shape: Shape, settings: Settings) -> None:
         self.federation = federation
         self.stations = stations
         self.shape = shape

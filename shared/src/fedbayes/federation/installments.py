@@ -127,7 +127,7 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
         return station.charge(epsilon, delta, note=note, queries=queries, summed=summed)
     if queries:
         station.charge(0.0, 0.0, note=note, queries=queries, summed=summed)
-    receipt = station.charge(epsilon, delta, note=note, once=_debit(station), summed=summed)
+    receipt = station.charge(epsilon, delta, note=note, once=one_budget(station), summed=summed)
     division = f"{epsilon!r}|{delta!r}|{installment.weights!r}"
     unspent = _first(station, "division", division)
     for place in installment.places:
@@ -137,12 +137,27 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
     return receipt
 
 
-def _debit(station: Station) -> str:
-    """Return the name of the debit: random, and kept with the marks of spent parts, so that who has these wiped pays again."""
+def one_budget(station: Station) -> str:
+    """Return the name of the debit of everything noisy in the job: random, and kept with the marks of what is spent, so that who has these wiped pays again."""
     from ..randomness import secret_bytes
 
     station.keep("budget", token=np.frombuffer(secret_bytes(16), dtype=np.uint8))
     return "parts-" + station.kept("budget")["token"].tobytes().hex()
+
+
+def one_question(station: Station, name: str, steps: int = 0) -> None:
+    """Refuse a second, different question under a name whose part of the budget is spent, and another number of steps.
+
+    Raises
+    ------
+    MessageError
+        If the round is another one than that in which this part was first asked for.
+    """
+    unspent = _first(station, name, station.round_name)
+    if steps:
+        unspent = _first(station, "steps", str(steps)) and unspent
+    if not unspent:
+        raise MessageError("the budget of this step is spent in this job; start the job again")
 
 
 def _first(station: Station, name: str, content: str) -> bool:

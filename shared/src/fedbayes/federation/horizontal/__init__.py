@@ -40,13 +40,15 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
   :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
 - :func:`one_budget`, :func:`one_question`: a budget that several rounds share, debited once.
-- :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round; :func:`signed` lifts the sum.
+- :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round, :class:`SecureSums` what a fit of several needs;
+  :func:`signed` lifts the sum.
 - :mod:`.declared` has the arguments that several methods take, as classes to inherit from.
 - :func:`evaluate_model` returns the whole result: accuracy, auc, log_loss, calibration, n.
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
-from .answers import SumReply, answer, preflight, sum_answers
+from ..installments import one_budget, one_question
+from .answers import SecureSums, SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
     cells,
@@ -60,7 +62,6 @@ from .counts import (
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
 from .noise import CountNoise, Query, check_noise, release
-from .portions import one_budget, one_question
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -76,6 +77,7 @@ __all__ = [
     "Query",
     "SchemaReply",
     "Scoring",
+    "SecureSums",
     "SumReply",
     "Target",
     "Unit",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,25 @@ class SumReply(Message):
         value = self.vector.value
         if value.ndim != 1 or value.dtype not in (np.uint64, np.int64):
             raise ValueError("vector must be a one-dimensional array of whole numbers")
+
+
+class SecureSums(Protocol):
+    """What a fit of several rounds needs of a federation, or of a study's clients in one process: sums over stations, and a place for warnings."""
+
+    def secure_sum(
+        self,
+        function: str,
+        request: Any,
+        organizations: Sequence[int],
+        reply_type: Any,
+        *,
+        field: str,
+        last: bool = False,
+    ) -> NDArray[np.uint64]:
+        """Return the sum of the stations' vectors modulo 2^64; one round."""
+
+    def warn(self, text: str) -> None:
+        """Keep a warning for the result."""
 
 
 def answer(station: Station, content: Exact[Any] | Released[Any], noise: CountNoise) -> SumReply:

@@ -15,12 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.horizontal import SecureSums, SumReply, signed
 
 from ..messages import Question
 from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Vector, Whole, outline_layout, slope_layout, step_layout
@@ -52,22 +51,6 @@ AVERAGED = 2
 """Last slopes of which the coefficients are made."""
 EFFECT = 0.5
 """Standard deviation of a whitened column's coefficient that is expected where noise hides it: a hazard ratio of 1.6 a deviation."""
-
-
-class Rounds(Protocol):
-    """What a fit needs of a federation: sums over stations."""
-
-    def secure_sum(
-        self,
-        function: str,
-        request: Any,
-        organizations: Sequence[int],
-        reply_type: Any,
-        *,
-        field: str,
-        last: bool = False,
-    ) -> npt.NDArray[np.uint64]:
-        """Return the sum of the stations' vectors modulo 2^64; one round."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +95,7 @@ class Solution:
 class PrivateFit:
     """One private fit, round by round."""
 
-    def __init__(self, federation: Rounds, stations: Sequence[int], asked: Asked, penalty: Vector) -> None:
+    def __init__(self, federation: SecureSums, stations: Sequence[int], asked: Asked, penalty: Vector) -> None:
         self.federation, self.stations, self.asked = federation, stations, asked
         self.penalty = np.diag(penalty)
         self.columns = len(asked.question.labels)
