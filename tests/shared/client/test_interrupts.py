@@ -110,7 +110,7 @@ def test_interrupted_at_many_moments(tmp_path, algorithm_folder, parties, number
 @pytest.mark.audit
 @pytest.mark.parametrize("number", range(6))
 def test_an_interrupted_demo_leaves_nothing(tmp_path, algorithm_folder, number):
-    started = Started(tmp_path, algorithm_folder, ["demo", "--out", "new/out", "--repeats", "9"])
+    started = Started(tmp_path, algorithm_folder, ["demo", "--out", "new/out", "--repeats", "90"])
     assert_gone(started, [signal.SIGINT], random.Random(number).uniform(0.0, 8.0))
     assert started.process.returncode == 130
 
