@@ -32,6 +32,7 @@ OUTSTANDING = 4.0
 CELLS = 1.0
 """Cells of a clique for one record in the mean and one standard deviation: so many that noise alone is about two fifths of the records."""
 FIT_STEPS = 1000
+"""Most steps of mirror descent, which ends before where the misfit hardly falls any more (`MarkovNetwork.fit`)."""
 HEAVY = 0.2
 """Mean total variation that noise alone makes in the tables of the cliques from which on a result warns."""
 

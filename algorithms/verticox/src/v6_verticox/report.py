@@ -41,12 +41,6 @@ def model_json(
     """
     information = information + options.penalty * np.eye(len(coefficients))
     covariance = inverse(information)
-    transform, scales = options.time_transform, np.array(prepared.scales)
-    checked = (
-        unavailable(transform, UNRANKED if prepared.plan.complete else WEIGHTED if options.weights else UNSEEN)
-        if score is None
-        else check(prepared.names, score * scales[: len(score)], covariance, transform)
-    )
     return {
         "kind": "cox",
         "ties": options.ties,
@@ -64,13 +58,24 @@ def model_json(
         "log_likelihood": null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
-        "proportional_hazards": checked,
+        "proportional_hazards": _proportional_hazards(prepared, options, score, covariance),
         "offset": offset,
         "baseline": baseline_json(prepared, hazard),
         "missing": options.missing,
         "records": counts[0],
         "events": counts[1],
     }
+
+
+def _proportional_hazards(
+    prepared: Prepared, options: Fit, score: Vector | None, covariance: Vector
+) -> dict[str, Any] | None:
+    """Return the check of proportional hazards, or why there is none."""
+    if score is None:
+        why = UNRANKED if prepared.plan.complete else WEIGHTED if options.weights else UNSEEN
+        return unavailable(options.time_transform, why)
+    scales = np.array(prepared.scales)
+    return check(prepared.names, score * scales[: len(score)], covariance, options.time_transform)
 
 
 def warn_of_units(federation: Federation, names: Sequence[str], coefficients: Vector) -> None:
