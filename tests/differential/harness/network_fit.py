@@ -178,8 +178,9 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         return check_horizontal(case, outcome)
     names = arguments["columns"]
     refuse = roles(case, case.id_column) + unknown_columns(case, names)
+    around = state_refusals(case, names)
     if not refuse or is_private(case):
-        refuse += state_refusals(case, names)
+        refuse += around
 
     def compare(result: Any) -> None:
         model = result["model"]
@@ -192,7 +193,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         same("records", result["diagnostics"]["records"], len(records))
         compare_network(case, arguments, result, records)
 
-    judge(case, outcome, refuse, compare, _not_public(case))
+    judge(case, outcome, refuse, compare, [*_not_public(case), *around])
 
 
 def codes_of(model: dict[str, Any], records: list[dict[str, Any]], names: list[str]) -> tuple[Any, dict[str, int]]:
