@@ -5,30 +5,20 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 from ..dp.promise import excess
 from ..federation.errors import PolicyError
-from ..federation.policy import FALSE, NOT_LIMITS, PREFIX, Policy
+from ..federation.limit_kinds import FALSE
+from ..federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy
 from .limit_words import say
 from .node_file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
 
-LIMITS = {PREFIX + field.name.upper(): field.name for field in fields(Policy)}
+LIMITS = {PREFIX + name.upper(): name for name in KINDS}
 LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
 NEEDS_LEDGER = tuple(PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS"))
 MUCH_EPSILON = 5.0
 FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
-KINDS = {field.name: field.type for field in fields(Policy)}
-EXPECTED = (
-    ("dict", "{organization: fingerprint}"),
-    ("tuple", 'a list, such as "age,sex"'),
-    ("bool", '"true" or "false"'),
-    ("int", 'a whole number, at least 0, such as "50"'),
-    ("float", 'a number with a point and no unit, such as "1.5"; days are above 0'),
-    ("str", "a name"),
-)
-"""Part of a limit's type -> how its value is written."""
 WEAK = {
     ("allow_foreign_models", True): (UNSAFE, "models can be made up so that an exact answer speaks of one record"),
     ("allow_formulas", True): (UNSAFE, "a formula or a subset can be aimed at single rows"),
@@ -84,7 +74,7 @@ def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
     try:
         policy = Policy.from_environment({PREFIX + "LEDGER": "ledger", name: str(part.plain())})
     except PolicyError:
-        text = f"the value of '{name}' cannot be read: every task stops here; write {_expected(LIMITS[name])}"
+        text = f"the value of '{name}' cannot be read: every task stops here; write {KINDS[LIMITS[name]].written}"
         yield Finding(line, STOPS, text)
         return
     limit = LIMITS[name]
@@ -93,12 +83,6 @@ def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
     for told in (_weak(limit, value), _useless(limit, value)):
         if told is not None:
             yield Finding(line, *told)
-
-
-def _expected(limit: str) -> str:
-    """Return how the value of a limit is written."""
-    kind = str(KINDS[limit])
-    return next(words for part, words in EXPECTED if part in kind)
 
 
 def _entries(value: Any) -> str:

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from .errors import MessageError
-from .policy import Policy
+from .policy import KINDS, Policy
 
-TOLD = (
-    "minimum_rows",
-    "minimum_organizations",
-    "minimum_count",
-    "maximum_epsilon",
-    "maximum_delta",
-    "maximum_queries",
-    "budget_epsilon",
-    "budget_delta",
-    "budget_days",
-    "allow_non_private",
-    "allow_predictions",
-    "allow_foreign_models",
-    "allow_formulas",
-    "allow_differences",
-)
+KEPT_BACK = ("long_term_key",)
+"""Limits that are not told: a result's `without_lasting_key` tells what they led to."""
+TOLD = tuple(name for name, kind in KINDS.items() if kind.told and name not in KEPT_BACK)
 """Limits that are told as they are; None is none."""
-
-WHETHER = ("ledger", "pinned_keys", "schema", "cohort", "allowed_columns", "denied_columns", "allowed_functions")
-"""Limits of which is told whether they are set: names of columns, files and peers stay at the node."""
-
-KINDS = {field.name: str(field.type) for field in fields(Policy)}
+WHETHER = tuple(name for name, kind in KINDS.items() if not kind.told)
+"""Limits of which is told whether they are set."""
+NONE_BY_DEFAULT = {field.name for field in fields(Policy) if field.default is None}
 
 
 def told(policy: Policy) -> dict[str, Any]:
@@ -66,18 +50,9 @@ def read(limits: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(name: str, value: Any) -> Any:
-    kind = "bool" if name in WHETHER else KINDS[name]
-    if value is None and "None" in kind:
+    if name in TOLD and value is None and name in NONE_BY_DEFAULT:
         return None
-    if kind.startswith("bool") and isinstance(value, bool):
-        return value
-    if kind.startswith("int") and type(value) is int:
-        return value
-    if kind.startswith("float") and isinstance(value, str):
-        try:
-            number = float(value)
-        except ValueError:
-            number = math.nan
-        if math.isfinite(number):
-            return number
-    raise MessageError(f"a station tells a limit {name} that cannot be read; the job stops")
+    try:
+        return KINDS[name].heard(value)
+    except ValueError:
+        raise MessageError(f"a station tells a limit {name} that cannot be read; the job stops") from None

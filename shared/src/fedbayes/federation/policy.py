@@ -7,9 +7,7 @@ is refused, because a limit with a typing error would silently not hold.
 
 from __future__ import annotations
 
-import ast
 import json
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dp.promise import budget_delta, excess
 from .errors import PolicyError
+from .limit_kinds import AMOUNT, COUNT, FLAG, LIST, MAPPING, NAME, Kind, limit
 from .platform import folder_database
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
 PREFIX = "FEDBAYES_"
 NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED"})
-TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +72,28 @@ class Policy:
         of them; a node with a ledger remembers (`together`).
     """
 
-    minimum_rows: int = 10
-    minimum_organizations: int = 3
-    allowed_columns: tuple[str, ...] | None = None
-    denied_columns: tuple[str, ...] | None = None
-    maximum_epsilon: float | None = None
-    maximum_delta: float | None = None
-    allowed_functions: tuple[str, ...] | None = None
-    allow_non_private: bool = True
-    allow_predictions: bool = False
-    minimum_count: int = 5
-    maximum_queries: int | None = None
-    ledger: str | None = None
-    budget_epsilon: float | None = None
-    budget_delta: float | None = None
-    budget_days: float | None = None
-    schema: str | None = None
-    long_term_key: bool = True
-    pinned_keys: dict[str, str] | None = None
-    allow_foreign_models: bool = False
-    allow_formulas: bool = False
-    allow_differences: bool = False
-    cohort: str | None = None
+    minimum_rows: int = limit(COUNT, 10)
+    minimum_organizations: int = limit(COUNT, 3)
+    allowed_columns: tuple[str, ...] | None = limit(LIST, None)
+    denied_columns: tuple[str, ...] | None = limit(LIST, None)
+    maximum_epsilon: float | None = limit(AMOUNT, None)
+    maximum_delta: float | None = limit(AMOUNT, None)
+    allowed_functions: tuple[str, ...] | None = limit(LIST, None)
+    allow_non_private: bool = limit(FLAG, True)
+    allow_predictions: bool = limit(FLAG, False)
+    minimum_count: int = limit(COUNT, 5)
+    maximum_queries: int | None = limit(COUNT, None)
+    ledger: str | None = limit(NAME, None)
+    budget_epsilon: float | None = limit(AMOUNT, None)
+    budget_delta: float | None = limit(AMOUNT, None)
+    budget_days: float | None = limit(AMOUNT, None)
+    schema: str | None = limit(NAME, None)
+    long_term_key: bool = limit(FLAG, True)
+    pinned_keys: dict[str, str] | None = limit(MAPPING, None)
+    allow_foreign_models: bool = limit(FLAG, False)
+    allow_formulas: bool = limit(FLAG, False)
+    allow_differences: bool = limit(FLAG, False)
+    cohort: str | None = limit(NAME, None)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:
@@ -107,7 +105,7 @@ class Policy:
             If a variable with the prefix is unknown or cannot be read; the message names the variable, not its value.
         """
         environment = os.environ if environment is None else environment
-        names = {PREFIX + field.name.upper(): field for field in fields(cls)}
+        names = {PREFIX + name.upper(): name for name in KINDS}
         values: dict[str, Any] = {}
         for variable, text in environment.items():
             if not variable.startswith(PREFIX) or variable in NOT_LIMITS:
@@ -116,8 +114,7 @@ class Policy:
                 raise PolicyError(
                     f"the node's setting {variable[:60]} is unknown; ask the node administrator to correct it"
                 )
-            field = names[variable]
-            values[field.name] = _read(variable, str(field.type), text)
+            values[names[variable]] = _read(variable, KINDS[names[variable]], text)
         policy = cls(**values)
         policy._check()
         return replace(policy, budget_delta=budget_delta(policy.budget_epsilon, policy.budget_delta))
@@ -167,11 +164,11 @@ class Policy:
         beyond = excess(epsilon, delta)
         if beyond is not None and not self.allow_non_private:
             raise PolicyError(f"this node releases differentially private answers only: {beyond}")
-        for name, cost, limit in (
+        for name, cost, most in (
             ("epsilon", epsilon, self.maximum_epsilon),
             ("delta", delta, self.maximum_delta),
         ):
-            if limit is not None and cost > limit:
+            if most is not None and cost > most:
                 raise PolicyError(
                     f"{name} is above what this node allows for one release (maximum_{name}); ask for less"
                 )
@@ -222,60 +219,14 @@ class Policy:
         }
 
 
-def _read(variable: str, kind: str, text: str) -> Any:
-    text = text.strip()
+def _read(variable: str, kind: Kind, text: str) -> Any:
     try:
-        if "dict" in kind:
-            return _read_mapping(text)
-        if "tuple" in kind:
-            return _read_list(text)
-        if kind.startswith("bool"):
-            return _read_flag(text)
-        if kind.startswith("int"):
-            return _read_number(text, whole=True)
-        if kind.startswith("float"):
-            return _read_number(text, whole=False)
-        if not text:
-            raise ValueError
-        return text
+        return kind.read(text.strip())
     except (ValueError, SyntaxError, TypeError):
         raise PolicyError(
             f"the node's setting {variable} cannot be read; ask the node administrator to correct it"
         ) from None
 
 
-def _read_flag(text: str) -> bool:
-    if text.lower() in TRUE + FALSE:
-        return text.lower() in TRUE
-    raise ValueError
-
-
-def _read_number(text: str, whole: bool) -> Any:
-    number = float(text)
-    if not math.isfinite(number) or number < 0 or (whole and number != int(number)):
-        raise ValueError
-    return int(number) if whole else number
-
-
-def _read_mapping(text: str) -> dict[str, str]:
-    """Read a JSON object, or the Python dict that a YAML mapping turns into on its way through the node."""
-    try:
-        entries = json.loads(text)
-    except ValueError:
-        entries = ast.literal_eval(text)
-    if not isinstance(entries, dict) or not all(isinstance(entry, str) and entry for entry in entries.values()):
-        raise ValueError
-    return {str(key): entry.strip().lower() for key, entry in entries.items()}
-
-
-def _read_list(text: str) -> tuple[str, ...]:
-    """Read ``a,b``, a JSON list, or the Python list that a YAML list turns into on its way through the node."""
-    if text.startswith(("[", "(")):
-        try:
-            entries = json.loads(text)
-        except ValueError:
-            entries = ast.literal_eval(text)
-        if not isinstance(entries, list | tuple) or not all(isinstance(entry, str | int | float) for entry in entries):
-            raise ValueError
-        return tuple(str(entry).strip() for entry in entries)
-    return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+KINDS: dict[str, Kind] = {entry.name: entry.metadata["kind"] for entry in fields(Policy)}
+"""Limit -> its kind."""

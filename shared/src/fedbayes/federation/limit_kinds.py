@@ -1,0 +1,117 @@
+"""What a limit of a node can be: how its administrator writes it, and as what the node tells it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["AMOUNT", "COUNT", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "Kind", "limit"]
+
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of limits.
+
+    Attributes
+    ----------
+    written : str
+        How a value is written, for administrators.
+    read : callable
+        Text without space around it -> value; `ValueError`, `SyntaxError` or `TypeError` where it says none.
+    told : bool
+        Whether values are told as they are, and not only whether there is one: names of columns, files and peers stay at the node.
+    heard : callable
+        What a node told -> value; `ValueError` where it is none.
+    """
+
+    written: str
+    read: Callable[[str], Any]
+    told: bool
+    heard: Callable[[Any], Any]
+
+
+def limit(kind: Kind, default: Any) -> Any:
+    """Return a field of the policy."""
+    return field(default=default, metadata={"kind": kind})
+
+
+def _flag(text: str) -> bool:
+    if text.lower() in TRUE + FALSE:
+        return text.lower() in TRUE
+    raise ValueError
+
+
+def _amount(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number) or number < 0:
+        raise ValueError
+    return number
+
+
+def _count(text: str) -> int:
+    number = _amount(text)
+    if number != int(number):
+        raise ValueError
+    return int(number)
+
+
+def _name(text: str) -> str:
+    if not text:
+        raise ValueError
+    return text
+
+
+def _plain(text: str) -> Any:
+    """Read JSON, or the Python text that a YAML list or mapping turns into on its way through the node."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return ast.literal_eval(text)
+
+
+def _mapping(text: str) -> dict[str, str]:
+    entries = _plain(text)
+    if not isinstance(entries, dict) or not all(isinstance(entry, str) and entry for entry in entries.values()):
+        raise ValueError
+    return {str(key): entry.strip().lower() for key, entry in entries.items()}
+
+
+def _list(text: str) -> tuple[str, ...]:
+    """Read ``a,b``, or a list."""
+    if not text.startswith(("[", "(")):
+        return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+    entries = _plain(text)
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, str | int | float) for entry in entries):
+        raise ValueError
+    return tuple(str(entry).strip() for entry in entries)
+
+
+def _heard(kind: type) -> Callable[[Any], Any]:
+    """Return a reader of what is told as it is."""
+
+    def heard(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError
+        return value
+
+    return heard
+
+
+def _heard_amount(value: Any) -> float:
+    if not isinstance(value, str) or not math.isfinite(number := float(value)):
+        raise ValueError
+    return number
+
+
+FLAG = Kind('"true" or "false"', _flag, True, _heard(bool))
+COUNT = Kind('a whole number, at least 0, such as "50"', _count, True, _heard(int))
+AMOUNT = Kind('a number with a point and no unit, such as "1.5"; days are above 0', _amount, True, _heard_amount)
+NAME = Kind("a name", _name, False, _heard(bool))
+LIST = Kind('a list, such as "age,sex"', _list, False, _heard(bool))
+MAPPING = Kind("{organization: fingerprint}", _mapping, False, _heard(bool))
