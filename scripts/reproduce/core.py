@@ -102,7 +102,8 @@ def table(name: str, **arguments: Any) -> pd.DataFrame:
         raise SystemExit(
             f"the papers' data are absent ({path.name}); set FEDBAYES_DATA to their folder, see docs/data.md"
         )
-    return pd.read_csv(path, **arguments)
+    frame: pd.DataFrame = pd.read_csv(path, **arguments)
+    return frame
 
 
 def published_numbers(name: str) -> pd.DataFrame:

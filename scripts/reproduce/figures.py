@@ -13,7 +13,12 @@ from .pages import HEADS
 
 MOST_TICKS = 8
 NOWHERE = "none"  # the x of what does not depend on it: a line across
-STYLE = {"svg.hashsalt": "fedbayes", "font.size": 8, "axes.spines.top": False, "axes.spines.right": False}
+STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "fedbayes",
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
 
 
 def draw(item: dict[str, Any], path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,12 +23,14 @@ from ..core import Item, Paper
 SETS = ("adult", "accelerometer", "mushroom", "skin", "votes", "spect")
 EPSILONS = (0.01, 0.1, 1.0, 10.0)
 STATIONS = (1, 10, 100, 1000)
+Domain = dict[str, dict[str, Any]]
+Encoded = dict[str, np.ndarray]
 LIMITS = {"fnlwgt": (0, 1.5e6), "capital-loss": (0, 5000), "education-num": (1, 16)}
 SPLIT = 7
-REPEATS = {100: 3}  # stations that draw whole noise each take their time; a thousand are left out
+REPEATS: dict[int | str, int] = {100: 3}  # stations that draw whole noise each take their time; a thousand are left out
 
 
-def tables(name: str) -> tuple[pd.DataFrame, pd.DataFrame, dict]:
+def tables(name: str) -> tuple[pd.DataFrame, pd.DataFrame, Domain]:
     """Return training rows, test rows and public domain; a set without published split is cut 9:1 at a fixed seed, as the paper does."""
     entries = json.loads((core.DATA / "manifest.json").read_text(encoding="utf-8"))["datasets"]
     columns = next(entry["columns"] for entry in entries if entry["name"] == name)
@@ -47,7 +50,7 @@ def tables(name: str) -> tuple[pd.DataFrame, pd.DataFrame, dict]:
     return train[list(domain)], test[list(domain)], domain
 
 
-def question_marks(frame: pd.DataFrame, domain: dict) -> tuple[pd.DataFrame, dict]:
+def question_marks(frame: pd.DataFrame, domain: Domain) -> tuple[pd.DataFrame, Domain]:
     """Return the table and domain in which a missing category is one of its own, as in the authors' code."""
     names = [name for name, kind in domain.items() if "categories" in kind]
     wider = {
@@ -70,7 +73,9 @@ class Task:
         self.ours = self._encoded(features, domain, train, test)
 
     @staticmethod
-    def _encoded(features: list[str], domain: dict, train: pd.DataFrame, test: pd.DataFrame) -> tuple:
+    def _encoded(
+        features: list[str], domain: Domain, train: pd.DataFrame, test: pd.DataFrame
+    ) -> tuple[Columns, Encoded, Encoded]:
         schema = Schema.from_domain(domain)
         return Columns("class", features, domain), schema.encode(train), schema.encode(test)
 
@@ -79,20 +84,19 @@ class Task:
         columns, train, test = self.theirs
         plan = replace(plan_of(columns, "local", epsilon, published=True), pseudocount=1e-6)
         if stations == "central":
-            return accuracy(vaidya(plan, train), test)
+            return float(accuracy(vaidya(plan, train), test))
         summed = published_sum(plan, shuffled(train, seed), int(stations))
-        return accuracy(finalise(plan, summed, int(stations)), test)
+        return float(accuracy(finalise(plan, summed, int(stations)), test))
 
     def default(self, epsilon: float, stations: int | str) -> float:
         """Return the accuracy of one run of ours: histograms, and noise inside the sum (sums of stations' tables are those of the pooled one)."""
         columns, train, test = self.ours
         if stations == "central":
-            return accuracy(centralized(plan_of(columns, "local", epsilon), train), test)
+            return float(accuracy(centralized(plan_of(columns, "local", epsilon), train), test))
         plan = plan_of(columns, "distributed", epsilon)
         exact = vector(plan, train)
-        return accuracy(
-            finalise(plan, exact + noise_of(plan, exact.size, int(stations)).sum(axis=0), int(stations)), test
-        )
+        summed = exact + noise_of(plan, exact.size, int(stations)).sum(axis=0)
+        return float(accuracy(finalise(plan, summed, int(stations)), test))
 
     def plain(self) -> tuple[float, float]:
         """Return the accuracies without privacy."""
@@ -103,7 +107,7 @@ class Task:
         )
 
 
-def published_sum(plan: Plan, encoded: dict, stations: int) -> np.ndarray:
+def published_sum(plan: Plan, encoded: Encoded, stations: int) -> np.ndarray:
     """Return the sum of what `publish` gives of every station, rows dealt to them in turn, in one call: a class of a station is a class of its own."""
     classes = plan.columns.classes
     together = stations * classes
@@ -117,7 +121,7 @@ def published_sum(plan: Plan, encoded: dict, stations: int) -> np.ndarray:
     return np.concatenate(told)
 
 
-def shuffled(encoded: dict, seed: int) -> dict:
+def shuffled(encoded: Encoded, seed: int) -> Encoded:
     """Return the rows in another order; every run deals them to stations anew."""
     order = np.random.default_rng(seed).permutation(len(encoded["class"]))
     return {name: values[order] for name, values in encoded.items()}
@@ -127,12 +131,11 @@ def cells(quick: bool) -> Iterator[tuple[str, float, int | str]]:
     """Yield (set, epsilon, stations), the central one first; a station holds at least two rows, as in the paper."""
     sizes = dict.fromkeys(SETS, 100) | {"spect": 10}
     for name in ("votes", "mushroom") if quick else SETS:
+        held = [stations for stations in STATIONS if stations <= min(sizes[name], 10 if quick else 100)]
         for epsilon in EPSILONS:
-            yield from (
-                (name, epsilon, stations)
-                for stations in ("central", *STATIONS)
-                if stations == "central" or stations <= min(sizes[name], 10 if quick else 100)
-            )
+            yield name, epsilon, "central"
+            for stations in held:
+                yield name, epsilon, stations
 
 
 def figure_1(quick: bool) -> Item:
@@ -145,9 +148,9 @@ def figure_1(quick: bool) -> Item:
             repeats = REPEATS.get(stations, item.repetitions)
             own = [task.published(epsilon, stations, seed) for seed in range(repeats)]
             ours = [task.default(epsilon, stations) for _ in own]
-            theirs = known.loc[[cell]].iloc[0] if cell in known.index else {"accuracy": None}
-            row = item.add(cell, theirs["accuracy"], own, ours)
-            if "spread" in theirs:
+            theirs = known.loc[[cell]].iloc[0] if cell in known.index else None
+            row = item.add(cell, None if theirs is None else theirs["accuracy"], own, ours)
+            if theirs is not None:
                 row["spread_theirs"] = float(theirs["spread"])
     return item
 
@@ -201,7 +204,7 @@ def figure_3(quick: bool) -> Item:
     return item
 
 
-def told_sums(columns: Columns, encoded: dict, stations: int, draws: int) -> tuple[Plan, list[np.ndarray]]:
+def told_sums(columns: Columns, encoded: Encoded, stations: int, draws: int) -> tuple[Plan, list[np.ndarray]]:
     """Return our plan, and the summed vectors as published and ours, each (draws, cells), and the exact one (1, cells)."""
     published = plan_of(columns, "local", 1.0, published=True)
     plan = replace(plan_of(columns, "distributed", 1.0), statistics="gaussian", bins={})
@@ -217,7 +220,7 @@ def means(plan: Plan, vectors: np.ndarray) -> np.ndarray:
     at, classes = sums_at(plan), plan.columns.classes
     rows = np.tile(vectors[:, :classes], len(at) // classes) - vectors[:, at + classes] / UNITS
     low, high = np.array([plan.columns.schema[name].bounds for name in plan.gaussian]).repeat(classes, axis=0).T
-    return (low + high) / 2 + (high - low) / 2 * vectors[:, at] / UNITS / rows
+    return np.asarray((low + high) / 2 + (high - low) / 2 * vectors[:, at] / UNITS / rows)
 
 
 def sums_at(plan: Plan) -> np.ndarray:

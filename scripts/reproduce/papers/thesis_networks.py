@@ -93,7 +93,7 @@ def gapped(study: Published) -> float:
     place = list(made.network.nodes).index("class")
     truth = rows[:, place].copy()
     rows[:, place] = -1
-    return three_areas(truth, logs_of(made.network, rows))[2]
+    return float(three_areas(truth, logs_of(made.network, rows))[2])
 
 
 def table_3_2(quick: bool) -> Item:
@@ -107,14 +107,14 @@ def table_3_2(quick: bool) -> Item:
                     own, default = areas[:, 2], areas[:, 0]
                     item.add((name, missing, kind), theirs[f"{name}|{missing}|{kind}"], own, default)
                 for kind in ("SCV", "SVDG"):
-                    own = gapped(study) if kind == "SCV" else None
+                    gaps = gapped(study) if kind == "SCV" else None
                     area = (
                         synthetic(study, kind.lower(), 2 if quick or name == "Diabetes" else 5)
                         if name != "Alarm"
                         else None
                     )
-                    if own is not None or area is not None:
-                        item.add((name, missing, kind), theirs[f"{name}|{missing}|{kind}"], own, area)
+                    if gaps is not None or area is not None:
+                        item.add((name, missing, kind), theirs[f"{name}|{missing}|{kind}"], gaps, area)
     return item
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from test_scalar_product import tree_seconds, vectors_of
 
 from fedbayes.mpc.prg import expand
-from scalar_product import thesis
+from scalar_product.thesis import n_party, protocol_runs
 
 from ..core import Item, published_numbers
 
@@ -25,7 +25,7 @@ def figure_2_1() -> Item:
     item, theirs = Item("figure-2.1"), known("figure-2.1")
     with item.timed():
         for parties in range(2, 9):
-            runs = thesis.protocol_runs(parties)
+            runs = protocol_runs(parties)
             item.add((parties, "protocol runs"), theirs.get(str(parties)), runs, parties - 1)
             item.add((parties, "messages of the outermost run"), parties + parties**2, parties + parties**2, None)
     return item
@@ -36,7 +36,7 @@ def published_seconds(parties: int, rows: int) -> float:
     count = iter(range(10**9))
     began = time.perf_counter()
     vectors = vectors_of(parties, rows)
-    answer, _ = thesis.n_party(vectors, lambda rows, name: expand(bytes(32), f"{name}{next(count)}", rows, np.uint32))
+    answer, _ = n_party(vectors, lambda rows, name: expand(bytes(32), f"{name}{next(count)}", rows, np.uint32))
     if answer != int(np.prod(vectors, axis=0).sum()):
         raise ValueError("the published protocol gave another count than the pooled vectors")
     return time.perf_counter() - began
@@ -48,7 +48,7 @@ def figure_2_2(quick: bool) -> Item:
         for rows in (100, 1000) if quick else (100, 1000, 10_000, 100_000):
             per_run = published_seconds(2, rows)
             for parties in range(2, 6):
-                wanted = thesis.protocol_runs(parties) * per_run < LONGEST
+                wanted = protocol_runs(parties) * per_run < LONGEST
                 own = [1e3 * published_seconds(parties, rows) for _ in range(item.repetitions)] if wanted else None
                 ours = [1e3 * tree_seconds(parties, rows)[0] for _ in range(item.repetitions)]
                 item.add((rows, parties), theirs.get(f"{rows}|{parties}"), own, ours)

@@ -11,7 +11,7 @@ import pandas as pd
 from discriminative_naive_bayes.simulation import simulated
 from v6_discriminative_naive_bayes.learning import learn_locally
 from v6_discriminative_naive_bayes.likelihood import Evidence
-from v6_discriminative_naive_bayes.model import count, tables_from_counts
+from v6_discriminative_naive_bayes.model import Layout, Tables, count, tables_from_counts
 
 from .. import core
 from ..core import Item, Paper
@@ -29,7 +29,7 @@ Scores = dict[tuple[str, str], list[float]]
 class Rows:
     """The rows of all clients under each client's own tables, or under the summed ones."""
 
-    def __init__(self, layout: object, parts: list, tables: list) -> None:
+    def __init__(self, layout: Layout, parts: list[tuple[np.ndarray, np.ndarray]], tables: list[Tables]) -> None:
         self.labels = [labels for _, labels in parts]
         self.known = [Evidence.of(layout, own, codes) for own, (codes, _) in zip(tables, parts, strict=True)]
 
@@ -50,7 +50,8 @@ def fold_scores(fold: study.Fold, rounds: int) -> Iterator[tuple[str, float, flo
             ones = [np.ones(layout.parameters)] * len(counts)
             pooled = [tables_from_counts(layout, np.sum(counts, axis=0))] * len(counts)
             for kind, tables in (("NB", [tables_from_counts(layout, own) for own in counts]), ("NBfed", pooled)):
-                yield kind, *(Rows(layout, rows, tables).accuracy(ones) for rows in parts)
+                train, test = (Rows(layout, rows, tables) for rows in parts)
+                yield kind, train.accuracy(ones), test.accuracy(ones)
             continue
         tables = [tables_from_counts(layout, own, "published") for own in counts]
         train, test = (Rows(layout, rows, tables) for rows in parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,9 @@ def majority(train: Encoded, test: Encoded) -> float:
     return float(np.mean(test["class"] == np.bincount(train["class"][train["class"] >= 0]).argmax()))
 
 
-def compared(schema: Schema, train: Encoded, test: Encoded, epsilons: tuple[float, ...]) -> dict[tuple[str, str], list]:
+def compared(
+    schema: Schema, train: Encoded, test: Encoded, epsilons: tuple[float, ...]
+) -> dict[tuple[str, str], list[float]]:
     """Return {(epsilon, model): [as published, by default]} of one fold; what has no privacy has no epsilon."""
     plain = accuracy(exact(schema, train), test)
     found = {("none", "no privacy"): [plain, plain], ("none", "majority class"): [majority(train, test)] * 2}
@@ -58,13 +60,13 @@ def compared(schema: Schema, train: Encoded, test: Encoded, epsilons: tuple[floa
     return found
 
 
-def gathered(item: Item, runs: Iterator[dict[tuple[str, str], list]]) -> Item:
+def gathered(item: Item, runs: Iterator[dict[tuple[str, str], list[float]]]) -> Item:
     """Add the rows of all folds."""
     with item.timed():
-        found: dict[tuple[str, str], list] = {}
+        found: dict[tuple[str, str], list[list[float]]] = {}
         for run in runs:
-            for key, values in run.items():
-                found.setdefault(key, []).append(values)
+            for key, pair in run.items():
+                found.setdefault(key, []).append(pair)
         for key, values in found.items():
             columns = np.array(values, dtype=float).T
             item.add(key, None, *(None if np.isnan(column).all() else column for column in columns))
@@ -83,7 +85,7 @@ def figure_10(quick: bool) -> Item:
     """Return the figure of the allocations on Adult."""
     item = Item("figure-10", 2 if quick else FOLDS)
 
-    def runs() -> Iterator[dict[tuple[str, str], list]]:
+    def runs() -> Iterator[dict[tuple[str, str], list[float]]]:
         for schema, train, test in folds("adult", 1, item.repetitions):
             yield {
                 (f"{epsilon:g}", f"{numeric}:{categorical}"): [
@@ -118,5 +120,4 @@ def allocated(
 
 def reproduce(quick: bool) -> Paper:
     names = ("figure-5", "figure-6") if quick else tuple(FIGURES)
-    made: list[Callable[[], Item]] = [lambda name=name: figure(name, quick) for name in names]
-    return Paper("zafarani", [*(make() for make in made), figure_10(quick)])
+    return Paper("zafarani", [*(figure(name, quick) for name in names), figure_10(quick)])
