@@ -151,7 +151,7 @@ class Echo:
 
 
 PLAN = Plan([1, 2], [1, 1], 3, 10, [10], 10, [], 0, True)
-ASK = PermuteRequest(PLAN, 0, {}, b"")
+ASK = PermuteRequest(PLAN, 0, {}, None)
 
 
 def asking(times):

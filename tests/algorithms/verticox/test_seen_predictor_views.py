@@ -49,8 +49,8 @@ class StubStation:
 
     def unseal(self, sender, sealed, topic):
         head = f"{sender}>{self.organization}|{topic}|".encode()
-        assert sealed.startswith(head)
-        return sealed[len(head) :]
+        assert sealed.content.startswith(head)
+        return sealed.content[len(head) :]
 
     def keep(self, name, **arrays):
         self._kept.setdefault(name, arrays)

@@ -44,7 +44,7 @@ def total(differing=0, infos=INFOS, question="q", setup=SETUP, sent=None):
     for own in members:
         other = own == differing
         described = list((infos if other else INFOS).values())
-        delivery = Delivery(setup, ROWS, described, [], b"", [], [])
+        delivery = Delivery(setup, ROWS, described, [], None, [], [])
         workspace = Workspace(own, setup, (sent or {}) if other else {})
         values = with_check(np.full(5, own, dtype=np.uint16))
         shares.append(bound(workspace, delivery, ["ab"], question if other else "q", values, members))

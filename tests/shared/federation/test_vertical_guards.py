@@ -38,7 +38,7 @@ def info(name="a", width=2, bits=32, **changes):
 
 
 def delivery(rows=100, infos=None, dealt=()):
-    return Delivery(SETUP, rows, [info()] if infos is None else infos, [], b"", [list(t) for t in dealt], [])
+    return Delivery(SETUP, rows, [info()] if infos is None else infos, [], None, [list(t) for t in dealt], [])
 
 
 # -- one opening a stage ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.federation import Federation
+from fedbayes.federation import Federation, Sealed
 from fedbayes.federation.errors import ArgumentError, MessageError, StationError
 
 from .arguments import AGGREGATION_NAMES
@@ -61,7 +61,7 @@ def collect_by_gossip(federation: Federation, stations: Sequence[int], plan: Pla
     **Reveals** to a peer sums of statistics with whole local noise each; to central the total.
     """
     steps = schedule(stations)
-    letters: dict[int, tuple[int, bytes]] = {}
+    letters: dict[int, tuple[int, Sealed]] = {}
     replies: dict[int, GossipReply] = {}
     for number in range(len(steps) + 1):
         ends = number == len(steps)
@@ -78,7 +78,7 @@ def collect_by_gossip(federation: Federation, stations: Sequence[int], plan: Pla
             for station in stations
         }
         replies = federation.round("partial_gossip", requests, stations, GossipReply, last=ends)
-        letters = {peer: (station, _content(replies[station])) for station, peer in sends.items()}
+        letters = {peer: (station, _passed_on(replies[station])) for station, peer in sends.items()}
     if len({reply.digest.value for reply in replies.values()}) != 1:
         raise MessageError("the stations do not end with the same sums; one of them does not follow the protocol")
     total = replies[min(stations)].vector
@@ -87,10 +87,10 @@ def collect_by_gossip(federation: Federation, stations: Sequence[int], plan: Pla
     return finalise(plan, _checked(plan, total.value), len(stations))
 
 
-def _content(reply: GossipReply) -> bytes:
+def _passed_on(reply: GossipReply) -> Sealed:
     if reply.sealed is None:
         raise MessageError("a station did not pass its sums on; the job stops")
-    return reply.sealed.content
+    return reply.sealed
 
 
 def _checked(plan: Plan, vector: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -68,7 +68,7 @@ class GossipRequest(Message):
 
     step: int
     plan: Plan
-    received: dict[int, bytes]
+    received: dict[int, Sealed]
     replaces: bool
     send_to: int | None
     tell: bool

@@ -132,7 +132,7 @@ def chain_count(federation: Federation, engine: Engine, tests: Sequence[Conditio
         SealedReply,
     )
     letters = {
-        member: {sender: reply.sealed[member].content for sender, reply in opened.items() if member in reply.sealed}
+        member: {sender: reply.sealed[member] for sender, reply in opened.items() if member in reply.sealed}
         for member in members
     }
     summed = federation.secure_sum(

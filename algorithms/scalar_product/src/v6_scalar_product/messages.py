@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fedbayes.federation import Masked, Message
+from fedbayes.federation import Masked, Message, Sealed
 from fedbayes.federation.vertical.messages import Condition, Delivery
 
 PROTOCOLS = ("masked_tables", "thesis")
@@ -29,7 +29,7 @@ class ChainSumRequest(Message):
 
     delivery: Delivery
     owners: list[int]
-    sealed: dict[int, bytes]
+    sealed: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,10 @@ class Broadcast(Message):
     content: bytes
     keys: dict[int, bytes]
 
+    def to_one(self, receiver: int) -> Broadcast:
+        """Return it with the key of one receiver alone, on its way to that one."""
+        return Broadcast(self.content, {receiver: self.keys[receiver]})
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:

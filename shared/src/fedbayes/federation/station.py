@@ -394,9 +394,9 @@ class Station:
         self.require_members()
         return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
 
-    def unseal(self, sender: int, sealed: Sealed | bytes, topic: str) -> bytes:
+    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
         """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
-        return self.channel.unseal(sender, sealed.content if isinstance(sealed, Sealed) else sealed, topic)
+        return self.channel.unseal(sender, sealed.content, topic)
 
     def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
         """Return bytes sealed for several members at the cost of one."""

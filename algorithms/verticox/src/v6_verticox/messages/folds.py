@@ -32,7 +32,7 @@ class SplitRequest(Message):
     question: Question
     owner: int
     folds: int
-    sealed: bytes
+    sealed: Sealed | None
 
     def __post_init__(self) -> None:
         """Check the number of folds."""
@@ -116,7 +116,7 @@ class JudgeRequest(Message):
 
     question: Question
     scorers: list[int]
-    predictors: dict[int, bytes]
+    predictors: dict[int, Sealed]
     baselines: list[FoldCurves]
     times: list[float] | None
     groups: int

@@ -258,8 +258,8 @@ class PermuteRequest(Message):
 
     plan: Plan
     step: int
-    inputs: dict[int, bytes]
-    corrections: bytes
+    inputs: dict[int, Sealed]
+    corrections: Sealed | None
     beside: list[int] = field(default_factory=list)
 
 
@@ -281,8 +281,8 @@ class StageRequest(Message):
     stages: list[StageInfo]
     openings: dict[str, np.ndarray[Any, Any]]
     permuted: Broadcast | None
-    corrections: bytes
-    told: dict[int, bytes] = field(default_factory=dict)
+    corrections: Sealed | None
+    told: dict[int, Sealed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

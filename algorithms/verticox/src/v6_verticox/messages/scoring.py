@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from fedbayes.federation import Exact, Message, Public
+from fedbayes.federation import Exact, Message, Public, Sealed
 from fedbayes.federation.vertical.messages import Parcel
 
 from .private import Question
@@ -80,7 +80,7 @@ class AssessRequest(Message):
     task: str
     question: Question
     scorers: list[int]
-    predictors: dict[int, bytes]
+    predictors: dict[int, Sealed]
     offset: float
     curves: list[Curve]
     times: list[float] | None

@@ -49,8 +49,8 @@ class ResidualRequest(Message):
     plan: Plan
     step: int
     ties: str
-    predictors: dict[int, bytes]
-    columns: dict[int, bytes]
+    predictors: dict[int, Sealed]
+    columns: dict[int, Sealed]
     coefficients: list[float]
     rows: list[int]
     searches: bool
@@ -84,7 +84,7 @@ class AdmmRequest(Message):
     step: int
     rho: float
     observed: list[float]
-    broadcast: bytes
+    broadcast: Sealed | None
     report: bool
     update: str
     stages: list[StageInfo]
@@ -108,7 +108,7 @@ class AuxiliaryRequest(Message):
     step: int
     rho: float
     observed: list[float]
-    predictors: dict[int, bytes]
+    predictors: dict[int, Sealed]
     update: str
 
 

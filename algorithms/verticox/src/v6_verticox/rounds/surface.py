@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Broadcast
+from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
@@ -31,7 +31,7 @@ from ..shares.program import CORRECTING, relayed
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
 from .lockstep import Rounds
 from .points import Beside, Gradient
-from .sealed import content_of, sealed_parts, to_one
+from .sealed import sealed_parts
 from .setup import Prepared
 
 Vector = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ class FederatedSurface:
         self.chosen = False
         self.counts: list[int] | None = None
         self.null = prepared.outcome.log_likelihood
-        self._told: dict[int, dict[int, bytes]] = {}
+        self._told: dict[int, dict[int, Sealed]] = {}
         self._layout = layout(prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
@@ -186,7 +186,7 @@ class FederatedSurface:
         self._source, last = named("reciprocal", step, self._version), self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
-        await self._stage(refined, corrections=content_of(corrections[self.plan.helper].dealt))
+        await self._stage(refined, corrections=corrections[self.plan.helper].dealt)
         return self._gradient(await self._stage(last))
 
     def _all(self, kind: str) -> list[StageInfo]:
@@ -221,7 +221,9 @@ class FederatedSurface:
         kinds = ["weigh_start", *(["tied"] if self.plan.band else []), "last", "information"]
         return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
 
-    async def seen_information(self, step: int, published: Broadcast, corrections: bytes, final: bool) -> Vector:
+    async def seen_information(
+        self, step: int, published: Broadcast, corrections: Sealed | None, final: bool
+    ) -> Vector:
         """Return the information matrix where the outcome holder knows the linear predictor: three rounds.
 
         Parameters
@@ -260,7 +262,7 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    async def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, bytes]:
+    async def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, Sealed | None]:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
         plan, start = self.plan, 0
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
@@ -273,14 +275,14 @@ class FederatedSurface:
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)
         entered = await self.federation.round("partial_enter", requests, list(requests), EnterReply)
-        inputs = {member: content_of(reply.sealed) for member, reply in entered.items() if member != plan.helper}
-        request = PermuteRequest(plan, step, inputs, content_of(entered[plan.helper].sealed), list(self._beside))
+        inputs = sealed_parts({member: reply.sealed for member, reply in entered.items() if member != plan.helper})
+        request = PermuteRequest(plan, step, inputs, entered[plan.helper].sealed, list(self._beside))
         owner = plan.holders[-1]
         permuted = await self.federation.round("partial_permute", request, [owner], PermuteReply)
-        return permuted[owner].published, content_of(entered[plan.helper].dealt)
+        return permuted[owner].published, entered[plan.helper].dealt
 
     async def _stage(
-        self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: bytes = b""
+        self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: Sealed | None = None
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan, takes = self.plan, taker(self.plan, self.federation.organization)
@@ -290,14 +292,14 @@ class FederatedSurface:
                 plan,
                 stages,
                 self._openings,
-                to_one(permuted, member) if permuted is not None and member != plan.holders[-1] else None,
-                corrections if member == takes else b"",
+                permuted.to_one(member) if permuted is not None and member != plan.holders[-1] else None,
+                corrections if member == takes else None,
                 {sender: parts[member] for sender, parts in told.items() if member in parts},
             )
             for member in plan.holders
         }
         if (
-            permuted is None and not corrections and not told
+            permuted is None and corrections is None and not told
         ):  # the same for all: enciphered once, but for the station beside central
             own = self.federation.organization
             others = [member for member in plan.holders if member != own]
@@ -305,7 +307,7 @@ class FederatedSurface:
         replies = await self.federation.round("partial_stage", requests, plan.holders, StageReply)
         names = replies[plan.holders[0]].openings
         self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
-        self._told = {member: sealed_parts(dict(reply.told)) for member, reply in replies.items() if reply.told}
+        self._told = {member: reply.told for member, reply in replies.items() if reply.told}
         if (counts := replies[plan.holders[-1]].counts) is not None:
             self.counts = counts.value
         return _added(list(replies.values()))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Broadcast, Federation
+from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
@@ -27,7 +27,7 @@ from ..arguments import Fit
 from ..cox.likelihood import check_collinear, check_far
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
 from ..rounds.lockstep import Alone, alone
-from ..rounds.sealed import content_of, sealed_parts
+from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
 from ..shares.newton_step import FEATURE_BITS
@@ -68,7 +68,7 @@ class Seen:
     log_likelihood: float
     hazard: Vector
     published: Broadcast
-    corrections: bytes
+    corrections: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class SeenPredictor:
             reply.log_likelihood.value,
             np.array(reply.hazard.value),
             reply.published,
-            content_of(dealt.corrections),
+            dealt.corrections,
         )
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation import Federation
+from fedbayes.federation import Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
 
 from ..arguments import Fit
 from ..cox.likelihood import check_collinear
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
 from ..rounds.lockstep import Alone, alone
-from ..rounds.sealed import content_of, sealed_parts
+from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared
 from ..rounds.surface import FederatedSurface
 
@@ -54,31 +54,32 @@ def solve_consensus(federation: Federation, prepared: Prepared, options: Fit) ->
     observed = np.split(alone(surface.observed()), np.cumsum(plan.widths)[:-1])
     sums = {member: [float(value) for value in own] for member, own in zip(plan.holders, observed, strict=True)}
     asked = [member for member, width in zip(plan.holders[:-1], plan.widths[:-1], strict=True) if width]
-    owner, step, broadcast = plan.holders[-1], 0, dict.fromkeys(asked, b"")
+    owner, step = plan.holders[-1], 0
+    broadcast: dict[int, Sealed] = {}
     while True:
         step += 1
         if federation.rounds + LAST_ROUNDS > options.limit:
             raise ConvergenceError("no convergence within max_rounds; raise max_rounds or the tolerance")
         requests = {
-            m: AdmmRequest(plan, step, rho, sums[m], broadcast[m], False, options.gamma_update, []) for m in asked
+            m: AdmmRequest(plan, step, rho, sums[m], broadcast.get(m), False, options.gamma_update, []) for m in asked
         }
-        nothing = AdmmRequest(plan, step, rho, [], b"", False, options.gamma_update, [])
+        nothing = AdmmRequest(plan, step, rho, [], None, False, options.gamma_update, [])
         requests.update({owner: nothing, plan.helper: nothing})
         replies = federation.round("partial_admm", requests, [*asked, owner, plan.helper], AdmmReply)
         sealed = sealed_parts({member: reply.predictor for member, reply in replies.items()})
         request = AuxiliaryRequest(plan, step, rho, sums[owner], sealed, options.gamma_update)
         state = federation.round("partial_auxiliary", request, [owner], AuxiliaryReply)[owner]
-        broadcast = sealed_parts(dict(state.broadcast))
+        broadcast = state.broadcast
         if max(state.primal.value, state.dual.value) <= options.tolerance:
             break
     stages = surface.seen_stages(LAST)
-    report = AdmmRequest(plan, step, rho, [], b"", True, options.gamma_update, stages)
+    report = AdmmRequest(plan, step, rho, [], None, True, options.gamma_update, stages)
     found = federation.round("partial_admm", report, [*asked, owner, plan.helper], AdmmReply)
     told = [found[member].coefficients for member in plan.holders if member in found]
     beta = np.array([value for part in told if part is not None for value in part.value])
     published = found[owner].published
     assert published is not None
-    corrections = content_of(found[plan.helper].corrections)
+    corrections = found[plan.helper].corrections
     information = alone(surface.seen_information(LAST, published, corrections, True))
     check_collinear(information, prepared.names)
     return ConsensusFit(beta, information, state.log_likelihood.value, surface.hazard, None, step)

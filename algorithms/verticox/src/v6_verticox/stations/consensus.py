@@ -45,6 +45,8 @@ def partial_admm(station: Station, request: AdmmRequest) -> AdmmReply:
     multiplier = np.zeros(request.plan.records)
     if request.step > 1:
         owner = request.plan.holders[-1]
+        if request.broadcast is None:
+            raise MessageError("what the outcome holder sent is missing; start the job again")
         plain = station.unseal(owner, request.broadcast, f"broadcast|{request.step - 1}")
         multiplier = np.frombuffer(plain, dtype="<f8")
     predictor = _own_step(station, request, multiplier)
@@ -58,7 +60,7 @@ def _report(holder: ShareHolder, step: int) -> AdmmReply:
         coefficients = station.kept(f"admm|{step}")["coefficients"]
     if holder.owns_outcome:
         total = station.kept(f"total|{step}")["predictor"]
-        entries, _ = holder.sorter().seen_entries(holder.engine(LAST, b""), LAST, total)
+        entries, _ = holder.sorter().seen_entries(holder.engine(LAST), LAST, total)
         holder.publish(LAST, entries)
         published = holder.seal_all(entries, f"published|{LAST}")
     told = holder.station.exact([float(value) for value in coefficients], ANSWER, queries=0, summed=False)

@@ -77,7 +77,7 @@ def partial_split(station: Station, request: SplitRequest) -> SplitReply:
     station.require_private(False)
     station.require_predictions()
     own = station.organization == request.owner
-    secret = _secret(station) if own else station.unseal(request.owner, request.sealed, "folds")
+    secret = _secret(station) if request.sealed is None else station.unseal(request.owner, request.sealed, "folds")
     design = station.kept("design")
     fold = fold_of(secret, len(design["values"]), request.folds)
     if np.min(np.bincount(fold, minlength=request.folds)) < max(station.policy.minimum_rows, 2):

@@ -107,11 +107,11 @@ class ShareHolder:
         self.once(f"published|{step}", arrays)
         self.station.keep(f"published-names|{step}", names=np.array(list(arrays)))
 
-    def engine(self, step: int, corrections: bytes) -> Party:
+    def engine(self, step: int, corrections: Sealed | None = None) -> Party:
         """Return the arithmetic of this party; who takes the dealer's corrections needs those of the step, the outcome holder its own too."""
         takes = self.plan.holders.index(taker(self.plan, self.station.aggregator))
-        if corrections:
-            plain = self.station.channel.unseal(self.plan.helper, corrections, "corrections")
+        if corrections is not None:
+            plain = self.station.unseal(self.plan.helper, corrections, "corrections")
             part = len(self._known_parts(step))
             self.once(f"corrections|{step}|{part}", {"": Wide.from_words(_words(plain))})
         found: dict[str, Wide] = {}
@@ -153,10 +153,10 @@ class ShareHolder:
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
-    def unseal(self, sender: int, sealed: bytes, topic: str) -> dict[str, Wide]:
+    def unseal(self, sender: int, sealed: Sealed, topic: str) -> dict[str, Wide]:
         """Return named arrays that another member sealed for this one."""
         try:
-            return unpack(self.station.channel.unseal(sender, sealed, topic))
+            return unpack(self.station.unseal(sender, sealed, topic))
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
-from fedbayes.federation import Broadcast, Station, partial
+from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
 from fedbayes.federation.vertical.workspace import Workspace
@@ -185,7 +185,7 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
         return np.arange(own_rows)
     setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
     workspace = Workspace(station, setup)
-    workspace.receive(Delivery(setup, rows, [], order, b"", [], []))
+    workspace.receive(Delivery(setup, rows, [], order, None, [], []))
     if rows < station.policy.minimum_rows:
         raise ThresholdError("fewer records are common to all stations than this node demands")
     places: np.ndarray = workspace.common_order(own_rows)
@@ -274,10 +274,8 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     entries = inputs_of(plan, step, request.beside)
     for index in dict.fromkeys(entry.holder for entry in entries):
         sender = plan.holders[index]
-        if sender not in request.inputs:
-            raise MessageError("the input of a station is missing; start the job again")
         names = [str(entry.name) for entry in entries if entry.holder == index]
-        received.update(_own_or_unsealed(holder, sender, request.inputs[sender], step, names))
+        received.update(_own_or_unsealed(holder, sender, request.inputs.get(sender), step, names))
     if step == 0:
         columns = [received.pop(str(entry.name)) for entry in entries if entry.name.kind == "features"]
         published = {"features": sorter.permuted(Wide.concatenate(columns), engine.correction("features"))}
@@ -293,8 +291,12 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
-def _own_or_unsealed(holder: ShareHolder, sender: int, sealed: bytes, step: int, names: list[str]) -> dict[str, Wide]:
+def _own_or_unsealed(
+    holder: ShareHolder, sender: int, sealed: Sealed | None, step: int, names: list[str]
+) -> dict[str, Wide]:
     if sender != holder.station.organization:
+        if sealed is None:
+            raise MessageError("the input of a station is missing; start the job again")
         received = holder.unseal(sender, sealed, f"input|{step}")
         if sorted(received) != sorted(names):
             raise MessageError("a station entered something else than was asked for; the job stops")

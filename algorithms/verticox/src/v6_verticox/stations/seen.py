@@ -133,7 +133,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     opened = _opened_columns(holder, request)
     products = opened.transposed_product(encoded)
     shares = products + expand_wide(holder.key, f"products|{step}", products.shape)
-    entries, hazard = holder.sorter().seen_entries(holder.engine(step, b""), step, predictor)
+    entries, hazard = holder.sorter().seen_entries(holder.engine(step), step, predictor)
     holder.publish(step, entries)
     if list(request.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
@@ -148,7 +148,7 @@ def partial_residuals(station: Station, request: ResidualRequest) -> ResidualRep
     )
 
 
-def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, bytes]) -> Vector:
+def total_predictor(holder: ShareHolder, step: int, predictors: dict[int, Sealed]) -> Vector:
     """Return the sum of the other stations' linear predictors, (records,)."""
     plan = holder.plan
     if sorted(predictors) != sorted([*senders(plan), plan.helper]):

@@ -42,7 +42,7 @@ def masked_for(station: Station, receiver: int, values: Vector, topic: str, comm
     return station.seal(receiver, part.astype("<u8").tobytes(), topic)
 
 
-def received(station: Station, parts: Mapping[int, bytes], rows: int, topic: str) -> Vector:
+def received(station: Station, parts: Mapping[int, Sealed], rows: int, topic: str) -> Vector:
     """Return the sum, (rows,): the others' parts, and the own one that `masked_for` kept.
 
     Raises

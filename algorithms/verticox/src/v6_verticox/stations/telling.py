@@ -45,7 +45,7 @@ def sealed_told(holder: ShareHolder, told: Mapping[str, Share]) -> dict[int, Sea
     }
 
 
-def told_counts(holder: ShareHolder, parts: Mapping[int, bytes]) -> list[int] | None:
+def told_counts(holder: ShareHolder, parts: Mapping[int, Sealed]) -> list[int] | None:
     """Add the shares up, keep the sums, and check them; from the outcome holder return what central may know.
 
     Raises

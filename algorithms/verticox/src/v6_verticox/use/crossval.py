@@ -29,7 +29,7 @@ from ..messages.folds import (
 from ..messages.private import Outcome
 from ..messages.scoring import AssessReply, Curve
 from ..rounds.lockstep import FoldRounds, in_lockstep
-from ..rounds.sealed import content_of, sealed_parts
+from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared, prepare
 from ..rounds.surface import FederatedSurface
 from ..solvers.newton import solve
@@ -107,9 +107,7 @@ def split(federation: Federation, prepared: Prepared, folds: int) -> list[Prepar
     plan = prepared.plan
     owner = plan.holders[-1]
     drawn = federation.round("partial_draw", DrawRequest(plan.holders, folds), [owner], SealedReply)[owner].sealed
-    requests = {
-        member: SplitRequest(prepared.question, owner, folds, content_of(drawn.get(member))) for member in plan.holders
-    }
+    requests = {member: SplitRequest(prepared.question, owner, folds, drawn.get(member)) for member in plan.holders}
     outcomes = federation.round("partial_split", requests, plan.holders, SplitReply)[owner].outcomes
     assert outcomes is not None
     return [_part(prepared, outcome, fold, folds) for fold, outcome in enumerate(outcomes.value)]

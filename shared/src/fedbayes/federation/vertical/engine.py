@@ -17,6 +17,7 @@ from ...mpc.secure_sum import reconstruct
 from ...mpc.subset_shares import Table
 from ..codec import Message
 from ..errors import ArgumentError, StationError, ThresholdError
+from ..gate import Sealed
 from ..installments import Installment
 from ..rounds import Federation
 from .agreement import CHECK_WORDS
@@ -53,7 +54,7 @@ class Matched:
     """The stations' orders and corrections, sealed, on their way."""
 
     orders: list[Parcel]
-    corrections: dict[int, bytes]
+    corrections: dict[int, Sealed]
 
 
 class Engine:
@@ -124,15 +125,14 @@ class Engine:
         self.dealt = [list(table) for table in deal]
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
-        hashes = {member: reply.hashes.content for member, reply in self.replies.items()}
+        hashes = {member: reply.hashes for member, reply in self.replies.items()}
         if self.setup.helper:
             pairs = [list(pair) for pair in distinct]
             request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=pairs)
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
             reply = replies[self.setup.helper]
             self.rows = reply.rows.value
-            corrections = {party: sealed.content for party, sealed in reply.corrections.items()}
-            self._matched = Matched(reply.parcels(self.setup.helper), corrections)
+            self._matched = Matched(reply.parcels(self.setup.helper), reply.corrections)
         else:
             self.rows = self._match_blindly(hashes)
             self._matched = Matched([], {})
@@ -144,7 +144,7 @@ class Engine:
             raise ArgumentError("there are too many records for the ring of counts")
         return self.rows
 
-    def _match_blindly(self, hashes: dict[int, bytes]) -> int:
+    def _match_blindly(self, hashes: dict[int, Sealed]) -> int:
         """Pass the lists around until every station has blinded every list, then have them matched: one round a station. Return the common rows."""
         stations = self.setup.stations
         finished: list[Parcel] = []
@@ -154,9 +154,7 @@ class Engine:
                 before = stations[place - 1]
                 requests[member] = MatchRequest(self.setup, {before: hashes[before]}, [], [], hop)
             replies = self.federation.round("partial_match", requests, stations, MatchReply)
-            hashes = {
-                member: sealed.content for member, reply in replies.items() for sealed in reply.corrections.values()
-            }
+            hashes = {member: sealed for member, reply in replies.items() for sealed in reply.corrections.values()}
             finished = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
         asked = {
             member: MatchRequest(
@@ -214,7 +212,7 @@ class Engine:
             rows=self.rows,
             factors=kept,
             orders=fresh,
-            corrections=matched.corrections.get(member, b"") if first else b"",
+            corrections=matched.corrections.get(member) if first else None,
             dealt=self.dealt,
             parcels=pending,
         )

@@ -91,7 +91,7 @@ def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Ope
 def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:
     if not request.deal:
         return {}
-    delivery = Delivery(request.setup, rows, request.factors, [], b"", request.deal, [])
+    delivery = Delivery(request.setup, rows, request.factors, [], None, request.deal, [])
     bits = request.factors[0].bits
     side = workspace.helper_side(delivery, [name for table in request.deal for name in table], bits)
     dealt = dealt_corrections(request.deal, request.setup.stations).values()

@@ -124,13 +124,12 @@ class Parcel(Message):
     stage: int
     names: list[str]
     content: bytes
-    keys: dict[int, bytes]
+    keys: dict[int, Sealed]
 
     @classmethod
     def of(cls, sender: int, stage: int, opened: Opened) -> Parcel:
         """Return what a station sent, as it travels on."""
-        keys = {receiver: letter.content for receiver, letter in opened.keys.items()}
-        return cls(sender, stage, list(opened.names.value), opened.content.value, keys)
+        return cls(sender, stage, list(opened.names.value), opened.content.value, opened.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +213,7 @@ class MatchRequest(Message):
     """
 
     setup: Setup
-    hashes: dict[int, bytes]
+    hashes: dict[int, Sealed]
     factors: list[FactorInfo]
     deal: list[list[str]]
     hop: int = 0
@@ -252,7 +251,7 @@ class Delivery(Message):
     rows: int
     factors: list[FactorInfo]
     orders: list[Parcel]
-    corrections: bytes
+    corrections: Sealed | None
     dealt: list[list[str]]
     parcels: list[Parcel]
 

@@ -17,6 +17,7 @@ from ...mpc.prg import expand
 from ...randomness import secret_bytes
 from ..codec import encode
 from ..errors import MessageError, ThresholdError
+from ..gate import Sealed
 from ..station import Station
 from .messages import Delivery, FactorInfo, Opened, Parcel, Setup
 
@@ -177,8 +178,8 @@ class Workspace:
         for parcel in delivery.orders:
             places = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
             self.station.keep(f"order-{parcel.stage}", places=places)
-        if delivery.corrections:
-            self._receive_corrections(delivery)
+        if delivery.corrections is not None:
+            self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
         if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
             raise MessageError("the number of common records is not that of the match; the job stops")
         for parcel in delivery.parcels:
@@ -196,9 +197,9 @@ class Workspace:
         if delivery.rows < self.station.policy.minimum_rows and not self.is_helper:
             raise ThresholdError("fewer records are common to all stations than this node demands")
 
-    def _receive_corrections(self, delivery: Delivery) -> None:
-        plain = self.station.unseal(self.setup.helper, delivery.corrections, "corrections")
-        dtype = np.dtype(DTYPES[delivery.factors[0].bits]).newbyteorder("<")
+    def _receive_corrections(self, sealed: Sealed, bits: int) -> None:
+        plain = self.station.unseal(self.setup.helper, sealed, "corrections")
+        dtype = np.dtype(DTYPES[bits]).newbyteorder("<")
         flat = np.frombuffer(plain, dtype=dtype).astype(dtype.newbyteorder("="))
         self.station.keep("corrections", flat=flat)
 

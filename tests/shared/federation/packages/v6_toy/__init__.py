@@ -62,7 +62,7 @@ class Values(Message):
 
 @dataclass(frozen=True, slots=True)
 class Letters(Message):
-    letters: dict[int, bytes]
+    letters: dict[int, Sealed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def run_relay(federation: Federation, swap: bool = False) -> dict[str, Any]:
     empty = Letters(letters={})
     sent = federation.round("partial_relay", empty, parties.members, SealedLetters)
     inboxes = {
-        member: {sender: reply.letters[member].content for sender, reply in sent.items() if sender != member}
+        member: {sender: reply.letters[member] for sender, reply in sent.items() if sender != member}
         for member in parties.members
     }
     if swap:
