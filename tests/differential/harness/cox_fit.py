@@ -224,6 +224,11 @@ def refusals(case: Case, arguments: dict[str, Any]) -> tuple[Refusals, Refusals]
         refuse += more[0]
         may += more[1]
     used = cox_formula.used(arguments)
+    described = case.facts.get("dictionary", {}).get("columns", {})
+    for feature in used:
+        beside = [name for name in used if name != feature and owner_of(case, name) == owner_of(case, feature)]
+        if beside and described.get(feature, {}).get("recode"):
+            may.append(("DataProblem", f"{feature!r} is recoded and may differ from {beside} in few records"))
     cells = {name: [record[name] for record in whole if record[name] is not None] for name in used}
     widths = [1 if is_numeric(own) else len({cell.strip() for cell in own}) - 1 for own in cells.values()]
     if len(whole) < 5 * sum(widths):

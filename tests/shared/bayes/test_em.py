@@ -13,6 +13,7 @@ from fedbayes.bayes.em import (
     distinct,
     expectation_maximisation,
     pattern_records,
+    saturated,
 )
 from fedbayes.bayes.inference import JunctionTree
 from fedbayes.bayes.network import BayesianNetwork
@@ -102,6 +103,46 @@ def test_family_tables_alone_are_enough_for_a_composite_likelihood() -> None:
     for node in PARENTS:
         seen = exact.counts[node].sum(axis=-1) > 200
         np.testing.assert_allclose(found.network.tables[node][seen], exact.network.tables[node][seen], atol=0.06)
+
+
+def counted(codes: np.ndarray, shape: list[int]) -> np.ndarray:
+    table = np.zeros([size + 1 for size in shape])
+    np.add.at(table, tuple(np.where(column < 0, size, column) for column, size in zip(codes.T, shape, strict=True)), 1)
+    return table
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.05, 0.6), st.integers(10, 300))
+def test_a_saturated_family_is_at_least_as_likely_as_after_a_thousand_plain_steps(
+    seed: int, share: float, rows: int
+) -> None:
+    codes = incomplete(seed, rows, share)[:, :3]
+    if (codes < 0).all():
+        return
+    family = {name: STATES[name] for name in "abc"}
+    cells, converged, _ = saturated(counted(codes, [2, 3, 2]), [2, 3, 2])
+    plain = expectation_maximisation(
+        family, {"a": (), "b": ("a",), "c": ("a", "b")}, codes, settings=EmSettings(1, 0.0, 1e-15, 1000)
+    )
+    joint = cells / cells.sum()
+    likelihood = 0.0
+    for row in codes:
+        likelihood += np.log(joint[tuple(slice(None) if code < 0 else code for code in row)].sum())
+    assert converged
+    assert cells.sum() == pytest.approx(rows)
+    assert likelihood >= plain.log_likelihood - 1e-6
+
+
+def test_a_configuration_that_the_records_speak_against_is_given_up() -> None:
+    table = np.array([[0, 0, 0], [8, 10, 0], [1, 2, 0]])  # nobody is known to be in the first; three might be
+    cells, converged, _ = saturated(table.astype(float), [2, 2])
+    np.testing.assert_allclose(cells, [[0, 0], [9, 12]], atol=1e-5)
+    assert converged
+
+
+def test_a_saturated_family_needs_a_record() -> None:
+    with pytest.raises(ValueError, match="no record"):
+        saturated(np.zeros((3, 3)), [2, 2])
 
 
 def test_missing_values_of_asia_come_close_to_the_truth(paper_folder, paper_data) -> None:

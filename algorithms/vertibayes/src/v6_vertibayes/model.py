@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes import scores
-from fedbayes.bayes.em import EmSettings, expectation_maximisation, pattern_records
+from fedbayes.bayes.em import EmSettings, expectation_maximisation, saturated
 from fedbayes.bayes.hill_climb import hill_climb
 from fedbayes.bayes.network import BayesianNetwork, Codes
 from fedbayes.bayes.structure import Structure, given, information_order, k2
@@ -323,24 +323,13 @@ def by_families(
     of the family. Valid where values are missing completely at random, or depending on the family's observed members.
     """
     counts: dict[str, Array] = {}
-    converged, iterations = True, 0
-    cardinalities = {name: len(values) for name, values in states.items()}
+    converged, steps = True, 0
     for node, table in structure.counts.items():
-        family = (*structure.parents[node], node)
-        saturated = {name: family[:position] for position, name in enumerate(family)}
-        codes, weights = pattern_records({family: table}, family, cardinalities)
-        found = expectation_maximisation(
-            {name: states[name] for name in family},
-            saturated,
-            codes,
-            weights,
-            EmSettings(starts=1, pseudocount=0.0, tolerance=1e-8, max_iterations=1000),
-        )
-        counts[node] = found.counts[node]
-        converged &= found.converged
-        iterations = max(iterations, len(found.trace) - 1)
+        shape = [len(states[name]) for name in (*structure.parents[node], node)]
+        counts[node], settled, taken = saturated(np.asarray(table, dtype=np.float64), shape)
+        converged, steps = converged and settled, max(steps, taken)
     network = BayesianNetwork.from_counts(states, structure.parents, counts, options.pseudocount)
-    return network, counts, {"converged": converged, "iterations": iterations, "on": "family tables"}
+    return network, counts, {"converged": converged, "iterations": steps, "on": "family tables"}
 
 
 def refit(options: Fit, network: BayesianNetwork, rows: Codes) -> BayesianNetwork:

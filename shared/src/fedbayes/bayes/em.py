@@ -11,6 +11,7 @@ Dempster, Laird and Rubin (1977); Lauritzen (1995), The EM algorithm for graphic
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,10 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.randomness import uniform_floats
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding
+CELL_TOLERANCE = (
+    1e-9  # largest change of a probability in the last step of `saturated`; what stays below ten times as much is 0
+)
+SATURATED_STEPS = 10_000  # a few hundred are seldom passed
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,89 @@ def expectation_maximisation(
     if best is None:
         raise ArithmeticError("expectation maximisation made no run")
     return best
+
+
+def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
+    """Return expected counts of a table's cells under the most likely joint distribution of its columns, gaps anywhere in it.
+
+    Starts from the records without gaps (half a count is added to each cell) and extrapolates, because the likelihood of
+    few records with many gaps is nearly flat: plain steps would stop a long way from its top.
+
+    Parameters
+    ----------
+    table : float array
+        Counts; an axis one longer than its column has states has "missing" as its last state.
+    shape : sequence of int
+        Number of states of every column, "missing" not counted.
+
+    Returns
+    -------
+    counts : float array, shape `shape`
+        Sums to the sum of `table`.
+    converged : bool
+    steps : int
+
+    Raises
+    ------
+    ValueError
+        No record is left to learn from.
+
+    References
+    ----------
+    Varadhan and Roland (2008), Simple and globally convergent methods for accelerating the convergence of any EM
+    algorithm, scheme S3.
+    """
+    if not table.sum() > 0:
+        raise ValueError("no record is left to learn from")
+    table = np.pad(table, [(0, states + 1 - there) for states, there in zip(shape, table.shape, strict=True)])
+    patterns = _patterns(table)
+    whole = table[(slice(-1),) * table.ndim] + 0.5
+    joint, likelihood = whole / whole.sum(), -np.inf
+    once, _ = _complete(joint, patterns)
+    steps = 1
+    while np.abs(once - joint).max() > CELL_TOLERANCE and steps < SATURATED_STEPS:
+        twice, _ = _complete(once, patterns)
+        far, reached = _complete(_extrapolate(joint, once, twice), patterns)
+        if reached < likelihood:  # too far: plain steps never fall
+            far, reached = _complete(twice, patterns)
+        joint, likelihood = far, reached
+        once, _ = _complete(joint, patterns)
+        steps += 1
+    cells = np.where(once > 10 * CELL_TOLERANCE, once, 0.0)
+    return cells / cells.sum() * table.sum(), steps < SATURATED_STEPS, steps
+
+
+def _patterns(table: Array) -> list[tuple[tuple[int, ...], Array]]:
+    """Return, for each set of axes that records lack together, the axes and the counts, of length 1 along them."""
+    found = []
+    for lacking in itertools.product((False, True), repeat=table.ndim):
+        part = table[tuple(slice(-1, None) if lacks else slice(-1) for lacks in lacking)]
+        if part.sum() > 0:
+            found.append((tuple(axis for axis, lacks in enumerate(lacking) if lacks), part))
+    return found
+
+
+def _complete(joint: Array, patterns: Sequence[tuple[tuple[int, ...], Array]]) -> tuple[Array, float]:
+    """Return the joint distribution after one step, and the log-likelihood before it."""
+    expected, likelihood = np.zeros_like(joint), 0.0
+    for lacking, counts in patterns:
+        margin = joint.sum(axis=lacking, keepdims=True)
+        share = np.divide(counts, margin, out=np.zeros_like(margin), where=margin > 0)
+        expected += joint * share
+        likelihood += float((counts * np.log(np.where(counts > 0, margin, 1.0))).sum())
+    return expected / expected.sum(), likelihood
+
+
+def _extrapolate(start: Array, once: Array, twice: Array) -> Array:
+    """Return a distribution further along the way that two steps took; no cell becomes 0, from which none comes back."""
+    way, bend = once - start, twice - 2 * once + start
+    length = -max(1.0, float(np.linalg.norm(way) / max(np.linalg.norm(bend), np.finfo(np.float64).tiny)))
+    while length < -1.0:
+        far = start - 2 * length * way + length**2 * bend
+        if (far[twice > 0] > 0).all():
+            return np.maximum(far, 0.0)
+        length = (length - 1.0) / 2 if length < -1.01 else -1.0
+    return twice
 
 
 def distinct(codes: Codes, weights: Array | None = None) -> tuple[Codes, Array]:
