@@ -59,7 +59,10 @@ def span(counts, hidden, cell):
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 4), (4, 6), (2, 2, 3), (3, 3, 2)])
 def test_a_linear_program_leaves_every_small_cell_open(shape):
-    """As far as anything hides it: where the margins alone determine a cell, the whole table is hidden."""
+    """As far as anything hides it: where the margins alone determine a cell, the whole table is hidden.
+
+    Of a margin below the minimum, that of a state with few records, it says itself that its cells are small, and nothing tells which record is where.
+    """
     shown = 0
     for seed in range(25):
         draw = np.random.default_rng([seed, *shape])
@@ -68,32 +71,99 @@ def test_a_linear_program_leaves_every_small_cell_open(shape):
         shown += int((~hidden).sum())
         for cell in np.argwhere(counts < 5):
             low, high = span(counts, hidden, tuple(cell))
-            assert hidden.all() or (high >= 5 - 1e-6 and high - low >= 2 - 1e-6), (seed, shape, cell)
+            records = min(int(counts.sum(axis=axis)[tuple(np.delete(cell, axis))]) for axis in range(counts.ndim))
+            width, largest = (2, 5) if records >= 5 else (min(records, 1), 0)
+            assert hidden.all() or (high >= largest - 1e-6 and high - low >= width - 1e-6), (seed, shape, cell)
     assert shown > 0
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("shape", [(2, 2), (2, 3)])
-def test_who_knows_margins_and_rule_cannot_tell_a_small_cell(shape):
-    """All tables of random margins are tried: those that are published alike must differ in every small cell."""
-    draw = np.random.default_rng(shape)
-    told = tried = 0
-    for _ in range(40):
-        example = draw.integers(0, 9, shape) + draw.integers(0, 2, (1, shape[1])) * 6
-        if min(example.sum(axis=0).min(), example.sum(axis=1).min()) < 3:
-            continue
+def fiber(example):
+    """All tables with the margins of one of them: reached by steps on rectangles, or boxes of more axes."""
+    steps = []
+    pairs = [list(itertools.combinations(range(size), 2)) for size in example.shape]
+    for corners in itertools.product(*pairs):
+        step = np.zeros(example.shape, dtype=np.int64)
+        for sides in itertools.product((0, 1), repeat=example.ndim):
+            step[tuple(corner[side] for corner, side in zip(corners, sides, strict=True))] = (-1) ** sum(sides)
+        steps += [step, -step]
+    found, waiting = {example.tobytes(): example}, [example]
+    while waiting:
+        table = waiting.pop()
+        for step in steps:
+            other = table + step
+            if other.min() >= 0 and other.tobytes() not in found:
+                found[other.tobytes()] = other
+                waiting.append(other)
+    return list(found.values())
+
+
+def told(examples, minimum, rule):
+    """How many tables with hidden cells tell a small one to who knows all margins and the rule, though the margins alone do not; and how many there are."""
+    number = tried = 0
+    for example in examples:
+        every = fiber(example)
+        by_margins = (np.stack(every) == example).all(axis=0)
         alike = collections.defaultdict(list)
-        for first in itertools.product(*(range(total + 1) for total in example.sum(axis=0))):
-            table = np.array([first, example.sum(axis=0) - first], dtype=np.int64)
-            hidden = suppress(table, 3)
-            if sum(first) == example[0].sum() and hidden.any():
+        for table in every:
+            hidden = rule(table, minimum)
+            if hidden.any():
+                assert hidden[table < minimum].all()
                 alike[hidden.tobytes(), tuple(table[~hidden])].append(table)
         for group in alike.values():
-            same = (np.stack(group) == group[0]).all(axis=0)
-            told += sum(bool((same & (table < 3)).any()) for table in group)
+            same = (np.stack(group) == group[0]).all(axis=0) & ~by_margins
+            number += sum(bool((same & (table < minimum)).any()) for table in group)
             tried += len(group)
-    assert tried > 200
-    assert told <= tried // 200
+    return number, tried
+
+
+def small_block(counts, minimum):
+    """The rule of old: the states in which small cells lie, of every axis."""
+    block = [(counts < minimum).any(axis=tuple(o for o in range(counts.ndim) if o != a)) for a in range(counts.ndim)]
+    hidden = np.zeros(counts.shape, dtype=np.bool_)
+    hidden[np.ix_(*block)] = True
+    return hidden
+
+
+SHAPES = {(2, 2): (30, 12), (2, 3): (15, 12), (2, 4): (3, 7), (3, 3): (2, 5), (2, 2, 3): (8, 9)}
+"""Shape -> how many sets of margins are tried, and the largest cell of the tables that they are taken from."""
+
+
+def examples(shape):
+    """Tables of some shape, a state of theirs now and then with few records or none."""
+    draw = np.random.default_rng(shape)
+    number, largest = SHAPES[shape]
+    made = [draw.integers(0, largest, shape) + draw.integers(0, 2, shape[-1]) * 5 for _ in range(number)]
+    return [table * (draw.random(shape[0]) > 0.1).reshape(-1, *[1] * (len(shape) - 1)) for table in made]
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("minimum", [2, 3, 5])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_who_knows_margins_and_rule_cannot_tell_a_small_cell(shape, minimum):
+    """All tables of random margins are tried: those that are shown alike differ in every small cell, but for what the margins alone tell."""
+    number, tried = told(examples(shape), minimum, suppress)
+    assert tried > 10
+    assert number == 0
+
+
+def test_control_a_block_around_the_small_cells_tells_some():
+    number, tried = told(examples((2, 3)), 3, small_block)
+    assert number > tried // 50
+
+
+@pytest.mark.parametrize("minimum", [2, 3, 5])
+@pytest.mark.parametrize("length", [2, 3, 4])
+def test_who_knows_the_sum_of_a_list_and_the_rule_cannot_tell_a_small_count(length, minimum):
+    alike = collections.defaultdict(list)
+    for counts in itertools.product(range({2: 25, 3: 16, 4: 9}[length]), repeat=length):
+        table = np.array(counts, dtype=np.int64)
+        hidden = suppress(table, minimum)
+        if hidden.any() and table.sum() >= minimum:
+            assert hidden[table < minimum].all()
+            alike[int(table.sum()), hidden.tobytes(), tuple(table[~hidden])].append(table)
+    for group in alike.values():
+        same = (np.stack(group) == group[0]).all(axis=0)
+        assert not any((same & (table < minimum)).any() for table in group)
 
 
 def test_an_empty_state_for_missing_values_hides_nothing():

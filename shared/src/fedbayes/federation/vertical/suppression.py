@@ -1,14 +1,14 @@
 """What of exact counts may be shown: small cells are hidden so that neither margins nor this rule give them back.
 
 Whoever knows a table's margins (they are questions like any other) can solve for hidden cells, and whoever knows the rule can leave out tables that
-it would have hidden differently. So the hidden cells are a *block*, some states of each axis: those in which a small cell lies, and more of them, chosen
-by their margins alone, until the block's margins leave every small cell several values below the minimum.
+it would have hidden differently. So nothing is decided by a cell that stays hidden, but for one fact a step: states are taken off the table, those with most
+records first, each shown if it, and what is left without it, has no small cell. The first state of an axis for which that fails ends its axis. What is left
+is hidden whole. Of it a reader learns its margins, and that each axis's last step failed: `suppress` tells why no small cell follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,8 @@ from ..errors import ThresholdError
 
 Counts = npt.NDArray[np.int64]
 Hidden = npt.NDArray[np.bool_]
-MOST_PAIRS = 4_000_000
-"""Moves that are looked at before a large block is given up and the table hidden whole."""
+FITTING_STEPS = 50
+"""Rounds of proportional fitting; it is within a per cent of its limit after a few, and is compared with 1."""
 
 
 def check_count(count: int, records: int, minimum: int) -> None:
@@ -65,86 +65,112 @@ def suppress(counts: Counts, minimum: int) -> Hidden:
     Returns
     -------
     bool array of the same shape
-        A block, the product of some states of each axis, or nothing. With all margins (sums along one axis) and visible cells known, each hidden
-        cell below the minimum still has several possible values below it, unless the whole table is hidden.
+        A block, the product of some states of each axis, and the states with few records; or nothing.
 
     Notes
     -----
+    With all margins (sums along one axis), the visible cells and this rule known, every hidden cell below the minimum has several possible values:
+
+    - *Two columns.* Let r_i, c_j be the hidden block's margins, all at least the minimum m >= 2, and let the steps have failed at row k and column l: some
+      cell of row k, or some sum over the other rows, is below m, and so for l. Let cell (i, j) hold v < m. If i is not k and j is not l, a step of
+      +1, -1, +1, -1 on a rectangle of (i, j) and other rows and columns leaves both facts as they are; where none has room, the records of row i lie in
+      column l, or those of column j in row k, which is a small sum that a step along l or k keeps below m, downwards where v = m - 1; and
+      where that has no room, a cell is 0, becomes 1 and stays small. If i = k or j = l the cell itself is the fact. So there always is
+      another table that is shown alike.
+    - *States with few records* are taken together with the next ones until they have m; their own cells move among one another. Of a state
+      without any record the margin itself tells its cells.
+    - *One column.* Small cells, where their sum leaves them half of the values below m, or else they and the smallest others: the rule knows no
+      order, so whatever hidden cells hold, they may hold in another order.
+    - *More columns.* The same steps; margins over pairs leave less room, so the table is hidden whole if the evenest table with the block's
+      margins has a cell below 1. Where the margins alone determine a cell nothing can hide it. No proof; enumerated in tests.
+
     It protects one table against its margins, not against all other tables that may be asked: use noise for that.
     """
-    small = counts < minimum
-    if minimum <= 1 or not small.any():
+    if minimum <= 1 or not (counts < minimum).any():
         return np.zeros(counts.shape, dtype=np.bool_)
-    shape = [size for size in counts.shape if size > 1] or [1]
-    block = _grown(counts.reshape(shape), small.reshape(shape), minimum)
-    hidden = np.zeros(shape, dtype=np.bool_)
-    hidden[np.ix_(*block)] = True
+    table = counts.reshape([size for size in counts.shape if size > 1] or [1])
+    hidden = _hidden_of_list(table, minimum) if table.ndim == 1 else _hidden_of_table(table, minimum)
     return hidden.reshape(counts.shape)
 
 
-def _grown(counts: Counts, small: Hidden, minimum: int) -> list[list[int]]:
-    """Return the states of each axis that make a safe block, or all states."""
-    block: list[list[int]] = []
-    waiting: list[list[tuple[int, int, int]]] = []
-    for axis, size in enumerate(counts.shape):
-        others = tuple(other for other in range(counts.ndim) if other != axis)
-        margin = counts.sum(axis=others)
-        chosen = np.flatnonzero(small.any(axis=others)).tolist()
-        rest = sorted(set(range(size)) - set(chosen), key=lambda state: (margin[state], state))
-        block.append(chosen)
-        waiting.append([(int(margin[state]), axis, state) for state in rest])
-    for chosen, candidates in zip(block, waiting, strict=True):
-        while candidates and len(chosen) < 2:
-            chosen.append(candidates.pop(0)[2])
-    while any(waiting) and not _is_safe(counts[np.ix_(*block)], minimum):
-        _, axis, state = min(candidates[0] for candidates in waiting if candidates)
-        waiting[axis].pop(0)
-        block[axis].append(state)
-    return [sorted(states) for states in block]
-
-
-def _is_safe(block: Counts, minimum: int) -> bool:
-    """Return whether every small cell of a block has several values below the minimum, given the block's margins."""
-    low, high = _line_bounds(block) if block.ndim <= 2 else _move_bounds(block, block < minimum)
-    some = (low < minimum) if block.ndim <= 2 else (block < minimum)
-    values = np.minimum(high, minimum - 1) - low + 1
-    return bool((values[some] >= enough(minimum)).all() and (high[some] >= minimum).all())
-
-
 def enough(minimum: int) -> int:
-    """Return how many values below the minimum a hidden cell must be able to have: about half of them, at least two."""
+    """Return how many values below the minimum a hidden cell of a list must be able to have: about half of them, at least two."""
     return max(2, (minimum + 1) // 2)
 
 
-def _line_bounds(block: Counts) -> tuple[Counts, Counts]:
-    """Return the least and largest value of every cell of a list or matrix with these margins: they follow from the margins alone."""
-    total = int(block.sum())
-    if block.ndim == 1:
-        only = len(block) == 1
-        return np.where(only, block, 0), np.full(block.shape, total, dtype=np.int64)
-    rows, columns = block.sum(axis=1)[:, None], block.sum(axis=0)[None, :]
-    return np.maximum(rows + columns - total, 0), np.minimum(rows, columns)
+def _hidden_of_list(counts: Counts, minimum: int) -> Hidden:
+    """Return the small cells, and the smallest others if all small ones together say too much of one; ties are hidden together."""
+    small = counts < minimum
+    together, others = int(counts[small].sum()), int(small.sum()) - 1
+    largest = others * (minimum - 1) + minimum - enough(minimum)
+    if small.all() or (others > 0 and minimum <= together <= largest):
+        return small
+    return np.asarray(counts <= counts[~small].min())
 
 
-def _move_bounds(block: Counts, some: Hidden) -> tuple[Counts, Counts]:
-    """Return how far cells can move while all margins stay, by moves of 2^d cells; only where `some` holds.
+def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
+    """Return the block that is left when no state can be taken off any more, and the states with few records."""
+    groups = [_groups(counts.sum(axis=_others(counts, axis)), minimum) for axis in range(counts.ndim)]
+    if min(len(states) for states in groups) < 2:
+        return np.ones(counts.shape, dtype=np.bool_)
+    table = counts
+    for axis, states in enumerate(groups):
+        table = np.stack([table.take(state, axis).sum(axis=axis) for state in states], axis)
+    hidden = np.zeros(counts.shape, dtype=np.bool_)
+    left = _left(table, minimum)
+    if all(left):
+        block = [
+            np.concatenate([states[place] for place in places]) for states, places in zip(groups, left, strict=True)
+        ]
+        hidden[np.ix_(*block)] = True
+    for axis, states in enumerate(groups):
+        for together in states:
+            if len(together) > 1:
+                np.moveaxis(hidden, axis, 0)[together] = True
+    return hidden
 
-    The true range is at least as wide: it may take several moves.
-    """
-    low, high = block.copy(), block.copy()
-    places = np.argwhere(some)
-    if len(places) * block.size > MOST_PAIRS:
-        return low, high
-    partners = np.argwhere(np.ones(block.shape, dtype=np.bool_))
-    corners = list(product((False, True), repeat=block.ndim))
-    for place in places:
-        others = partners[(partners != place).all(axis=1)]
-        least = [np.full(len(others), np.iinfo(np.int64).max) for _ in range(2)]
-        for corner in corners:
-            moved = np.where(np.array(corner)[None, :], others, place[None, :])
-            side = sum(corner) % 2
-            least[side] = np.minimum(least[side], block[tuple(moved.T)])
-        at = tuple(int(index) for index in place)
-        low[at] -= max(least[0].max(initial=0), 0)
-        high[at] += max(least[1].max(initial=0), 0)
-    return low, high
+
+def _groups(margin: Counts, minimum: int) -> list[npt.NDArray[np.intp]]:
+    """Return the states of an axis, those with few records and the next ones as one, from the fewest records to the most."""
+    order = np.argsort(margin, kind="stable")
+    number = 0
+    if margin[order[0]] < minimum:
+        number = max(int(np.searchsorted(np.cumsum(margin[order]), minimum)) + 1, 2)
+    return [order[:number]] * (number > 0) + [order[place : place + 1] for place in range(number, len(order))]
+
+
+def _left(table: Counts, minimum: int) -> list[list[int]]:
+    """Return the places of each axis that are left when states have been taken off; none where all can be."""
+    left = [list(range(size)) for size in table.shape]
+    open_axes = set(range(table.ndim))
+    while open_axes:
+        block = table[np.ix_(*left)]
+        axis, place = max(
+            ((axis, int(block.sum(axis=_others(block, axis)).argmax())) for axis in sorted(open_axes)),
+            key=lambda found: block.take(found[1], found[0]).mean(),
+        )
+        state = block.take(place, axis)
+        if min(state.min(), (block.sum(axis=axis) - state).min()) < minimum:
+            open_axes.remove(axis)
+            continue
+        left[axis].pop(place)
+        if len(left[axis]) == 1:
+            return [[] for _ in left]
+    block = table[np.ix_(*left)]
+    if block.ndim > 2 and block.size < table.size and _evenest(block).min() < 1:
+        return [list(range(size)) for size in table.shape]
+    return left
+
+
+def _evenest(block: Counts) -> npt.NDArray[np.float64]:
+    """Return the table with the margins of `block` that is as even as can be, by proportional fitting; it depends on the margins alone."""
+    found = np.full(block.shape, block.sum() / block.size)
+    for _ in range(FITTING_STEPS):
+        for axis in range(block.ndim):
+            now, wanted = found.sum(axis=axis, keepdims=True), block.sum(axis=axis, keepdims=True)
+            found = found * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+    return found
+
+
+def _others(table: Counts, axis: int) -> tuple[int, ...]:
+    return tuple(other for other in range(table.ndim) if other != axis)
