@@ -13,13 +13,14 @@ import pytest
 from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
 from fedbayes.mpc.wide import Wide
 from v6_verticox.cox.tails import Tails, reach
+from v6_verticox.messages.names import START, Name
+from v6_verticox.messages.private import Stage
 from v6_verticox.rounds.points import Gradient
 from v6_verticox.shares.newton_step import FEATURE_BITS, LINE_BITS, Layout
 from v6_verticox.shares.newton_step import beside as beside_step
 from v6_verticox.shares.program import (
     CORRECTING,
     Program,
-    Stage,
     joined,
     masks,
     pack,
@@ -30,7 +31,7 @@ from v6_verticox.shares.program import (
     unpack,
 )
 from v6_verticox.shares.reciprocals import NEWTON, reciprocal_name
-from v6_verticox.shares.sorting import OutcomeHolder, dealt_inputs, delta, masked_input
+from v6_verticox.shares.sorting import OutcomeHolder, delta, masked_input
 
 
 @dataclass
@@ -76,7 +77,7 @@ class Rehearsal:
             Program(Party(i, count, self.keys[i], self.corrections if i == count - 1 else None), self.layout, {})
             for i in range(count)
         ]
-        self.source, self.accepted, self.beside = "0.0/reciprocal", {0: "0.0/reciprocal"}, {}
+        self.source, self.accepted, self.beside = START, {0: START}, {}
 
     def _deal(self, stages: list[Stage]) -> None:
         dealer = Dealer(self.keys)
@@ -88,7 +89,8 @@ class Rehearsal:
         published = {}
         for name, (index, values, bits) in zip(names, blocks, strict=True):
             entered = masked_input(self.keys[index], name, Wide.encode(values, bits))
-            correction = dealt_inputs(self.keys[index], self.keys, name, values.shape)
+            mask = expand_wide(self.keys[index], f"input/{name}", values.shape)
+            correction = delta(self.keys[-1], mask, Dealer(self.keys).random(name, values.shape))
             self.views["outcome"].append({name: entered, f"{name}/delta": correction})
             published[name] = self.holder.permuted(entered, correction)
         self.views["parties"].append(published)
@@ -214,9 +216,9 @@ class Rehearsal:
     async def refine(self, step: int) -> Gradient:
         before, self._version = self._version, self._version + 1
         refined = [
-            Stage("refine", key, self._version, f"{key}.{before}/reciprocal", NEWTON) for key in (step, *self.beside)
+            Stage("refine", key, self._version, Name("reciprocal", key, before), NEWTON) for key in (step, *self.beside)
         ]
-        self.source, last = f"{step}.{self._version}/reciprocal", self._last()
+        self.source, last = Name("reciprocal", step, self._version), self._last()
         self.rounds += 1
         self._deal([*refined, *last, self._pending])
         self._stage(refined)

@@ -49,9 +49,9 @@ def one_bit(request):
 
 
 def other_stage(request):
-    return replace(
-        request, stages=[replace(request.stages[0], first=request.stages[0].first + 128), *request.stages[1:]]
-    )
+    stage, *others = request.stages
+    first, second = stage.coefficients
+    return replace(request, stages=[replace(stage, coefficients=(first + 128, second)), *others])
 
 
 def test_without_a_lie_the_fit_ends(monkeypatch):

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from v6_verticox.messages.names import Input, Name
 from v6_verticox.messages.private import Plan
 from v6_verticox.shares.agreed import inputs_of
-from v6_verticox.shares.names import Input, Name
 
 KINDS = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=16)
 PARTS = st.none() | st.integers(0, 9999)

@@ -9,7 +9,7 @@ from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 from v6_verticox.cox import likelihood
-from v6_verticox.messages.private import Plan, StageInfo
+from v6_verticox.messages.private import Plan, Stage
 from v6_verticox.shares.program import pack, unpack
 
 
@@ -57,7 +57,7 @@ def test_messages_survive_the_codec_and_check_themselves():
     with pytest.raises(ValueError, match="shapes"):
         Plan([1, 2], [1, 1], 3, 10, [4, 5], 10, [], 0, True)
     with pytest.raises(ValueError, match="stage"):
-        StageInfo("open everything", 0, 0, "", 0, 0, [])
+        Stage("open everything")
 
 
 def test_payloads_are_checked():

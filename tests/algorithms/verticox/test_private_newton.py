@@ -187,7 +187,7 @@ def test_the_dealer_works_without_data(paper_data, rehearse):
 
 
 def surface_stage(kind):
-    from v6_verticox.shares.program import Stage
+    from v6_verticox.messages.private import Stage
 
     return Stage(kind)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fedbayes.federation.codec import Message, decode, encode
+from fedbayes.federation.codec import Message, Text, decode, encode
 from fedbayes.federation.errors import MessageError
 
 
@@ -33,6 +33,29 @@ class Outer(Message):
     def __post_init__(self):
         if self.count < 0:
             raise ValueError("count must not be negative")
+
+
+class Place(Text):
+    """A text of a letter and a number, such as "c3"."""
+
+    __slots__ = ("row",)
+
+    def __new__(cls, row):
+        place = super().__new__(cls, f"c{row}")
+        place.row = row
+        return place
+
+    @classmethod
+    def read(cls, text):
+        if text[0] != "c" or not text[1:].isdecimal():
+            raise ValueError("no place")
+        return cls(int(text[1:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed(Message):
+    first: Place
+    seen: dict[Place, int]
 
 
 def message(**changes):
@@ -119,3 +142,22 @@ def test_objects_cannot_be_sent():
         encode(message(table=np.array([object()])))
     with pytest.raises(MessageError):
         encode({"a": object()})
+
+
+def test_a_text_with_parts_is_read_as_a_field_and_as_a_key():
+    back = through(Placed(Place(3), {Place(12): 5}))
+    assert (back.first, back.first.row, back.seen) == ("c3", 3, {"c12": 5})
+    assert [place.row for place in back.seen] == [12]
+
+
+@pytest.mark.parametrize(
+    ("first", "seen", "text"),
+    [
+        ("d3", {}, "Placed.first: must be a name"),
+        (3, {}, "must be a name"),
+        ("c3", {"c": 1}, "Placed.seen: keys must be names"),
+    ],
+)
+def test_a_text_that_says_nothing_is_refused(first, seen, text):
+    with pytest.raises(MessageError, match=text):
+        decode(Placed, {"first": first, "seen": seen})

@@ -19,7 +19,7 @@ import math
 import types
 import typing
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ DTYPES = (
 MOST_BYTES = 2**31
 LARGEST_WHOLE = 2**127
 DEEPEST = 60
+T = TypeVar("T", bound="Text")
 BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 
 
@@ -48,6 +49,17 @@ class Message:
     """Base of every message; see the module's text."""
 
     __slots__ = ()
+
+
+class Text(str):
+    """Base of a text that says more than itself, such as a name of several parts; it travels as it is, and can be a mapping's key."""
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls: type[T], text: str) -> T:
+        """Return what a text says; `ValueError` where it is none of these."""
+        raise NotImplementedError
 
 
 class Wrapped(Message):
@@ -268,11 +280,14 @@ def _decode_mapping(kind: Any, value: Any, place: str) -> Any:
         raise MessageError(f"{place}: must be an object")
     key_kind, item_kind = typing.get_args(kind) or (str, Any)
     try:
-        return {
-            (int(key) if key_kind is int else str(key)): _decode(item_kind, item, place) for key, item in value.items()
-        }
+        return {_key(key_kind, key): _decode(item_kind, item, place) for key, item in value.items()}
     except ValueError:
-        raise MessageError(f"{place}: keys must be whole numbers") from None
+        what = "whole numbers" if key_kind is int else "names"
+        raise MessageError(f"{place}: keys must be {what}") from None
+
+
+def _key(kind: Any, key: str) -> Any:
+    return kind.read(key) if issubclass(kind, Text) else kind(key)
 
 
 def _decode_plain(kind: Any, value: Any, place: str) -> Any:
@@ -280,6 +295,11 @@ def _decode_plain(kind: Any, value: Any, place: str) -> Any:
         return _bytes(value, place)
     if kind is float:
         return _float(value, place)
+    if isinstance(kind, type) and issubclass(kind, Text):
+        try:
+            return kind.read(value)
+        except (ValueError, TypeError):
+            raise MessageError(f"{place}: must be a name") from None
     accepted = {bool: bool, int: int, str: str, dict: dict, list: list}.get(kind)
     if accepted is None:
         raise MessageError(f"{place}: the field's type has no JSON form")

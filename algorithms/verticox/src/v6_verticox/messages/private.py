@@ -10,6 +10,8 @@ import numpy as np
 from fedbayes.federation import Broadcast, Exact, Masked, Message, Public, Sealed, Share
 from fedbayes.federation.vertical.messages import Parcel
 
+from .names import START, Name
+
 STAGES = (
     "features",
     "gather",
@@ -208,23 +210,45 @@ class Plan(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class StageInfo(Message):
-    """One stage of the arithmetic; see `program.Stage`."""
+class Stage(Message):
+    """One stage of the arithmetic of a step.
+
+    Attributes
+    ----------
+    kind : str
+        One of `STAGES`; or of `SLOPE_STAGES` where slopes along the line from zero are wanted.
+    step, version : int
+        Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
+    source : Name
+        The reciprocals that a refinement starts from.
+    coefficients : tuple of int
+        Those of the refinement, a and b times 2^12.
+    rows : list of int
+        Rows where the baseline hazard is wanted ("information").
+    """
 
     kind: str
-    step: int
-    version: int
-    source: str
-    first: int
-    second: int
-    rows: list[int]
+    step: int = 0
+    version: int = 0
+    source: Name = START
+    coefficients: tuple[int, int] = (0, 0)
+    rows: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Check the stage."""
         if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 100_000 or not 0 <= self.version < 1000:
             raise ValueError("a stage is malformed")
-        if not 0 <= self.first < MOST_COEFFICIENT or not 0 <= self.second < MOST_COEFFICIENT:
+        if not all(0 <= value < MOST_COEFFICIENT for value in self.coefficients):
             raise ValueError("coefficients of a refinement are out of range")
+
+    @property
+    def label(self) -> str:
+        """Prefix of what is dealt for this step and version."""
+        return f"{self.step}.{self.version}"
+
+    def named(self, kind: str) -> Name:
+        """Return the name of something of this step and version."""
+        return Name(kind, self.step, self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +262,7 @@ class EnterRequest(Message):
     plan: Plan
     step: int
     coefficients: list[float]
-    stages: list[StageInfo]
+    stages: list[Stage]
     inputs: bool
     beside: dict[int, list[float]] = field(default_factory=dict)
     chosen: bool = False
@@ -278,8 +302,8 @@ class StageRequest(Message):
     """
 
     plan: Plan
-    stages: list[StageInfo]
-    openings: dict[str, np.ndarray[Any, Any]]
+    stages: list[Stage]
+    openings: dict[Name, np.ndarray[Any, Any]]
     permuted: Broadcast | None
     corrections: Sealed | None
     told: dict[int, Sealed] = field(default_factory=dict)
@@ -292,7 +316,7 @@ class StageReply(Message):
     `told`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
     """
 
-    openings: dict[str, Share[np.ndarray[Any, Any]]]
+    openings: dict[Name, Share[np.ndarray[Any, Any]]]
     revealed: dict[str, Share[np.ndarray[Any, Any]]]
     frac_bits: Public[dict[str, int]]
     told: dict[int, Sealed] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
 
-from .private import Plan, StageInfo
+from .private import Plan, Stage
 
 RESIDUAL_BITS = 40
 """Fractional bits of the residual vectors that the outcome holder shows under a mask."""
@@ -25,7 +25,7 @@ class PredictRequest(Message):
     step: int
     coefficients: list[float]
     columns: bool
-    stages: list[StageInfo]
+    stages: list[Stage]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class AdmmRequest(Message):
     broadcast: Sealed | None
     report: bool
     update: str
-    stages: list[StageInfo]
+    stages: list[Stage]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,20 +12,20 @@ from fedbayes.federation import Broadcast, Sealed
 from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
+from ..messages.names import START, Name
 from ..messages.private import (
     EnterReply,
     EnterRequest,
     PermuteReply,
     PermuteRequest,
     Plan,
-    StageInfo,
+    Stage,
     StageReply,
     StageRequest,
 )
 from ..shares.agreed import CHECK, check_bound, layout, taker
 from ..shares.complete import NODES, integrated, opened_names
-from ..shares.names import named
-from ..shares.newton_step import BESIDE, START
+from ..shares.newton_step import BESIDE
 from ..shares.newton_step import beside as beside_step
 from ..shares.program import CORRECTING, relayed
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
@@ -84,17 +84,17 @@ class FederatedSurface:
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
         self._coefficients: Vector = np.zeros(len(prepared.names))
-        self._openings: dict[str, npt.NDArray[np.uint8]] = {}
+        self._openings: dict[Name, npt.NDArray[np.uint8]] = {}
 
     async def start(self) -> Gradient:
         """Evaluate at zero coefficients: five rounds (six with small ties and Efron; more where only complete records count)."""
         if self.plan.complete:
             return await self._start_complete()
-        stages = [_info("features", 0), _info("last", 0), _info("information", 0)]
+        stages = [Stage("features", 0), Stage("last", 0), Stage("information", 0)]
         if self.plan.band:
-            stages.insert(1, _info("tied", 0))
+            stages.insert(1, Stage("tied", 0))
         if self.plan.weighted:
-            stages.insert(1, _info("weigh_start", 0))
+            stages.insert(1, Stage("weigh_start", 0))
         await self._stage([stages[0]], *await self._enter(0, stages))
         for stage in stages[1:-1]:
             revealed = await self._stage([stage])
@@ -106,16 +106,16 @@ class FederatedSurface:
         plan = reciprocal_plan(spread, EXACT_START, spread)
         self._version = max(len(plan), CORRECTING)
         blends = dict.fromkeys(range(BESIDE, BESIDE + len(NODES)), self._source)
-        rounds = [[_info("features", 0)], [_info("complete", 0)]]
+        rounds = [[Stage("features", 0)], [Stage("complete", 0)]]
         if len(opened_names(self._layout)) > 1:
-            rounds.insert(1, [_info("gather", 0)])
+            rounds.insert(1, [Stage("gather", 0)])
         for version in range(1, self._version + 1):
             pair = plan[version - 1] if version <= len(plan) else NEWTON
-            rounds.append([_info("weigh" if version == 1 else "refine", 0, version, self._source, pair)])
-            rounds[-1] += [_info("blend", key, version, source, pair) for key, source in blends.items()]
+            rounds.append([Stage("weigh" if version == 1 else "refine", 0, version, self._source, pair)])
+            rounds[-1] += [Stage("blend", key, version, source, pair) for key, source in blends.items()]
             self._source = reciprocal_name(0, version, pair)
             blends = {key: reciprocal_name(key, version, pair) for key in blends}
-        rounds.append([*self._last(), *(_info("level", key, self._version) for key in blends)])
+        rounds.append([*self._last(), *(Stage("level", key, self._version) for key in blends)])
         self._check_rounds(len(rounds) + 3)
         entered = await self._enter(0, [*(info for part in rounds for info in part), self._final()])
         revealed = await self._stage(rounds[0], *entered)
@@ -137,7 +137,7 @@ class FederatedSurface:
 
     async def observed(self) -> Vector:
         """Enter the columns and return their sums over the events: four rounds, instead of `start`."""
-        stages = [_info("features", 0), _info("observed", 0)]
+        stages = [Stage("features", 0), Stage("observed", 0)]
         await self._stage([stages[0]], *await self._enter(0, stages))
         revealed = await self._stage([stages[1]])
         return np.asarray(revealed["observed"].ravel())
@@ -154,7 +154,7 @@ class FederatedSurface:
         plans = {step: list(plan), **{key: point.plan for key, point in self._beside.items()}}
         rounds = [self._all("relative_risk")]
         if beside:
-            rounds[0].append(_info("line", step))
+            rounds[0].append(Stage("line", step))
         if len(self._layout.groups()) > 1:
             rounds.append(self._all("combine"))
         for version in range(1, self._version + 1):
@@ -163,7 +163,7 @@ class FederatedSurface:
             for key, source in sources.items():
                 pair = plans[key][version - 1] if version <= len(plans[key]) else NEWTON
                 named = "weigh_slope" if version == 1 and key != step else kind
-                rounds[-1].append(_info(named, key, version, source, pair))
+                rounds[-1].append(Stage(named, key, version, source, pair))
                 sources[key] = reciprocal_name(key, version, pair)
         self._source = sources[step]
         rounds.append(self._last())
@@ -180,25 +180,25 @@ class FederatedSurface:
         self._version += 1
         before = self._version - 1
         refined = [
-            _info("refine", key, self._version, named("reciprocal", key, before), NEWTON)
+            Stage("refine", key, self._version, Name("reciprocal", key, before), NEWTON)
             for key in (step, *self._beside)
         ]
-        self._source, last = named("reciprocal", step, self._version), self._last()
+        self._source, last = Name("reciprocal", step, self._version), self._last()
         request = EnterRequest(self.plan, step, [], [*refined, *last, self._final()], False, {})
         corrections = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
         await self._stage(refined, corrections=corrections[self.plan.helper].dealt)
         return self._gradient(await self._stage(last))
 
-    def _all(self, kind: str) -> list[StageInfo]:
+    def _all(self, kind: str) -> list[Stage]:
         """Return one stage of the step and of the points beside it."""
-        return [_info(kind, key) for key in (self._step, *self._beside)]
+        return [Stage(kind, key) for key in (self._step, *self._beside)]
 
-    def _last(self) -> list[StageInfo]:
-        slopes = [_info("slope", key, self._version) for key in self._beside]
-        return [_info("last", self._step, self._version), *slopes]
+    def _last(self) -> list[Stage]:
+        slopes = [Stage("slope", key, self._version) for key in self._beside]
+        return [Stage("last", self._step, self._version), *slopes]
 
-    def _final(self) -> StageInfo:
-        return _info("information", self._step, self._version, rows=self.edge_rows)
+    def _final(self) -> Stage:
+        return Stage("information", self._step, self._version, rows=self.edge_rows)
 
     def rounds_left(self) -> int:
         """Return how many rounds may still be taken before the last ones."""
@@ -211,15 +211,15 @@ class FederatedSurface:
     async def information(self, step: int, final: bool) -> Vector:
         """Return the information matrix: one round; the last time with the baseline hazard."""
         rows = self.edge_rows if final else []
-        revealed = await self._stage([_info("information", step, self._version, rows=rows)])
+        revealed = await self._stage([Stage("information", step, self._version, rows=rows)])
         if "baseline" in revealed:
             self.hazard, self.trend = revealed["baseline"].ravel(), revealed.get("trend", np.zeros(0)).ravel()
         return np.asarray((revealed["information"] + revealed["information"].T) / 2.0)
 
-    def seen_stages(self, step: int) -> list[StageInfo]:
+    def seen_stages(self, step: int) -> list[Stage]:
         """Return the stages of an information matrix at a linear predictor that the outcome holder knows."""
         kinds = ["weigh_start", *(["tied"] if self.plan.band else []), "last", "information"]
-        return [_info(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
+        return [Stage(kind, step, rows=self.edge_rows if kind == "information" else []) for kind in kinds]
 
     async def seen_information(
         self, step: int, published: Broadcast, corrections: Sealed | None, final: bool
@@ -262,7 +262,7 @@ class FederatedSurface:
                 "leave it out, transform it or set a penalty; otherwise raise max_rounds or the tolerance"
             )
 
-    async def _enter(self, step: int, stages: list[StageInfo]) -> tuple[Broadcast, Sealed | None]:
+    async def _enter(self, step: int, stages: list[Stage]) -> tuple[Broadcast, Sealed | None]:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
         plan, start = self.plan, 0
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
@@ -282,7 +282,7 @@ class FederatedSurface:
         return permuted[owner].published, entered[plan.helper].dealt
 
     async def _stage(
-        self, stages: list[StageInfo], permuted: Broadcast | None = None, corrections: Sealed | None = None
+        self, stages: list[Stage], permuted: Broadcast | None = None, corrections: Sealed | None = None
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan, takes = self.plan, taker(self.plan, self.federation.organization)
@@ -312,20 +312,9 @@ class FederatedSurface:
             self.counts = counts.value
         return _added(list(replies.values()))
 
-    def _relayed(self, name: str, replies: list[StageReply]) -> npt.NDArray[np.uint8]:
+    def _relayed(self, name: Name, replies: list[StageReply]) -> npt.NDArray[np.uint8]:
         """Return the sum of one opening: uniform, as every part of it is."""
         return relayed(self._layout, name, [np.asarray(reply.openings[name].value) for reply in replies])
-
-
-def _info(
-    kind: str,
-    step: int,
-    version: int = 0,
-    source: str = "",
-    pair: tuple[int, int] = (0, 0),
-    rows: Sequence[int] = (),
-) -> StageInfo:
-    return StageInfo(kind, step, version, source, pair[0], pair[1], list(rows))
 
 
 def _floats(values: Vector) -> list[float]:

@@ -9,10 +9,9 @@ import numpy as np
 from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 
-from ..messages.private import Plan, StageInfo
-from .names import Input, Name
+from ..messages.names import Input, Name
+from ..messages.private import Plan
 from .newton_step import Layout, line_names, presence_name
-from .program import Stage
 
 CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""
@@ -42,11 +41,6 @@ def taker(plan: Plan, aggregator: int) -> int:
     uniform numbers, for want of the other share holders' keys.
     """
     return aggregator if aggregator in plan.holders else plan.holders[-1]
-
-
-def stage_of(info: StageInfo) -> Stage:
-    """Return the program's stage of a message."""
-    return Stage(info.kind, info.step, info.version, info.source, (info.first, info.second), tuple(info.rows))
 
 
 def step_inputs(plan: Plan, step: int) -> list[Input]:

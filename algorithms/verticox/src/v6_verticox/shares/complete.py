@@ -23,7 +23,7 @@ import numpy.typing as npt
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
-from .names import named
+from ..messages.names import Name
 from .newton_step import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name
 
 EIGHTHS = 8  # the share of records without a gap is told in eighths, rounded up: enough to start from, and no count
@@ -57,17 +57,17 @@ def groups(layout: Layout) -> list[list[int]]:
     return [list(range(start, min(start + MOST_FACTORS, holders))) for start in range(0, holders, MOST_FACTORS)]
 
 
-def opened_names(layout: Layout) -> list[str]:
+def opened_names(layout: Layout) -> list[Name]:
     """Return the names under which the groups' products are opened: that of the whole where there is one group."""
     found = groups(layout)
-    return [PRESENT] if len(found) == 1 else [named("present", 0, part=place) for place in range(len(found))]
+    return [PRESENT] if len(found) == 1 else [Name("present", 0, part=place) for place in range(len(found))]
 
 
-def gathered(engine: Engine, layout: Layout, permuted: Mapping[str, Wide]) -> dict[str, Share]:
+def gathered(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide]) -> dict[Name, Share]:
     """Multiply the stations' presence columns, group by group (in the dealer's order of the rows)."""
-    shape, result = (layout.rows, 1), {}
+    shape, result = (layout.rows, 1), dict[Name, Share]()
     for name, group in zip(opened_names(layout), groups(layout), strict=True):
-        own = [str(presence_name(index)) for index in group]
+        own = [presence_name(index) for index in group]
         wires = [Wire(permuted.get(column), engine.random(column, shape), 0) for column in own]
         whole = len(wires) > 1
         result[name] = engine.product(name, wires, complete=True) if whole else engine.lifted(wires[0])

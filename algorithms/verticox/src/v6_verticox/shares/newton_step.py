@@ -28,7 +28,8 @@ import numpy as np
 from fedbayes.mpc.shared_fixed import Engine, Share, Wire
 from fedbayes.mpc.wide import Wide
 
-from .names import Name, named
+from ..messages.names import START, Name
+from ..messages.private import Stage
 from .reciprocals import is_wide
 from .ties import TIE_BITS, PublicTies, corrected, corrected_back
 
@@ -42,20 +43,22 @@ COEFFICIENT_BITS = 5  # of a and b (`reciprocals.NARROW_UNIT`)
 WIDE_BITS = 12  # of a and b where the interval is wide (`reciprocals.UNIT`)
 LINE_BITS = 34  # of the linear predictor, whose slopes integrate to the log-likelihood: 6e-11
 BESIDE = 100  # steps of the solver are below it, points beside a step above
-START = named("reciprocal", 0)
-FIRST_HAZARD = named("k", 0)
-BANDS = "bands"
-TREND = "trend"
-PRESENT, EVENT = named("present", 0), named("event", 0)
-WEIGHTS = named("w", 0)
-STARTS = ("d", START, TREND, BANDS, FIRST_HAZARD, WEIGHTS)
+FIRST_HAZARD = Name("k", 0)
+COLUMNS = Name("features")  # in the dealer's order of the rows
+FEATURES = Name("x")  # opened, in the order of the times
+EVENTS = Name("d")
+BANDS = Name("bands")
+TREND = Name("trend")
+PRESENT, EVENT = Name("present", 0), Name("event", 0)
+WEIGHTS = Name("w", 0)
+STARTS = (EVENTS, START, TREND, BANDS, FIRST_HAZARD, WEIGHTS)
 
-Get = Callable[[str], Wire]
+Get = Callable[[Name], Wire]
 
 
-def entered_names(layout: Layout, step: int) -> list[str]:
+def entered_names(layout: Layout, step: int) -> list[Name]:
     """Return the names under which the outcome holder enters risks and reciprocals that it knows, and what small ties need."""
-    return [named(kind, step) for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
+    return [Name(kind, step) for kind in ("w", "reciprocal", *(("c", "k") if layout.band else ()))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +181,12 @@ def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence
 
 def combined(engine: Engine, layout: Layout, step: int, get: Get) -> Share:
     """Multiply the groups' products, where there is more than one group."""
-    return engine.product(f"{step}/combined", [get(named("group", step, part=i)) for i in range(len(layout.groups()))])
+    return engine.product(f"{step}/combined", [get(Name("group", step, part=i)) for i in range(len(layout.groups()))])
 
 
 def weighted_features(engine: Engine, step: int, get: Get) -> Share:
     """Return w x, (rows, features)."""
-    return engine.product(f"{step}/weighted", [get(named("w", step)), get("x")])
+    return engine.product(f"{step}/weighted", [get(Name("w", step)), get(FEATURES)])
 
 
 def sums_at_risk(engine: Engine, layout: Layout, name: str, values: Wire) -> Wire:
@@ -214,13 +217,12 @@ def tie_correction_back(engine: Engine, values: Wire, get: Get) -> Share:
     return engine.bilinear(get(BANDS), values, corrected_back, values.shape)
 
 
-def refined(
-    engine: Engine, at_risk: Wire, step: int, version: int, previous: Wire, coefficients: tuple[int, int]
-) -> Share:
-    """Return a B - b S0 r B; `coefficients` are a and b times 2^12."""
+def refined(engine: Engine, stage: Stage, at_risk: Wire, previous: Wire) -> Share:
+    """Return a B - b S0 r B, with a and b of the stage."""
+    step, coefficients = stage.step, stage.coefficients
     if step >= BESIDE and previous.shape[1] == 3:
         previous = previous.columns([0, 2])  # no root is needed there
-    name = f"{step}/refined{version}"
+    name = f"{step}/refined{stage.version}"
     first = previous if previous.shape[1] == 1 else previous.columns([0])
     bend = engine.product(name, [at_risk, first, previous])
     bits = WIDE_BITS if is_wide(coefficients) else COEFFICIENT_BITS
@@ -239,19 +241,17 @@ class Level:
     residual: Share | None
 
 
-def last_level(
-    engine: Engine, layout: Layout, step: int, version: int, reciprocal: Wire, at_risk: Wire | None, get: Get
-) -> Level:
+def last_level(engine: Engine, layout: Layout, stage: Stage, reciprocal: Wire, at_risk: Wire | None, get: Get) -> Level:
     """Return what follows from the wires of w x, of (r, t, q) and of S0 (for the residual)."""
-    label = f"{step}.{version}"
-    weighted, events = get("x") if not step and layout.alike else get(named("y", step)), reciprocal.columns([-1])
+    step, version, label = stage.step, stage.version, stage.label
+    weighted, events = get(FEATURES) if not step and layout.alike else get(Name("y", step)), reciprocal.columns([-1])
     roots = events if layout.single else reciprocal.columns([1])
     sums = sums_at_risk(engine, layout, f"{label}/sums", weighted)
     hazard = hazards(engine, layout, f"{label}/hazards", events)
     if layout.band:
-        sums, hazard = sums + get(named("e", step)), hazard + get(back_name(layout, step, version))
+        sums, hazard = sums + get(Name("e", step)), hazard + get(back_name(layout, step, version))
     explained = engine.inner(f"{label}/explained", events, sums)
-    observed = per_event(layout, engine.inner(f"{label}/observed", get(events_name(layout)), get("x")))
+    observed = per_event(layout, engine.inner(f"{label}/observed", get(events_name(layout)), get(FEATURES)))
     return Level(
         engine.product(f"{label}/hazard", [hazard, weighted]),
         engine.product(f"{label}/means", [roots, sums]),
@@ -275,14 +275,14 @@ def presence_name(index: int) -> Name:
     return Name("presence", part=index)
 
 
-def events_name(layout: Layout) -> str:
+def events_name(layout: Layout) -> Name:
     """Return the name of the event indicators that count."""
-    return EVENT if layout.complete else "d"
+    return EVENT if layout.complete else EVENTS
 
 
-def back_name(layout: Layout, step: int, version: int) -> str:
+def back_name(layout: Layout, step: int, version: int) -> Name:
     """Return the name of the corrections of hazards: opened once a step, or with every refinement where the first ones are rough."""
-    return named("k", step, version if layout.complete else 0)
+    return Name("k", step, version if layout.complete else 0)
 
 
 def line_names(layout: Layout, step: int) -> list[Name]:
@@ -302,17 +302,18 @@ def beside_of(step: int) -> int:
 
 def weighted_line(engine: Engine, step: int, get: Get) -> Share:
     """Return w s, (rows, 1): s the linear predictor of the step that this point is beside of."""
-    return engine.product(f"{step}/weighted line", [get(named("w", step)), get(named("line", beside_of(step)))])
+    return engine.product(f"{step}/weighted line", [get(Name("w", step)), get(Name("line", beside_of(step)))])
 
 
-def slope(engine: Engine, layout: Layout, step: int, label: str, at_risk: Wire, get: Get) -> tuple[Share, Share]:
+def slope(engine: Engine, layout: Layout, stage: Stage, at_risk: Wire, get: Get) -> tuple[Share, Share]:
     """Return the slope of the likelihood along s, sum_j d_j s_j - sum_i H_i w_i s_i, and the residual of the reciprocals."""
-    events = get(f"{label}/reciprocal").columns([-1])
-    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(named("s", step)))
+    step, label = stage.step, stage.label
+    events = get(stage.named("reciprocal")).columns([-1])
+    sums = sums_at_risk(engine, layout, f"{label}/slope sums", get(Name("s", step)))
     if layout.band:
-        sums = sums + get(named("es", step))
+        sums = sums + get(Name("es", step))
     explained = engine.inner(f"{label}/explained slope", events, sums)
-    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(named("line", beside_of(step))))
+    observed = engine.inner(f"{label}/observed slope", get(events_name(layout)), get(Name("line", beside_of(step))))
     left = residual(engine, layout, label, events, at_risk, get)
     return per_event(layout, observed) - explained, left
 
@@ -322,21 +323,22 @@ def per_event(layout: Layout, observed: Share) -> Share:
     return observed if layout.weighted else observed.times(1 << RECIPROCAL_BITS, RECIPROCAL_BITS)
 
 
-def information(engine: Engine, label: str, get: Get) -> Share:
+def information(engine: Engine, stage: Stage, get: Get) -> Share:
     """Return the information matrix, (features, features)."""
-    first = engine.inner(f"{label}/first", get(f"{label}/z"), get("x"))
-    second = engine.inner(f"{label}/second", get(f"{label}/v"), get(f"{label}/v"))
+    means = get(stage.named("v"))
+    first = engine.inner(f"{stage.label}/first", get(stage.named("z")), get(FEATURES))
+    second = engine.inner(f"{stage.label}/second", means, means)
     return first - second
 
 
-def trend(engine: Engine, label: str, get: Get) -> Share:
+def trend(engine: Engine, stage: Stage, get: Get) -> Share:
     """Return the score of every feature's interaction with a function g of time: sum_j g_j (d_j x_j - c_j S1_j / S0_j), (1, features).
 
     The outcome holder entered g d and g sqrt(c).
     """
     moved = get(TREND)
-    observed = engine.inner(f"{label}/observed trend", moved.columns([0]), get("x"))
-    return observed - engine.inner(f"{label}/explained trend", moved.columns([1]), get(f"{label}/v"))
+    observed = engine.inner(f"{stage.label}/observed trend", moved.columns([0]), get(FEATURES))
+    return observed - engine.inner(f"{stage.label}/explained trend", moved.columns([1]), get(stage.named("v")))
 
 
 def baseline(engine: Engine, layout: Layout, label: str, reciprocal: Wire, rows: Sequence[int]) -> Share:

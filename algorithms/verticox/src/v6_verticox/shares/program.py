@@ -16,18 +16,21 @@ import numpy.typing as npt
 from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire, closed, ring_bits
 from fedbayes.mpc.wide import Wide
 
+from ..messages.names import START, Name
+from ..messages.private import Stage
 from . import complete
 from . import newton_step as formulas
-from .names import Name, named
 from .newton_step import (
     BANDS,
+    COLUMNS,
     EVENT,
+    EVENTS,
     FEATURE_BITS,
+    FEATURES,
     LINE_BITS,
     PRESENT,
     RECIPROCAL_BITS,
     RISK_BITS,
-    START,
     STARTS,
     TREND,
     Layout,
@@ -35,50 +38,15 @@ from .newton_step import (
 from .reciprocals import reciprocal_name
 from .ties import TIE_BITS
 
+Arrays = Mapping[str, Wide] | Mapping[Name, Wide]
 CORRECTING = 2  # the refinement beside which the corrections of small ties are opened
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One stage of one Newton step.
-
-    Parameters
-    ----------
-    kind : str
-        "features", "observed", "weigh_start", "relative_risk", "combine", "weigh", "refine", "last", "information"; or "line",
-        "weigh_slope" and "slope" where slopes along the line from zero are wanted.
-    step, version : int
-        Newton step (0: at zero coefficients), and refinement of the reciprocal inside it.
-    source : str
-        Name of the reciprocal wire that a refinement starts from.
-    coefficients : tuple of int
-        Those of the refinement.
-    rows : tuple of int
-        Rows where the baseline hazard is wanted ("information").
-    """
-
-    kind: str
-    step: int = 0
-    version: int = 0
-    source: str = ""
-    coefficients: tuple[int, int] = (0, 0)
-    rows: tuple[int, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """Prefix of the names of this step and version."""
-        return f"{self.step}.{self.version}"
-
-    def named(self, kind: str) -> str:
-        """Return the name of something of this step and version."""
-        return named(kind, self.step, self.version)
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
     """Shares that leave a stage: to be opened to all share holders, to be revealed to central, to be told to single stations."""
 
-    opened: dict[str, Share] = field(default_factory=dict)
+    opened: dict[Name, Share] = field(default_factory=dict)
     revealed: dict[str, Share] = field(default_factory=dict)
     told: dict[str, Share] = field(default_factory=dict)
 
@@ -97,7 +65,7 @@ class Program:
     def __init__(self, engine: Engine, layout: Layout, wires: MutableMapping[str, Wire]) -> None:
         self.engine, self.layout, self.wires = engine, layout, wires
 
-    def get(self, name: str) -> Wire:
+    def get(self, name: Name) -> Wire:
         """Return a wire; the dealer knows the masks of what is entered at the start."""
         if name not in self.wires and isinstance(self.engine, Dealer) and name in STARTS:
             shape, bits = self.entry(name)
@@ -106,7 +74,7 @@ class Program:
             raise ValueError("an earlier stage of the protocol is missing")
         return self.wires[name]
 
-    def entry(self, name: str) -> tuple[tuple[int, ...], int]:
+    def entry(self, name: Name) -> tuple[tuple[int, ...], int]:
         """Return shape and fractional bits of what the outcome holder enters: events, reciprocals, trend, weights or risks."""
         rows = self.layout.rows
         return {
@@ -117,22 +85,22 @@ class Program:
             "w": ((rows, 1), RISK_BITS),
             "c": ((rows, 1), RISK_BITS),
             "k": ((rows, 1), RECIPROCAL_BITS),
-        }[Name.read(name).kind]
+        }[name.kind]
 
-    def enter(self, published: Mapping[str, Wide | None]) -> None:
+    def enter(self, published: Mapping[Name, Wide | None]) -> None:
         """Turn what the outcome holder entered into wires; at the dealer the names are enough."""
         for name, public in published.items():
             shape, bits = self.entry(name)
             self.wires[name] = self.engine.entered(name, self.layout.owner, public, shape, bits)
 
-    def receive(self, name: str, public: Wide | None, opened: Wide | None = None) -> None:
+    def receive(self, name: Name, public: Wide | None, opened: Wide | None = None) -> None:
         """Turn an opening into a wire: at a party by its public part, at the dealer by its mask."""
-        shape, frac_bits, dropped = formulas.opening(self.layout, Name.read(name))
+        shape, frac_bits, dropped = formulas.opening(self.layout, name)
         if public is not None and public.shape != shape:
             raise ValueError("an opening has another shape than it must")
         self.wires[name] = self.engine.wire(name, public, shape, frac_bits, dropped, opened)
 
-    def run(self, stage: Stage, permuted: Mapping[str, Wide] | None = None) -> Outgoing:
+    def run(self, stage: Stage, permuted: Mapping[Name, Wide] | None = None) -> Outgoing:
         """Compute one stage.
 
         Parameters
@@ -163,106 +131,105 @@ class Program:
             "level": self._level,
         }[stage.kind](stage, permuted or {})
 
-    def _factors(self, stage: Stage, permuted: Mapping[str, Wide]) -> list[Wire]:
+    def _factors(self, stage: Stage, permuted: Mapping[Name, Wide]) -> list[Wire]:
         shape, bits = (self.layout.rows, 1), self.layout.factor_bits()
-        names = [named("factor", stage.step, part=index) for index in range(self.layout.factors)]
+        names = [Name("factor", stage.step, part=index) for index in range(self.layout.factors)]
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
-    def _features(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _features(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         shape = (self.layout.rows, self.layout.features)
-        own = Wire(permuted.get("features"), self.engine.random("features", shape), FEATURE_BITS)
-        opened = {"x": self.engine.lifted(own)}
+        own = Wire(permuted.get(COLUMNS), self.engine.random(COLUMNS, shape), FEATURE_BITS)
+        opened = {FEATURES: self.engine.lifted(own)}
         return Outgoing(
             {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.complete else opened
         )
 
-    def _gather(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _gather(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         return Outgoing({PRESENT: complete.combined(self.engine, self.layout, self.get)})
 
-    def _complete(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        present, events = self.get(PRESENT), self.get("d")
-        self.wires[named("w", 0)] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
-        told = complete.counts(self.engine, self.layout, present, events, self.get("x"))
+    def _complete(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        present, events = self.get(PRESENT), self.get(EVENTS)
+        self.wires[Name("w", 0)] = complete.scaled(present, lambda values: values.times(1 << RISK_BITS), RISK_BITS)
+        told = complete.counts(self.engine, self.layout, present, events, self.get(FEATURES))
         return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
 
-    def _relative_risk(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _relative_risk(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
         if len(products) == 1:
-            return Outgoing({named("w", stage.step): products[0]})
-        return Outgoing({named("group", stage.step, part=index): share for index, share in enumerate(products)})
+            return Outgoing({Name("w", stage.step): products[0]})
+        return Outgoing({Name("group", stage.step, part=index): share for index, share in enumerate(products)})
 
-    def _combine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        return Outgoing({named("w", stage.step): formulas.combined(self.engine, self.layout, stage.step, self.get)})
+    def _combine(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        return Outgoing({Name("w", stage.step): formulas.combined(self.engine, self.layout, stage.step, self.get)})
 
-    def _observed(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        return Outgoing({}, {"observed": self.engine.inner("events only", self.get("d"), self.get("x"))})
+    def _observed(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        return Outgoing({}, {"observed": self.engine.inner("events only", self.get(EVENTS), self.get(FEATURES))})
 
-    def _weigh_start(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _weigh_start(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         if stage.step and isinstance(self.engine, Dealer):  # the outcome holder knows the risks and enters them
             self.enter(dict.fromkeys(formulas.entered_names(self.layout, stage.step)))
-        return Outgoing({named("y", stage.step): formulas.weighted_features(self.engine, stage.step, self.get)})
+        return Outgoing({Name("y", stage.step): formulas.weighted_features(self.engine, stage.step, self.get)})
 
-    def _tied(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _tied(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         """What small ties add to the sums of w x, where the hazards are known to the outcome holder."""
         step = stage.step
-        weighted = self.get(named("y", step)) if step else self.get("x")
-        return Outgoing({named("e", step): formulas.tie_correction(self.engine, weighted, self.get)})
+        weighted = self.get(Name("y", step)) if step else self.get(FEATURES)
+        return Outgoing({Name("e", step): formulas.tie_correction(self.engine, weighted, self.get)})
 
-    def _weigh(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _weigh(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         weighted = formulas.weighted_features(self.engine, stage.step, self.get)
-        return Outgoing({named("y", stage.step): weighted, **self._first_refined(stage)})
+        return Outgoing({Name("y", stage.step): weighted, **self._first_refined(stage)})
 
-    def _first_refined(self, stage: Stage) -> dict[str, Share]:
+    def _first_refined(self, stage: Stage) -> dict[Name, Share]:
         """Refine for the first time; small ties are corrected as at the source of the reciprocals, and the own correction is opened."""
-        step, source = stage.step, Name.read(stage.source).step or 0
+        step, source = stage.step, stage.source.step or 0
         if self.layout.complete and stage.source == START:
             self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
-        risk = self.get(named("w", step))
-        self.wires[named("risk", step)] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
+        risk = self.get(Name("w", step))
+        self.wires[Name("risk", step)] = formulas.sums_at_risk(self.engine, self.layout, f"{step}/risk", risk)
         at_risk = self._at_risk(step, source)
         opened = self._refined(stage, at_risk)
         if self.layout.band:
-            opened[named("c", step)] = formulas.tie_correction(self.engine, risk, self.get)
+            opened[Name("c", step)] = formulas.tie_correction(self.engine, risk, self.get)
         return opened
 
     def _at_risk(self, step: int, corrected: int) -> Wire:
         """Return S0, small ties corrected as at another step (0: none, all risks being equal there)."""
-        sums = self.get(named("risk", step))
-        known = corrected or (self.layout.complete and named("c", 0) in self.wires)
-        return sums + self.get(named("c", corrected)) if self.layout.band and known else sums
+        sums = self.get(Name("risk", step))
+        known = corrected or (self.layout.complete and Name("c", 0) in self.wires)
+        return sums + self.get(Name("c", corrected)) if self.layout.band and known else sums
 
-    def _refined(self, stage: Stage, at_risk: Wire) -> dict[str, Share]:
-        previous = self.get(stage.source)
-        share = formulas.refined(self.engine, at_risk, stage.step, stage.version, previous, stage.coefficients)
+    def _refined(self, stage: Stage, at_risk: Wire) -> dict[Name, Share]:
+        share = formulas.refined(self.engine, stage, at_risk, self.get(stage.source))
         return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
 
-    def _line(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _line(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         shape, total = (self.layout.rows, 1), None
-        for name in map(str, formulas.line_names(self.layout, stage.step)):
+        for name in formulas.line_names(self.layout, stage.step):
             own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
             total = own if total is None else total + own
         assert total is not None
-        return Outgoing({named("line", stage.step): total})
+        return Outgoing({Name("line", stage.step): total})
 
-    def _weigh_slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _weigh_slope(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         weighted = formulas.weighted_line(self.engine, stage.step, self.get)
-        return Outgoing({named("s", stage.step): weighted, **self._first_refined(stage)})
+        return Outgoing({Name("s", stage.step): weighted, **self._first_refined(stage)})
 
-    def _slope(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _slope(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         at_risk = self._at_risk(stage.step, stage.step)
-        slope, residual = formulas.slope(self.engine, self.layout, stage.step, stage.label, at_risk, self.get)
+        slope, residual = formulas.slope(self.engine, self.layout, stage, at_risk, self.get)
         return Outgoing({}, {f"slope|{stage.step}": slope, f"residual|{stage.step}": residual})
 
-    def _blend(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _blend(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         """Refine the reciprocals between what is expected at risk and what is."""
         at_risk = self._at_risk(0, 0)
         if stage.version == 1:  # small ties are not corrected yet, whoever has the corrections already
-            at_risk = self.get(named("risk", 0))
+            at_risk = self.get(Name("risk", 0))
             self.wires[START] = complete.first_reciprocals(self.layout, self.get(EVENT))
         place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
         return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
 
-    def _level(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _level(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         events = self.get(stage.named("reciprocal"))
         share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
         revealed = {f"level|{stage.step}": share}
@@ -270,13 +237,13 @@ class Program:
             revealed["expected level"] = complete.expected_level(self.engine, self.layout, self.get(EVENT))
         return Outgoing({}, revealed)
 
-    def _refine(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _refine(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         step = stage.step
         opened = self._refined(stage, self._at_risk(step, step))
         if self.layout.band and stage.version == CORRECTING:
             kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
-            values = self.get(named(weighted, step))
-            opened[named(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
+            values = self.get(Name(weighted, step))
+            opened[Name(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
         again = self.layout.complete and stage.version > CORRECTING
         if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
             events = self.get(stage.source).columns([-1])
@@ -284,24 +251,24 @@ class Program:
             opened[name] = formulas.tie_correction_back(self.engine, events, self.get)
         return Outgoing(opened)
 
-    def _last(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
+    def _last(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         reciprocal = self.get(stage.named("reciprocal"))
         refined = (stage.step or self.layout.complete) and stage.version
         at_risk = self._at_risk(stage.step, stage.step) if refined else None
-        level = formulas.last_level(self.engine, self.layout, stage.step, stage.version, reciprocal, at_risk, self.get)
+        level = formulas.last_level(self.engine, self.layout, stage, reciprocal, at_risk, self.get)
         revealed = {"gradient": level.gradient}
         if level.residual is not None:
             revealed["residual"] = level.residual
         opened = {stage.named("z"): level.hazard, stage.named("v"): level.means}
         return Outgoing(opened, revealed)
 
-    def _information(self, stage: Stage, permuted: Mapping[str, Wide]) -> Outgoing:
-        revealed = {"information": formulas.information(self.engine, stage.label, self.get)}
+    def _information(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        revealed = {"information": formulas.information(self.engine, stage, self.get)}
         if stage.rows:
             reciprocal = self.get(stage.named("reciprocal"))
             revealed["baseline"] = formulas.baseline(self.engine, self.layout, stage.label, reciprocal, stage.rows)
             if not self.layout.complete:
-                revealed["trend"] = formulas.trend(self.engine, stage.label, self.get)
+                revealed["trend"] = formulas.trend(self.engine, stage, self.get)
         return Outgoing({}, revealed)
 
 
@@ -335,20 +302,20 @@ def masks(program: Program, stages: list[Stage]) -> dict[str, Wide]:
     return program.engine.corrections
 
 
-def relayed(layout: Layout, name: str, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
+def relayed(layout: Layout, name: Name, parts: Sequence[npt.NDArray[np.uint8]]) -> npt.NDArray[np.uint8]:
     """Return one opening from those of all share holders, reduced and cut: what the relay sends back to each."""
-    _, frac_bits, dropped = formulas.opening(layout, Name.read(name))
+    _, frac_bits, dropped = formulas.opening(layout, name)
     bits = ring_bits(frac_bits, dropped)
     return closed([Wide.from_bytes(part) for part in parts], frac_bits, dropped).to_bytes(-(-(bits - dropped) // 8) * 8)
 
 
-def sent(layout: Layout, name: str, opening: Wide) -> npt.NDArray[np.uint8]:
+def sent(layout: Layout, name: Name, opening: Wide) -> npt.NDArray[np.uint8]:
     """Return a share holder's part of an opening as it travels."""
-    _, frac_bits, dropped = formulas.opening(layout, Name.read(name))
+    _, frac_bits, dropped = formulas.opening(layout, name)
     return opening.to_bytes(ring_bits(frac_bits, dropped))
 
 
-def pack(arrays: Mapping[str, Wide]) -> bytes:
+def pack(arrays: Arrays) -> bytes:
     """Return named arrays as one payload."""
     header = json.dumps({name: list(array.shape) for name, array in arrays.items()}).encode()
     body = b"".join(np.ascontiguousarray(array.to_words()).astype("<u8").tobytes() for array in arrays.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from .names import named
+from ..messages.names import Name
 
 UNIT = 4096  # 2^12: coefficients of wide intervals are small, and rounded coarser they would not contract
 NARROW_UNIT = 128  # 2^7: seven bits fewer for the others
@@ -28,9 +28,9 @@ def is_wide(pair: Pair) -> bool:
     return bool(pair[0] % NARROW_UNIT or pair[1] % NARROW_UNIT)
 
 
-def reciprocal_name(step: int, version: int, pair: Pair) -> str:
+def reciprocal_name(step: int, version: int, pair: Pair) -> Name:
     """Return the name of the reciprocals that a refinement with this pair opens."""
-    return named("wide" if is_wide(pair) else "reciprocal", step, version)
+    return Name("wide" if is_wide(pair) else "reciprocal", step, version)
 
 
 def reciprocal_plan(spread: float, target: float, down: float = DOWN_AT_MOST) -> list[Pair]:

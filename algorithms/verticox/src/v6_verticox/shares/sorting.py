@@ -14,7 +14,6 @@ Chase, Ghosh, Poburinnaya, Secret-shared shuffle, ASIACRYPT 2020, section 3 (the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +22,11 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
 from fedbayes.mpc.prg import expand
-from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
+from fedbayes.mpc.shared_fixed import Party, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from .names import named
-from .newton_step import BANDS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, START, TREND, WEIGHTS
+from ..messages.names import START, Name
+from .newton_step import BANDS, EVENTS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, TREND, WEIGHTS
 from .ties import BLANK, TIE_BITS, Rows, arranged, diagonals
 
 Integers = npt.NDArray[np.intp]
@@ -48,12 +47,6 @@ def secret_order(key: bytes, rows: int) -> Integers:
 def delta(holder_key: bytes, mask: Wide, target: Wide) -> Wide:
     """Return the dealer's a[sigma] - b."""
     return mask[secret_order(holder_key, mask.shape[0])] - target
-
-
-def dealt_inputs(key: bytes, keys: Sequence[bytes], name: str, shape: tuple[int, ...]) -> Wide:
-    """Return the dealer's correction for one input: `key` is that of the party which owns it."""
-    mask = expand_wide(key, f"input/{name}", shape)
-    return delta(keys[-1], mask, Dealer(keys).random(name, shape))
 
 
 @dataclass(slots=True)
@@ -194,7 +187,7 @@ class OutcomeHolder:
             return (self.tied / at_risk)[:, None]
         return np.stack([1.0 / at_risk, np.sqrt(self.tied) / at_risk, self.tied / at_risk], axis=1)
 
-    def seen_entries(self, engine: Party, step: int, predictor: Vector) -> tuple[dict[str, Wide], Vector]:
+    def seen_entries(self, engine: Party, step: int, predictor: Vector) -> tuple[dict[Name, Wide], Vector]:
         """Return risks and reciprocals at a linear predictor that this party knows, masked; and the cumulative baseline hazard, (rows,).
 
         Raises
@@ -209,24 +202,24 @@ class OutcomeHolder:
                 "relative risks are out of range (outliers, or separated events); transform features or set a penalty"
             )
         entries = {
-            named("w", step): Wide.encode(weight[:, None], RISK_BITS),
-            named("reciprocal", step): Wide.encode(reciprocals, RECIPROCAL_BITS),
+            Name("w", step): Wide.encode(weight[:, None], RISK_BITS),
+            Name("reciprocal", step): Wide.encode(reciprocals, RECIPROCAL_BITS),
         }
         if self.rows.band:
-            entries.update({named(kind, step): value for kind, value in self.corrections(weight, reciprocals).items()})
+            entries.update({Name(kind, step): value for kind, value in self.corrections(weight, reciprocals).items()})
         starts = np.split(reciprocals[:, -1], np.cumsum(self.sizes)[:-1])
         hazard = np.concatenate([np.cumsum(part) for part in starts])
         return {name: engine.enter(name, value) for name, value in entries.items()}, hazard
 
-    def entries(self, engine: Party) -> dict[str, Wide]:
+    def entries(self, engine: Party) -> dict[Name, Wide]:
         """Return event indicators, first reciprocals, trend and what small ties need, masked, for the other parties."""
         if self.flat:
-            plain = {"d": Wide.encode(self.indicator[:, None], 0)}
+            plain = {EVENTS: Wide.encode(self.indicator[:, None], 0)}
             if self.rows.band:
                 plain[BANDS] = Wide.encode(self.bands, TIE_BITS)
             return {name: engine.enter(name, value) for name, value in plain.items()}
         first = self.reciprocals(self.at_risk())
-        given = {"d": Wide.encode(self.indicator[:, None], 0 if self.weights is None else RECIPROCAL_BITS)}
+        given = {EVENTS: Wide.encode(self.indicator[:, None], 0 if self.weights is None else RECIPROCAL_BITS)}
         if self.weights is not None:
             given[WEIGHTS] = Wide.encode(self.weight[:, None], RISK_BITS)
         entries = {**given, START: Wide.encode(first, RECIPROCAL_BITS)}

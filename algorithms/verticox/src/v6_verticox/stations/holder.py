@@ -12,10 +12,10 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.shared_fixed import Dealer, Party, Wire, expand_wide
 from fedbayes.mpc.wide import Wide
 
-from ..messages.private import Plan, StageInfo
-from ..shares.agreed import layout, stage_of, taker
-from ..shares.names import Input
-from ..shares.program import Outgoing, Program, masks, pack, sent, unpack
+from ..messages.names import Input, Name
+from ..messages.private import Plan, Stage
+from ..shares.agreed import layout, taker
+from ..shares.program import Arrays, Outgoing, Program, masks, pack, sent, unpack
 from ..shares.sorting import OutcomeHolder, delta
 
 PURPOSE = "verticox"
@@ -102,7 +102,7 @@ class ShareHolder:
             kept["weights"] if self.plan.weighted else None,
         )
 
-    def publish(self, step: int, arrays: dict[str, Wide]) -> None:
+    def publish(self, step: int, arrays: Arrays) -> None:
         """Keep what this party, the outcome holder, publishes in a step; once a step."""
         self.once(f"published|{step}", arrays)
         self.station.keep(f"published-names|{step}", names=np.array(list(arrays)))
@@ -128,7 +128,7 @@ class ShareHolder:
                 return parts
             parts.append(_bytes(kept["0"]))
 
-    def once(self, name: str, arrays: dict[str, Wide]) -> None:
+    def once(self, name: str, arrays: Arrays) -> None:
         """Keep arrays under a name that may be used once in a job: two contents under one mask would show their difference.
 
         Raises
@@ -142,14 +142,15 @@ class ShareHolder:
         if sorted(kept) != sorted(words) or any(not np.array_equal(kept[key], words[key]) for key in words):
             raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
 
-    def seal_all(self, arrays: dict[str, Wide], topic: str) -> Broadcast:
+    def seal_all(self, arrays: Arrays, topic: str) -> Broadcast:
         """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
         return self.station.broadcast(self.peers, pack(arrays), topic)
 
-    def receive_sealed(self, sender: int, sealed: Broadcast, topic: str) -> dict[str, Wide]:
+    def receive_sealed(self, sender: int, sealed: Broadcast, topic: str) -> dict[Name, Wide]:
         """Return what `seal_all` of another share holder enciphered."""
         try:
-            return unpack(self.station.open_broadcast(sender, sealed, topic))
+            arrays = unpack(self.station.open_broadcast(sender, sealed, topic))
+            return {Name.read(name): array for name, array in arrays.items()}
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
@@ -160,7 +161,7 @@ class ShareHolder:
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
 
-    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[str, Share[np.ndarray[Any, Any]]]:
+    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[Name, Share[np.ndarray[Any, Any]]]:
         """Mask what a stage opens; it may leave as it is, since it is uniform to whoever lacks the key shared with the dealer."""
         if self.station.aggregator == self.plan.helper:
             raise MessageError("the helper must not run the central function; start the task at another organization")
@@ -169,7 +170,7 @@ class ShareHolder:
             self.once(f"sent|{label}", own)
         return {name: self.station.share(sent(program.layout, name, part)) for name, part in own.items()}
 
-    def receive(self, program: Program, openings: dict[str, np.ndarray[Any, Any]]) -> None:
+    def receive(self, program: Program, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
         """Turn the openings of the last stage, which central added, into wires."""
         for name, opening in openings.items():
             if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] > MOST_WORD:
@@ -186,14 +187,14 @@ def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]],
     return words, {name: outgoing.revealed[name].frac_bits for name in words}
 
 
-def dealt(station: Station, plan: Plan, stages: list[StageInfo]) -> Sealed:
+def dealt(station: Station, plan: Plan, stages: list[Stage]) -> Sealed:
     """Return the dealer's corrections for some stages, sealed for who takes them.
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
     """
     keys, takes = _keys(station, plan), taker(plan, station.aggregator)
     dealer = Dealer(keys, plan.holders.index(takes))
-    corrections = masks(Program(dealer, layout(plan), KeptWires(station)), [stage_of(info) for info in stages])
+    corrections = masks(Program(dealer, layout(plan), KeptWires(station)), stages)
     return station.seal(takes, pack(corrections), "corrections")
 
 
@@ -220,8 +221,8 @@ def _keys(station: Station, plan: Plan) -> list[bytes]:
 
 def _deltas(dealer: Dealer, keys: list[bytes], plan: Plan, entries: list[Input]) -> dict[str, Wide]:
     rows = plan.rows
-    own = {str(one.name): expand_wide(keys[one.holder], f"input/{one.name}", (rows, one.columns)) for one in entries}
-    columns = [own.pop(str(one.name)) for one in entries if one.name.kind == "features"]
+    own = {one.name: expand_wide(keys[one.holder], f"input/{one.name}", (rows, one.columns)) for one in entries}
+    columns = [own.pop(one.name) for one in entries if one.name.kind == "features"]
     found = {f"delta|{name}": delta(keys[-1], mask, dealer.random(name, mask.shape)) for name, mask in own.items()}
     if columns:
         target = dealer.random("features", (rows, sum(plan.widths)))

@@ -19,6 +19,7 @@ from fedbayes.mpc.wide import Wide
 from ..cox.outcome import weights
 from ..cox.proportional import trend
 from ..cox.tails import reach
+from ..messages.names import Name
 from ..messages.private import (
     OFFSET_BITS,
     Described,
@@ -34,10 +35,9 @@ from ..messages.private import (
     StageReply,
     StageRequest,
 )
-from ..shares.agreed import inputs_of, layout, stage_of
+from ..shares.agreed import inputs_of, layout
 from ..shares.complete import rounded_up, spread_out, without_gaps
-from ..shares.names import Name
-from ..shares.newton_step import FEATURE_BITS, LINE_BITS, STARTS, presence_name
+from ..shares.newton_step import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
 from ..shares.program import Program, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
 from .binding import bound, chained
@@ -56,6 +56,8 @@ LARGEST_WEIGHT = (
 )  # beside it, and its reciprocal, 14 of the 20 bits that the ring has for values are left for risks
 LARGEST_PREDICTOR = 11.0
 """Of one station: e^11 is 16 bits of the 20 that the ring has for values (`newton_step.RECIPROCAL_BITS`)."""
+TAU = Name("tau")
+"""The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")
 
 
@@ -210,7 +212,7 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
             if request.chosen and step:
                 predictor = station.kept("design")["values"] @ np.asarray(coefficients, dtype=np.float64)
                 check_effect(predictor, station.policy.minimum_count)
-            sent[str(entry.name)] = _input(holder, entry.name, coefficients)
+            sent[entry.name] = _input(holder, entry.name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
     if holder.owns_outcome:
@@ -235,8 +237,8 @@ def _input(holder: ShareHolder, name: Name, coefficients: list[float]) -> Wide:
         if plan.weighted and holder.owns_outcome:
             real = real * station.kept("outcome")["weights"][:, None]
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
-    sent = masked_input(holder.key, str(name), Wide.encode(real, bits))
-    holder.once(f"input|{name}", {str(name): sent})
+    sent = masked_input(holder.key, name, Wide.encode(real, bits))
+    holder.once(f"input|{name}", {name: sent})
     return sent
 
 
@@ -270,37 +272,36 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
         raise MessageError("only the outcome holder sorts")
     sorter = holder.sorter()
     engine = holder.engine(step, request.corrections)
-    received: dict[str, Wide] = {}
+    received: dict[Name, Wide] = {}
     entries = inputs_of(plan, step, request.beside)
     for index in dict.fromkeys(entry.holder for entry in entries):
         sender = plan.holders[index]
-        names = [str(entry.name) for entry in entries if entry.holder == index]
+        names = [entry.name for entry in entries if entry.holder == index]
         received.update(_own_or_unsealed(holder, sender, request.inputs.get(sender), step, names))
+    published: dict[Name, Wide] = {}
     if step == 0:
-        columns = [received.pop(str(entry.name)) for entry in entries if entry.name.kind == "features"]
-        published = {"features": sorter.permuted(Wide.concatenate(columns), engine.correction("features"))}
+        columns = [received.pop(entry.name) for entry in entries if entry.name.kind == "features"]
+        published[COLUMNS] = sorter.permuted(Wide.concatenate(columns), engine.correction(COLUMNS))
         published.update(sorter.entries(engine))
-    else:
-        published = {}
     for name, array in received.items():
         published[name] = sorter.permuted(array, engine.correction(f"delta|{name}"))
     holder.publish(step, published)
     if step == 0:  # the same in every step
         tau = sorter.tau.astype(np.uint64)
-        published["tau"] = Wide.from_words(np.stack([tau, np.zeros_like(tau)], 1))
+        published[TAU] = Wide.from_words(np.stack([tau, np.zeros_like(tau)], 1))
     return PermuteReply(holder.seal_all(published, f"published|{step}"))
 
 
 def _own_or_unsealed(
-    holder: ShareHolder, sender: int, sealed: Sealed | None, step: int, names: list[str]
-) -> dict[str, Wide]:
+    holder: ShareHolder, sender: int, sealed: Sealed | None, step: int, names: list[Name]
+) -> dict[Name, Wide]:
     if sender != holder.station.organization:
         if sealed is None:
             raise MessageError("the input of a station is missing; start the job again")
         received = holder.unseal(sender, sealed, f"input|{step}")
         if sorted(received) != sorted(names):
             raise MessageError("a station entered something else than was asked for; the job stops")
-        return received
+        return {name: received[name] for name in names}
     return {name: Wide.from_words(holder.station.kept(f"input|{name}")["0"]) for name in names}
 
 
@@ -312,8 +313,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     time: uniform but for their sum.
     """
     holder = ShareHolder(station, request.plan)
-    stages = [stage_of(info) for info in request.stages]
-    stage = stages[0]
+    stages, stage = request.stages, request.stages[0]
     if stage.rows and holder.owns_outcome and list(stage.rows) != station.kept("edges")["rows"].tolist():
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
@@ -341,22 +341,22 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     return StageReply(opened, shares, station.public(frac_bits), sealed_told(holder, outgoing.told), answer)
 
 
-def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[str, Wide]:
+def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[Name, Wide]:
     """Return what the outcome holder published in this step."""
     if holder.owns_outcome:
         kept = holder.station.kept(f"published|{step}")
-        names = [str(name) for name in holder.station.kept(f"published-names|{step}")["names"]]
+        names = [Name.read(str(name)) for name in holder.station.kept(f"published-names|{step}")["names"]]
         return {name: Wide.from_words(kept[str(place)]) for place, name in enumerate(names)}
     if sealed is None:
         raise MessageError("what the outcome holder published is missing; start the job again")
     return holder.receive_sealed(holder.plan.holders[-1], sealed, f"published|{step}")
 
 
-def _tau(holder: ShareHolder, published: dict[str, Wide]) -> np.ndarray:
+def _tau(holder: ShareHolder, published: dict[Name, Wide]) -> np.ndarray:
     """Return the permutation tau, taken out of what was published first."""
     if holder.owns_outcome:
         return holder.sorter().tau
-    tau = published.pop("tau", None)
+    tau = published.pop(TAU, None)
     if tau is not None:
         holder.station.keep("tau", places=as_places(tau.low, holder.plan.rows))
     return np.asarray(holder.station.kept("tau")["places"])

@@ -1,6 +1,6 @@
 """Names of what is on shares: what it is, of which step and version, and whose part of it.
 
-A name is a value with fields; nobody but `Name.read` takes its text apart, which is what travels, what is kept and what masks are drawn for.
+A name is a value with fields; as a text it travels, and is what is kept and what masks are drawn for. Nobody but `Name.read` takes a text apart.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fedbayes.federation.codec import Text
+
 TEXT = re.compile(r"(?:(?P<step>\d{1,7})\.(?P<version>\d{1,4})/)?(?P<kind>[a-z]{1,16})/?(?P<part>\d{1,4})?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
+class Name(Text):
     """The name of an input, of a wire or of what is opened.
 
     Parameters
@@ -29,17 +30,20 @@ class Name:
     As text "1.2/reciprocal" and "1.0/factor3"; without a step "x" and "features/3".
     """
 
-    kind: str
-    step: int | None = None
-    version: int = 0
-    part: int | None = None
+    __slots__ = ("kind", "part", "step", "version")
 
-    def __str__(self) -> str:
-        """Return the text."""
-        part = "" if self.part is None else str(self.part)
-        if self.step is None:
-            return f"{self.kind}/{part}" if part else self.kind
-        return f"{self.step}.{self.version}/{self.kind}{part}"
+    kind: str
+    step: int | None
+    version: int
+    part: int | None
+
+    def __new__(cls, kind: str, step: int | None = None, version: int = 0, part: int | None = None) -> Name:
+        """Write the text."""
+        own = "" if part is None else str(part)
+        text = f"{kind}/{own}" if own else kind
+        name = super().__new__(cls, text if step is None else f"{step}.{version}/{kind}{own}")
+        name.kind, name.step, name.version, name.part = kind, step, version, part
+        return name
 
     @classmethod
     def read(cls, text: str) -> Name:
@@ -52,14 +56,13 @@ class Name:
         """
         found = TEXT.fullmatch(text)
         numbers = {key: int(found[key]) for key in ("step", "version", "part") if found[key]} if found else {}
-        if found is None or str(name := cls(found["kind"], **numbers)) != text:
+        if found is None or (name := cls(found["kind"], **numbers)) != text:
             raise ValueError("a name in the protocol is malformed")
         return name
 
 
-def named(kind: str, step: int, version: int = 0, part: int | None = None) -> str:
-    """Return the text of a name of a step."""
-    return str(Name(kind, step, version, part))
+START = Name("reciprocal", 0)
+"""The first reciprocals, at zero coefficients."""
 
 
 @dataclass(frozen=True, slots=True)
