@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import (
     EPSILON,

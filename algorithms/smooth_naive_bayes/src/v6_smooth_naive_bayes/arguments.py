@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fedbayes.dp.heavy_tails import NOISES
-from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.federation.declare import EPSILON, ONCE_PUBLISHED, TARGET, argument, choice, number, unless, when
 from fedbayes.federation.horizontal import Members, PlacedScores, Scoring, Target, Units
 from fedbayes.federation.signatures import Store

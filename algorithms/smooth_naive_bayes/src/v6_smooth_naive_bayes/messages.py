@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
-from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.federation import Message
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns

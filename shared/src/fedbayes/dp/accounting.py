@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from .checks import positive, probability
 from .gaussian import epsilon_of
-from .sensitivity import check_neighbors
+from .neighbors import check_neighbors
 
 __all__ = [
     "PrivacyLoss",

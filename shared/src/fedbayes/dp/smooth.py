@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .checks import positive
-from .sensitivity import check_neighbors
+from .neighbors import check_neighbors
 from .smooth_edges import (
     Distances,
     Floats,

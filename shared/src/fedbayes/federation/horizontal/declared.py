@@ -7,7 +7,7 @@ from typing import Any
 
 from fedbayes.bayes.counting import DEFAULT_BINS
 
-from ...dp.sensitivity import NEIGHBORS
+from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION
 from .. import arguments as checks
 from ..declare import (

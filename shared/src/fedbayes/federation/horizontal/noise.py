@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ...dp import promise
 from ...dp.laws import Change, Law, law_of
-from ...dp.sensitivity import NEIGHBORS
+from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments
 from ..codec import Message

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.dp.sensitivity import NEIGHBORS
+from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, choice, number, when, whole
 from fedbayes.federation.errors import ArgumentError
