@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 import sys
 from importlib.metadata import Distribution, distributions
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -47,13 +47,13 @@ def python_packages() -> list[dict[str, Any]]:
 
 
 def debian_packages() -> list[dict[str, Any]]:
-    """Return a component for every package that dpkg lists."""
-    fields = "${db:Status-Status}\t${Package}\t${Version}\t${Architecture}\n"
-    told = subprocess.run(["dpkg-query", "-W", "-f", fields], capture_output=True, text=True, check=True).stdout
+    """Return a component for every package on dpkg's list; of dpkg itself nothing else is in an image."""
     components = []
-    for status, name, version, architecture in sorted(line.split("\t") for line in told.splitlines()):
-        if status == "installed":
-            reference = f"pkg:deb/debian/{quote(name)}@{quote(version)}?arch={architecture}"
+    for stanza in sorted(Path("/var/lib/dpkg/status").read_text(encoding="utf-8").strip().split("\n\n")):
+        told = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line.startswith(" "))
+        if told["Status"].endswith(" installed"):
+            name, version = told["Package"], told["Version"]
+            reference = f"pkg:deb/debian/{quote(name)}@{quote(version)}?arch={told['Architecture']}"
             components.append(
                 {"type": "library", "bom-ref": reference, "name": name, "version": version, "purl": reference}
             )

@@ -2,6 +2,8 @@
 
 Each line of the tables says why nothing misses it; docker/base/check.py runs in every finished image and shows it. What is listed by a distribution's
 RECORD or by dpkg is taken off that list too, so that a scanner of the image sees what is there.
+
+Of Debian stays what Python and the libraries load, by `ldd`, and CARRIED; there is no shell and no installer in what is left.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ import csv
 import hashlib
 import shutil
 import subprocess
+import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SITE = Path(sysconfig.get_path("purelib"))
+STANDARD = Path(sysconfig.get_path("stdlib"))
+DPKG = Path("/var/lib/dpkg")
 
 # Below SITE. A pattern that ends with a slash is a folder.
 LIBRARIES = {
@@ -37,7 +42,27 @@ LIBRARIES = {
     "numpy/_core/include/": "headers, to compile against NumPy",
     "numpy/_core/lib/": "archives, to link against NumPy",
     "numpy/random/lib/": "archives, to link against NumPy",
-    "scipy/io/_fast_matrix_market/": "matrix-market files",
+    "numpy/_core/_simd*": "tests of NumPy's kernels",
+    "numpy/_core/*_tests.*": "tests",
+    "numpy/distutils/": "compiles extensions",
+    "numpy/typing/mypy_plugin.py": "a plugin of a type checker",
+    "scipy/cluster/": "not used, as the next ones; tests/workspace/test_trimmed.py asks what the code of stations imports",
+    "scipy/datasets/": "not used",
+    "scipy/differentiate/": "not used",
+    "scipy/fftpack/": "not used",
+    "scipy/integrate/": "not used",
+    "scipy/io/": "not used",
+    "scipy/misc/": "not used",
+    "scipy/ndimage/": "not used",
+    "scipy/odr/": "not used",
+    "scipy/signal/": "not used",
+    "scipy/stats/": "not used: tails of chi-squared are scipy.special's",
+    "scipy/special/cython_special*": "for compiled callers, of which there is none",
+    "sqlalchemy/dialects/firebird/": "a database without a driver here, as the next ones",
+    "sqlalchemy/dialects/mssql/": "no driver",
+    "sqlalchemy/dialects/mysql/": "no driver",
+    "sqlalchemy/dialects/oracle/": "no driver",
+    "sqlalchemy/dialects/sybase/": "no driver",
     "pyfiglet/fonts/": "fonts of banners, big.flf aside, which vantage6's banner has",
     "**/*.pyi": "types, for type checkers",
     "**/*.pyx": "sources of compiled modules",
@@ -45,54 +70,65 @@ LIBRARIES = {
     "**/*.pxi": "sources of compiled modules",
 }
 KEPT = ("pyfiglet/fonts/big.flf", "pyfiglet/fonts/__init__.py")
+# Distributions that only installing needs.
+INSTALLERS = ("pip", "setuptools", "wheel")
 # Symbol tables that the dynamic loader does not read. Not the folders *.libs: their files were rewritten when the wheels were made.
-STRIPPED = ("opendp/lib/*.so", "pyarrow/*.so*")
+STRIPPED = (
+    "opendp/lib/*.so",
+    "pyarrow/*.so*",
+    "cryptography/**/*.so",
+    "greenlet/*.so",
+    "scipy/**/*.so",
+    "yaml/*.so",
+)
 
 # From the root.
 SYSTEM = {
     "usr/share/doc/": "documentation",
     "usr/share/man/": "documentation",
     "usr/share/info/": "documentation",
+    "usr/share/zoneinfo/right/": "time zones with leap seconds",
     "usr/share/locale/": "translations of messages; LANG is C.UTF-8",
     "usr/lib/x86_64-linux-gnu/gconv/": "character sets of the C library; Python brings its own",
     "usr/lib/python3*/lib2to3/": "converts Python 2",
+    "usr/lib/python3*/distutils/": "compiles extensions",
     "usr/lib/python3*/pydoc_data/": "help texts of the interactive prompt",
     "usr/lib/python3*/test/": "tests of Python",
     "usr/local/lib/python3*/test/": "tests of Python",
     "usr/local/lib/python3*/idlelib/": "an editor",
-    "usr/local/lib/python3*/ensurepip/": "installs pip, which is there",
-    "usr/lib/python3/dist-packages/**/__pycache__/": "compiled pip, which runs while images are built alone",
+    "usr/local/lib/python3*/ensurepip/": "installs pip",
+    "usr/lib/python3/dist-packages/": "Debian's own distributions: pip and what it needs",
     "var/cache/": "caches of apt and debconf",
-    "var/lib/apt/lists/": "lists of apt",
+    "var/lib/apt/": "lists of apt",
     "var/log/": "logs of the installation: they hold times",
     "root/.cache/": "caches",
+    "opt/fedbayes/": "this file, and what the libraries were installed by",
 }
-# Debian's packages that only installing needs; those of them that are there are purged.
-PACKAGES = [
-    "binutils",
-    "binutils-common",
-    "binutils-x86-64-linux-gnu",
-    "libbinutils",
-    "libctf0",
-    "libctf-nobfd0",
-    "libgprofng0",
-    "libjansson4",
+# Below the standard library: modules that load libraries of Debian's which nothing else does.
+DYNLOAD = (
+    "nis",
+    "_dbm",
+    "_gdbm",
+    "_curses",
+    "_curses_panel",
+    "readline",
+    "_tkinter",
+    "_ctypes_test",
+    "_test*",
+    "_xxtest*",
+)
+# Debian's packages of which no library is loaded and which stay: the interpreter, what hosts trust, what names the system, and time zones: without them
+# pandas looks for UTC in a distribution, which takes a tenth of its import.
+CARRIED = ("base-files", "base-passwd", "ca-certificates", "media-types", "netbase", "python*", "libpython*", "tzdata")
+LEFT = (
+    "python3-pip",
+    "python3-wheel",
     "python3-setuptools",
     "python3-pkg-resources",
-    "apt",
-    "libapt-pkg6.0",
-    "libapt-pkg7.0",
-    "gpgv",
-    "adduser",
-    "debconf",
-    "perl-base",
-    "e2fsprogs",
-    "libext2fs2",
-    "logsave",
-    "mount",
-    "util-linux-extra",
-    "ncurses-bin",
-]
+    "python3-distutils",
+    "python3-lib2to3",
+)
+"""Of those that CARRIED matches, what goes all the same."""
 
 
 def found(root: Path, pattern: str) -> Iterator[Path]:
@@ -140,21 +176,72 @@ def mend(record: Path) -> None:
         csv.writer(stream, lineterminator="\n").writerows(rows)
 
 
+def uninstall() -> None:
+    """Remove the INSTALLERS, by their RECORD."""
+    for name in INSTALLERS:
+        for record in SITE.glob(f"{name}-*.dist-info/RECORD"):
+            listed = [row[0] for row in csv.reader(record.read_text(encoding="utf-8").splitlines())]
+            for file in listed:
+                (SITE / file).unlink(missing_ok=True)
+            for top in {Path(file).parts[0] for file in listed if not file.startswith("..")}:
+                if (SITE / top).is_dir():
+                    shutil.rmtree(SITE / top)
+
+
+def loaded() -> set[Path]:
+    """Return the system's libraries that the interpreter, its modules and the installed libraries load."""
+    modules = [*(STANDARD / "lib-dynload").glob("*.so"), *SITE.rglob("*.so*"), Path(sys.executable).resolve()]
+    libraries = set()
+    for module in modules:
+        told = subprocess.run(["ldd", str(module)], capture_output=True, text=True).stdout
+        for line in told.splitlines():
+            path = line.partition("=>")[2].split("(")[0].strip() or line.split("(")[0].strip()
+            if path.startswith("/"):
+                libraries.add(Path(path).resolve())
+    return libraries
+
+
+def owned(package: str) -> list[Path]:
+    """Return the files that dpkg lists of a package, folders left out."""
+    lists = [*(DPKG / "info").glob(f"{package}.list"), *(DPKG / "info").glob(f"{package}:*.list")]
+    lines = [line for file in lists for line in file.read_text(encoding="utf-8").splitlines()]
+    return [path for path in map(Path, lines) if path.is_symlink() or not path.is_dir()]
+
+
+def kept(packages: Iterable[str]) -> set[str]:
+    """Return which of Debian's packages stay: those of CARRIED, and the owners of what is loaded."""
+    libraries = loaded()
+    carried = {name for name in packages if any(Path(name).match(pattern) for pattern in CARRIED) and name not in LEFT}
+    return carried | {name for name in packages if any(path.resolve() in libraries for path in owned(name))}
+
+
 def purge() -> None:
-    """Purge PACKAGES, so that dpkg does not list what is gone."""
-    told = subprocess.run(
-        ["dpkg-query", "-W", "-f", "${Package}\n"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    for script in Path("/var/lib/dpkg/info").glob("*.p*rm"):
-        if script.name.split(".")[0].split(":")[0] in PACKAGES:  # they ask debconf, which goes as well
-            script.unlink()
-    there = [name for name in PACKAGES if name in told]
-    if there:
-        subprocess.run(["dpkg", "--purge", "--force-all", *there], check=True, capture_output=True)
+    """Remove the files of Debian's packages that do not stay, and take them off dpkg's lists."""
+    status = DPKG / "status"
+    stanzas = {
+        stanza.splitlines()[0].removeprefix("Package: "): stanza
+        for stanza in status.read_text(encoding="utf-8").strip().split("\n\n")
+    }
+    stay = kept(stanzas)
+    needed = {path.resolve() for name in stay for path in owned(name)}
+    for name in stanzas.keys() - stay:
+        for path in owned(name):
+            if path.resolve() not in needed:
+                path.unlink(missing_ok=True)
+    for file in (DPKG / "info").iterdir():
+        name, _, kind = file.name.rpartition(".")
+        if name.split(":")[0] not in stay or kind not in ("list", "md5sums"):
+            file.unlink()
+    status.write_text("\n\n".join(stanzas[name] for name in stanzas if name in stay) + "\n", encoding="utf-8")
+    for link in [path for folder in ("/usr/bin", "/usr/sbin", "/etc/alternatives") for path in Path(folder).iterdir()]:
+        if link.is_symlink() and not link.exists():
+            link.unlink()
 
 
 def main() -> None:
+    uninstall()
     remove(SITE, LIBRARIES, KEPT)
+    remove(STANDARD / "lib-dynload", {f"{name}.*": "" for name in DYNLOAD})
     strip()
     for record in SITE.glob("*.dist-info/RECORD"):
         mend(record)

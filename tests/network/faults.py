@@ -258,9 +258,14 @@ class Killer:
         return int(task["parent"]["id"]), title
 
 
+CLOCK_STARTER = (
+    "import os, sys; clock = '/mnt/ledger/clock'; moved = os.path.exists(clock); "
+    "moved and os.environ.update(LD_PRELOAD='/opt/libfaketime.so.1', FAKETIME=open(clock).read().strip()); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 CLOCK_IMAGE = r"""FROM {image}
 COPY --from=fedbayes.invalid/faketime:bookworm /usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1 /opt/libfaketime.so.1
-ENTRYPOINT ["sh", "-c", "if [ -e /mnt/ledger/clock ]; then export LD_PRELOAD=/opt/libfaketime.so.1 FAKETIME=$(cat /mnt/ledger/clock); fi; exec \"$@\"", "sh"]
+ENTRYPOINT ["python", "-c", "{starter}"]
 CMD ["python", "-m", "fedbayes.container"]
 """
 
@@ -272,7 +277,9 @@ def images_with_a_clock(network: Network, suffix: str) -> None:
         "RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends libfaketime\n"
     )
     texts = {"fedbayes.invalid/faketime:bookworm": tool}
-    texts |= {network.image(m) + suffix: CLOCK_IMAGE.format(image=network.image(m)) for m in METHODS}
+    texts |= {
+        network.image(m) + suffix: CLOCK_IMAGE.format(image=network.image(m), starter=CLOCK_STARTER) for m in METHODS
+    }
     for tag, text in texts.items():
         command = ["docker", "build", "--quiet", "-t", tag, "-"]
         environment = {"DOCKER_BUILDKIT": "0", "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/root"}

@@ -132,7 +132,11 @@ def test_conditions_rest_on_arguments_that_there_are(name: str) -> None:
 def test_image_is_of_the_pattern(name: str) -> None:
     lines = (ROOT / f"algorithms/{name}/Dockerfile").read_text(encoding="utf-8").splitlines()
     assert f"ENV PKG_NAME=v6_{name}" in lines
-    assert lines.index("USER 1000:1000") > lines.index("USER 0:0")
+    stages = [place for place, line in enumerate(lines) if line.startswith("FROM ")]
+    assert lines[stages[-1]] == "FROM ${BASE}"
+    assert not any(line.startswith(("USER", "RUN")) for line in lines[stages[-1] :])  # the user is that of the base
+    base = (ROOT / "docker/base/Dockerfile").read_text(encoding="utf-8")
+    assert "\nUSER 1000:1000\n" in base[base.rindex("\nFROM ") :]
     assert store(name)["image"] == f"fedbayes.invalid/algorithms/{name}:0.1.0-v6-4.15.2"  # tagged as vantage6 does
 
 

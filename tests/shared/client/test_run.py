@@ -175,8 +175,7 @@ def test_unwritable_folder_is_refused(command, parties, tmp_path):
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"x;id\n1;2\n", "semicolons"),
-        (b"x\tid\n1\t2\n", "tabs"),
+        (b"x|id\n1|2\n", "bars"),
         (b"x,id,x\n1,2,3\n", "two columns named 'x'"),
         (b"\0\1,\2\n", "text"),
         (b"x,id\n" + 20 * b"1,2\n" + b"1,2,3\n", "line 22"),
@@ -190,6 +189,21 @@ def test_a_file_that_is_no_table_is_told(command, parties, tmp_path, content, pa
     (tmp_path / "n.csv").write_bytes(content)
     answer = command("run", "client_toy", "fit", *parties, "--party", "n=n.csv", "--arg", "column=x", "--out", "r.json")
     assert_refused(answer, 2, part, "n.csv")
+
+
+def test_a_file_with_semicolons_is_read_and_told(command, parties, tmp_path):
+    (tmp_path / "n.csv").write_text("x;id\n" + "".join(f"{value},5;{value}\n" for value in range(20)))
+    run = ("run", "client_toy", "fit", *parties, "--party", "n=n.csv", "--arg", "column=x", "--out")
+    code, _, told = command(*run, "r.json")
+    assert code == 0
+    assert "note: n.csv: columns are separated by semicolons, a comma in a number is a decimal comma" in told
+    text = "x,id\n" + "".join(f"{value}.5,{value}\n" for value in range(20))
+    (tmp_path / "n.csv").write_text(text)
+    code, _, told = command(*run, "same.json")
+    assert code == 0
+    assert "note" not in told
+    first, second = (json.loads((tmp_path / name).read_text()) for name in ("r.json", "same.json"))
+    assert first["model"] == second["model"]
 
 
 def test_a_folder_or_a_locked_file_is_no_table(command, parties, tmp_path, monkeypatch):

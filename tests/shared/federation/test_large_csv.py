@@ -84,7 +84,9 @@ def test_a_station_reads_a_large_file_in_pieces(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(reading, "LARGE_BYTES", 10)
     monkeypatch.setattr(
-        reading, "read_large_csv", lambda path, names, rule: seen.append(names) or read_large_csv(path, names, rule, 7)
+        reading,
+        "read_large_csv",
+        lambda path, names, rule, dialect: seen.append(names) or read_large_csv(path, names, rule, 7, dialect),
     )
     found = read_file(tmp_path / "t.csv", "csv", Reading(), columns=["a", "b"])
     assert seen == [["a", "b"]]

@@ -51,7 +51,7 @@ def association(counts: Counts, columns: Sequence[ColumnStates]) -> dict[str, An
     freedom = (known.shape[0] - 1) * (known.shape[1] - 1)
     if freedom < 1:
         return None
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     expected = np.outer(known.sum(axis=1), known.sum(axis=0)) / known.sum()
     statistic = float(((known - expected) ** 2 / expected).sum())
@@ -59,7 +59,7 @@ def association(counts: Counts, columns: Sequence[ColumnStates]) -> dict[str, An
     return {
         "chi_squared": statistic,
         "degrees_of_freedom": freedom,
-        "p_value": float(chi2.sf(statistic, freedom)),
+        "p_value": float(chdtrc(freedom, statistic)),
         "smallest_expected": float(expected.min()),
         "odds_ratio": ratio,
         "odds_ratio_interval": interval,
@@ -95,9 +95,9 @@ def null_level(table: Counts, gain: Any, scale: float = 0.0) -> float:
     if total == 0 or (freedom < 1 and not scale):
         return 0.0
     if not scale:
-        from scipy.stats import chi2
+        from scipy.special import chdtri
 
-        return float(chi2.ppf(LEVEL, freedom)) / (2.0 * total * math.log(2.0))
+        return float(chdtri(freedom, 1.0 - LEVEL)) / (2.0 * total * math.log(2.0))
     return float(np.quantile([gain(drawn) for drawn in _noisy_draws(counts, scale)], LEVEL))
 
 

@@ -7,6 +7,7 @@ numbers into text. Everywhere else they are values: ``None`` and ``NA`` are comm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -23,6 +24,7 @@ TRUTH = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": Fals
 """Texts that are truth values in a column of nothing else."""
 NOTHING: Mapping[str, Any] = {}
 MIDNIGHT = " 00:00:00"
+DECIMAL_COMMA = re.compile(r"\s*[+-]?(?:[0-9]+,[0-9]*|,[0-9]+)(?:[eE][+-]?[0-9]+)?\s*")
 EXACT = 2.0**53
 """From here on float64 does not hold every whole number."""
 
@@ -35,6 +37,8 @@ class Rule:
     ----------
     text : bool
         Whether the column keeps its text, as it is written.
+    comma : bool
+        Whether a comma in a number is a decimal comma.
     numeric : bool
         Whether the domain gives bounds: the column holds numbers, even if none is there.
     listed, missing : frozenset of str
@@ -45,6 +49,7 @@ class Rule:
     numeric: bool = False
     listed: frozenset[str] = frozenset()
     missing: frozenset[str] = frozenset()
+    comma: bool = False
 
     def is_missing(self, value: object) -> bool:
         """Return whether a cell is missing whatever else is in its column."""
@@ -70,12 +75,15 @@ class Reading:
         Columns that keep their text: ``00257`` is not 257.
     typed : collection of str
         Columns that do not, whatever else says so: preprocessing compares them with numbers.
+    comma : bool
+        Whether the table is a file in which a comma in a number is a decimal comma.
     """
 
     domain: Mapping[str, Any] = field(default_factory=dict)
     schema: Mapping[str, Any] = field(default_factory=dict)
     identifiers: Collection[str] = ()
     typed: Collection[str] = ()
+    comma: bool = False
 
     def rule(self, column: str) -> Rule:
         """Return the rule of one column.
@@ -95,9 +103,8 @@ class Reading:
         # A text category may look like a number (`Infinity`, `007`): what it was typed as would not read back as it was written.
         named = any(isinstance(value, str) for value in categories)
         texts = column in self.identifiers or (named and (given is entry or not listed.isdisjoint(USUAL)))
-        return Rule(
-            texts and column not in self.typed, "bounds" in given and column not in self.identifiers, listed, missing
-        )
+        numeric = "bounds" in given and column not in self.identifiers
+        return Rule(texts and column not in self.typed, numeric, listed, missing, self.comma)
 
 
 def top_missing(domain: Mapping[str, Any]) -> list[Any]:
@@ -168,6 +175,9 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     if any(isinstance(value, date) for value in values):
         values = _dates_as_text(values)
         column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
+    if rule.comma and not rule.text and (points := _with_points(values, rule)) != values:
+        values = points
+        column = pandas.Series(np.array([*values, None], dtype=object)[codes], column.index, name=column.name)
     gone = np.array([rule.is_missing(value) for value in values], dtype=np.bool_)
     numeric = _are_numbers([value for value, lost in zip(values, gone, strict=True) if not lost], rule)
     if numeric:
@@ -181,6 +191,18 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
     rest = [value for value, lost in zip(values, gone, strict=True) if not lost]
     truths = all(isinstance(value, (str, bool, np.bool_)) and str(value) in TRUTH for value in rest)
     return (column.map(lambda value: TRUTH.get(str(value), value)) if truths else column).infer_objects()
+
+
+def pointed(text: str) -> str:
+    """Return a number with a decimal comma as one with a point, any other text as it is."""
+    return text.replace(",", ".") if DECIMAL_COMMA.fullmatch(text) else text
+
+
+def _with_points(values: list[Any], rule: Rule) -> list[Any]:
+    """Return distinct values with decimal points; as they are in a column that is no numbers for all that."""
+    points = [pointed(value) if isinstance(value, str) else value for value in values]
+    present = [value for value in points if not rule.is_missing(value)]
+    return points if rule.numeric or _are_numbers(present, rule) else values
 
 
 def _dates_as_text(values: list[Any]) -> list[Any]:

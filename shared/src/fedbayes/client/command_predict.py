@@ -16,6 +16,7 @@ from .files import check_output, unless_stdout, write_text
 from .kinds import read_result
 from .predictions import predict_table
 from .survival import beyond_follow_up
+from .tables import tell_dialect
 
 
 def execute(
@@ -36,6 +37,7 @@ def execute(
     moments = _times(times)
     names = id_column if id_column is not None else _asked(content)
     identifiers = (names,) if names is not None else ()
+    tell_dialect(data)
     frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
     predictions = predict_table(model, frame, label, moments)
     if id_column is not None and id_column not in frame.columns:

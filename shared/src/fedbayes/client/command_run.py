@@ -15,7 +15,7 @@ from .listing import print_table
 from .local import Job, LocalPlace
 from .progress import Progress
 from .run_options import Options
-from .tables import read_table
+from .tables import read_table, tell_dialect
 
 OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
 
@@ -135,6 +135,8 @@ def _embedded(given: Options, job: Job, progress: Progress) -> Any:
         latency=given.latency,
         timeout=given.timeout,
     )
+    if not given.quiet:
+        _tell_dialects(place)
     try:
         return local.run(job, place, progress)
     except Exception as failure:
@@ -143,6 +145,13 @@ def _embedded(given: Options, job: Job, progress: Progress) -> Any:
         if type(failure).__name__ == "DataProblem":
             _check_tables(place)
         raise
+
+
+def _tell_dialects(place: LocalPlace) -> None:
+    for party, databases in place.parties.items():
+        limits = {**place.policies.get("*", {}), **place.policies.get(party, {})}
+        if place.database in databases:
+            tell_dialect(Path(databases[place.database]), limits.get("csv_separator"), limits.get("csv_decimal"))
 
 
 def _check_tables(place: LocalPlace) -> None:

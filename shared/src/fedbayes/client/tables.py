@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
+from ..federation.dialect import DECIMALS, Dialect, of_file
+from ..federation.dialect import SEPARATORS as SEPARATORS_BY_WORD
 from .exits import UsageProblem
 
-SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = {";": "semicolons", "\t": "tabs"}
+"""What a table may be separated by beside commas, in words."""
+FOREIGN = {"|": "bars"}
+"""What it may not."""
 CHUNK = 1 << 20
 _LINE = re.compile(r"line \d+")
 
@@ -29,7 +35,7 @@ def check_table(what: str, path: Path) -> None:
     Raises
     ------
     UsageProblem
-        If it is missing, a folder, unreadable, empty, no UTF-8 text, has other separators than commas, or a column twice.
+        If it is missing, a folder, unreadable, empty, no UTF-8 text, has other separators than commas, semicolons and tabs, or a column twice.
     """
     if not path.exists():
         raise UsageProblem(f"{what} does not exist: {path}; check the path")
@@ -50,7 +56,7 @@ def check_table(what: str, path: Path) -> None:
 def header_of(path: Path) -> list[str]:
     """Return the fields of the first line of a CSV file that is not blank; the rest is decoded only."""
     with path.open(newline="", encoding="utf-8-sig") as file:
-        header = next((row for row in csv.reader(file) if row), [])
+        header = next((row for row in csv.reader(file, delimiter=of_file(path).separator) if row), [])
         while file.read(CHUNK):
             pass
     return header
@@ -61,14 +67,27 @@ def _check_header(what: str, header: list[str]) -> None:
         raise UsageProblem(f"{what} is no text; save it as CSV in UTF-8")
     if not header:
         raise UsageProblem(f"{what} is empty; it needs a line of column names, then one line a record")
-    for mark, name in SEPARATORS.items():
+    for mark, name in FOREIGN.items():
         if len(header) == 1 and mark in header[0]:
             raise UsageProblem(
-                f"{what} separates its columns by {name}; save it with commas, or as an Excel file (.xlsx)"
+                f"{what} separates its columns by {name}; save it with commas, semicolons or tabs, or as an Excel file (.xlsx)"
             )
     repeated = next((name for position, name in enumerate(header) if name in header[:position]), None)
     if repeated is not None:
         raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")
+
+
+def tell_dialect(path: Path, separator: str | None = None, decimal: str | None = None) -> None:
+    """Say on stderr how a CSV file is read whose columns commas do not separate."""
+    if path.suffix != ".csv" or not path.is_file():
+        return
+    found = of_file(
+        path, separator if separator in SEPARATORS_BY_WORD else None, decimal if decimal in DECIMALS else None
+    )
+    if found != Dialect():
+        parted = f"columns are separated by {SEPARATORS[found.separator]}" if found.separator in SEPARATORS else ""
+        commas = "a comma in a number is a decimal comma" if found.comma else "a comma in a number is none of a number"
+        print(f"note: {path}: {', '.join(filter(None, (parted, commas)))}", file=sys.stderr)
 
 
 def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()) -> Any:

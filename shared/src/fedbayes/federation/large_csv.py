@@ -6,7 +6,6 @@ A column comes as `reading.read_file` would give it, but for texts, which are a 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,29 +13,34 @@ from typing import Any
 import numpy as np
 
 from ..bayes.missing import Reading, Rule, as_nullable, inexact, settle
+from .dialect import Dialect, lines
 from .errors import DataProblem
 
 LARGE_BYTES = 100_000_000
 ROWS = 1_000_000
 PIECE = 2**24
 """Bytes in which lines are counted."""
-QUOTE, COMMA, LINE = b'",\n'
+QUOTE, LINE = b'"\n'
 OPTIONS: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
 
 
-def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: int = ROWS) -> Any:
+def read_large_csv(
+    path: Path, columns: Sequence[str], reading: Reading, rows: int = ROWS, dialect: Dialect | None = None
+) -> Any:
     """Return columns of a CSV file as a pandas frame.
 
     Parameters
     ----------
     path : pathlib.Path
-        UTF-8, a header row, commas.
+        UTF-8, a header row.
     columns : sequence of str
         Names; every one is there once.
     reading : Reading
         What is missing, and what stays text.
     rows : int
         Of a piece.
+    dialect : Dialect, optional
+        Of the file; commas if not given.
 
     Raises
     ------
@@ -45,37 +49,36 @@ def read_large_csv(path: Path, columns: Sequence[str], reading: Reading, rows: i
     """
     import pandas
 
-    check_fields(path)
+    separator = (dialect or Dialect()).separator
+    check_fields(path, separator)
     texts = {name for name in columns if reading.rule(name).text}
-    parts = _parts(path, columns, texts, rows)
+    parts = _parts(path, columns, texts, rows, separator)
     mixed = [name for name in columns if not _fit(parts[name])]
     if mixed:
-        parts |= _parts(path, mixed, set(mixed), rows)
+        parts |= _parts(path, mixed, set(mixed), rows, separator)
     whole = {name: settled_column(_joined(parts.pop(name)), reading.rule(name)) for name in list(parts)}
     return pandas.DataFrame({name: whole[name] for name in columns}, copy=False)
 
 
-def check_fields(path: Path) -> None:
+def check_fields(path: Path, separator: str = ",") -> None:
     """Raise `DataProblem` if a row of a CSV file has more fields than its header; pandas takes it without a word where few columns are wanted."""
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        fields = len(next((row for row in csv.reader(file) if row), []))
-    if not _may_exceed(path, fields):
+    fields = len(next(lines(path, separator), []))
+    if not _may_exceed(path, fields, ord(separator)):
         return
     # Quotation marks inside of a field can mislead the count, so what it suspects is read as it should be.
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        if any(len(row) > fields for row in csv.reader(file)):
-            raise DataProblem(
-                "a row of this station's file has more fields than its header; ask the node administrator to correct the file"
-            )
+    if any(len(row) > fields for row in lines(path, separator)):
+        raise DataProblem(
+            "a row of this station's file has more fields than its header; ask the node administrator to correct the file"
+        )
 
 
-def _may_exceed(path: Path, fields: int) -> bool:
-    """Return whether a line seems to have more fields, by its commas outside of quotation marks."""
+def _may_exceed(path: Path, fields: int, mark: int) -> bool:
+    """Return whether a line seems to have more fields, by its separators outside of quotation marks."""
     commas, inside = 0, 0
     with path.open("rb") as file:
         while content := file.read(PIECE):
             piece = np.frombuffer(content, dtype=np.uint8)
-            separators, ends, quotes = (np.flatnonzero(piece == mark) for mark in (COMMA, LINE, QUOTE))
+            separators, ends, quotes = (np.flatnonzero(piece == byte) for byte in (mark, LINE, QUOTE))
             if inside or quotes.size:
                 separators, ends = (
                     places[(np.searchsorted(quotes, places) + inside) % 2 == 0] for places in (separators, ends)
@@ -89,12 +92,12 @@ def _may_exceed(path: Path, fields: int) -> bool:
     return False
 
 
-def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int) -> dict[str, list[Any]]:
+def _parts(path: Path, columns: Sequence[str], texts: set[str], rows: int, separator: str) -> dict[str, list[Any]]:
     import pandas
 
     parts: dict[str, list[Any]] = {name: [] for name in columns}
     types: Any = dict.fromkeys(texts, str)
-    pieces = pandas.read_csv(path, usecols=list(columns), dtype=types, chunksize=rows, **OPTIONS)
+    pieces = pandas.read_csv(path, usecols=list(columns), dtype=types, chunksize=rows, sep=separator, **OPTIONS)
     for piece in pieces:
         for name in columns:
             values = piece[name]
@@ -149,6 +152,8 @@ def settled_column(values: Any, rule: Rule, convert: bool = True) -> Any:
         numbers = np.append(distinct.to_numpy(dtype=np.float64), np.nan)[codes]
         whole = distinct.dtype.kind != "f" and bool((codes >= 0).all())
         return pandas.Series(numbers.astype(np.int64) if whole else numbers, copy=False)
+    if distinct.dropna().duplicated().any():  # two ways to write one number, beside texts
+        return distinct.reset_index(drop=True).reindex(codes).reset_index(drop=True)
     there = distinct.notna().to_numpy()
     places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(codes.dtype)
     return pandas.Series(pandas.Categorical.from_codes(places[codes], distinct[there].tolist()), copy=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["AMOUNT", "COUNT", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "Kind", "limit"]
+from .dialect import DECIMALS, SEPARATORS
+
+__all__ = ["AMOUNT", "COUNT", "DECIMAL", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "SEPARATOR", "Kind", "limit"]
 
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -92,6 +94,17 @@ def _list(text: str) -> tuple[str, ...]:
     return tuple(str(entry).strip() for entry in entries)
 
 
+def _one_of(words: Collection[str]) -> Kind:
+    """Return the kind of a word out of a few; which one is told to nobody."""
+
+    def read(text: str) -> str:
+        if text.lower() not in words:
+            raise ValueError
+        return text.lower()
+
+    return Kind(f"one of {', '.join(words)}", read, False, _heard(bool))
+
+
 def _heard(kind: type) -> Callable[[Any], Any]:
     """Return a reader of what is told as it is."""
 
@@ -114,4 +127,5 @@ COUNT = Kind('a whole number, at least 0, such as "50"', _count, True, _heard(in
 AMOUNT = Kind('a number with a point and no unit, such as "1.5"; days are above 0', _amount, True, _heard_amount)
 NAME = Kind("a name", _name, False, _heard(bool))
 LIST = Kind('a list, such as "age,sex"', _list, False, _heard(bool))
+SEPARATOR, DECIMAL = _one_of(SEPARATORS), _one_of(DECIMALS)
 MAPPING = Kind("{organization: fingerprint}", _mapping, False, _heard(bool))

@@ -9,11 +9,11 @@ from typing import Any
 from .errors import MessageError
 from .policy import KINDS, Policy
 
-KEPT_BACK = ("long_term_key",)
-"""Limits that are not told: a result's `without_lasting_key` tells what they led to."""
+KEPT_BACK = ("long_term_key", "csv_separator", "csv_decimal")
+"""Limits that are not told: a result's `without_lasting_key` tells what the first led to; how a file is written limits nothing."""
 TOLD = tuple(name for name, kind in KINDS.items() if kind.told and name not in KEPT_BACK)
 """Limits that are told as they are; None is none."""
-WHETHER = tuple(name for name, kind in KINDS.items() if not kind.told)
+WHETHER = tuple(name for name, kind in KINDS.items() if not kind.told and name not in KEPT_BACK)
 """Limits of which is told whether they are set."""
 NONE_BY_DEFAULT = {field.name for field in fields(Policy) if field.default is None}
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..dp.promise import budget_delta, excess
 from .errors import PolicyError
-from .limit_kinds import AMOUNT, COUNT, FLAG, LIST, MAPPING, NAME, Kind, limit
+from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
 from .platform import folder_database
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Policy:
         Organization (name or id) -> fingerprint of the only lasting key that this station accepts from it.
     allow_foreign_models : bool
         Whether exact answers about models leave that no fit of this federation made.
+    csv_separator, csv_decimal : str or None
+        How the station's CSV file is written (`dialect.SEPARATORS`, `dialect.DECIMALS`); None: as its line of names shows.
     cohort : str or None
         Table or view of an SQL database, or file beside the ledger, that tasks read; see `databases`. Researchers' queries are never taken.
     allow_formulas : bool
@@ -94,6 +96,8 @@ class Policy:
     allow_formulas: bool = limit(FLAG, False)
     allow_differences: bool = limit(FLAG, False)
     cohort: str | None = limit(NAME, None)
+    csv_separator: str | None = limit(SEPARATOR, None)
+    csv_decimal: str | None = limit(DECIMAL, None)
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Policy:

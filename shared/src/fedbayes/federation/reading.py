@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ from ..bayes.encoding import SchemaError
 from ..bayes.missing import Reading, inexact, settle
 from ..bayes.recoding import applied, named_values
 from . import parquet, platform
+from .dialect import Dialect, of_file
 from .errors import DataProblem, PolicyError, ThresholdError
 from .excel import check_formulas
 from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
@@ -28,7 +29,12 @@ KNOWN = ", ".join([*KINDS.values(), *platform.ADDRESSED])
 
 
 def read_file(
-    path: Path, kind: str, reading: Reading, sheet: str | None = None, columns: Sequence[str] | None = None
+    path: Path,
+    kind: str,
+    reading: Reading,
+    sheet: str | None = None,
+    columns: Sequence[str] | None = None,
+    dialect: Dialect | None = None,
 ) -> Any:
     """Return a file as a pandas frame.
 
@@ -44,6 +50,8 @@ def read_file(
         Of an Excel file; the first one if not given.
     columns : sequence of str, optional
         Only these, of a CSV or parquet file; every one is there once.
+    dialect : Dialect, optional
+        Of a CSV file; as its line of names shows if not given.
 
     Raises
     ------
@@ -53,15 +61,12 @@ def read_file(
     import pandas
 
     if kind == "csv":
-        names = [str(name) for name in pandas.read_csv(path, nrows=0).columns] if columns is None else list(columns)
+        written = of_file(path) if dialect is None else dialect
+        reading = replace(reading, comma=written.comma)
+        names = _names(path, written) if columns is None else list(columns)
         if path.stat().st_size > LARGE_BYTES and names:
-            return read_large_csv(path, names, reading)
-        text: Any = {name: str for name in names if reading.rule(name).text}
-        # All columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word.
-        frame = pandas.read_csv(path, dtype=text, **OPTIONS)
-        large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
-        if large:
-            frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, **OPTIONS)
+            return read_large_csv(path, names, reading, dialect=written)
+        frame = _csv(path, names, reading, written.separator)
         frame = frame if columns is None else frame[names]
     elif kind == "excel":
         check_formulas(path, sheet)
@@ -70,6 +75,24 @@ def read_file(
     else:
         return parquet.read(path, reading, columns)
     return settled(frame, reading, convert=True)
+
+
+def _names(path: Path, dialect: Dialect) -> list[str]:
+    import pandas
+
+    return [str(name) for name in pandas.read_csv(path, nrows=0, sep=dialect.separator).columns]
+
+
+def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> Any:
+    """Return all columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word."""
+    import pandas
+
+    text: Any = {name: str for name in names if reading.rule(name).text}
+    frame = pandas.read_csv(path, dtype=text, sep=separator, **OPTIONS)
+    large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
+    if large:
+        frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **OPTIONS)
+    return frame
 
 
 def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
@@ -105,6 +128,8 @@ class Source:
         What the administrator lets tasks read of an SQL database; see `databases`.
     folder : pathlib.Path, optional
         Where the administrator's files are.
+    separator, decimal : str, optional
+        As the administrator says of a CSV file; see `dialect`.
 
     Attributes
     ----------
@@ -119,8 +144,11 @@ class Source:
         dictionary: Dictionary | None = None,
         cohort: str | None = None,
         folder: Path | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
     ) -> None:
         self._cohort, self._folder = cohort, folder
+        self._declared = (separator, decimal)
         self._mock = mock_data
         self._schema = schema
         self._dictionary = dictionary
@@ -148,10 +176,8 @@ class Source:
                 return self._database.names()
         if path is None:
             return list(self.frame().columns)
-        import pandas
-
         with ReadingErrors():
-            return [str(name) for name in pandas.read_csv(path, nrows=0).columns]
+            return _names(path, self._dialect(path))
 
     def frame(
         self,
@@ -225,7 +251,8 @@ class Source:
         if self._small is None or not set(wanted) <= set(self._small.cells):
             return None
         with ReadingErrors():
-            found = self._small.arrays(wanted, self._reading(domain, ()))
+            path = self._plain("csv") or Path()
+            found = self._small.arrays(wanted, replace(self._reading(domain, ()), comma=self._dialect(path).comma))
         if found is None or self._dictionary is None:
             return None if found is None else (found, self._small.rows, 0)
         self._check_derived(list(self._small.cells))
@@ -239,10 +266,13 @@ class Source:
         """Return the table's file if it is of this kind and wanted as it is."""
         return platform.plain_file(kind) if self._mock is None and self.present else None
 
+    def _dialect(self, path: Path) -> Dialect:
+        return of_file(path, *self._declared)
+
     @cached_property
     def _small(self) -> SmallTable | None:
         path = self._plain("csv")
-        return read_small_csv(path) if path is not None else None
+        return read_small_csv(path, self._dialect(path)) if path is not None else None
 
     @cached_property
     def _database(self) -> Database | None:
@@ -265,11 +295,11 @@ class Source:
             if self._mock is not None:
                 return settled(self._mock[0], reading)
             path = self._plain("csv")
-            repeated = repeated_name(path) if path is not None else None
+            repeated = repeated_name(path, self._dialect(path)) if path is not None else None
             if self._plain("parquet") is not None:
                 repeated = next((name for place, name in enumerate(self.names) if name in self.names[:place]), None)
             if repeated is None:
-                return read_database(reading, self._database, columns)
+                return read_database(reading, self._database, columns, self._dialect)
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
@@ -299,7 +329,12 @@ class ReadingErrors:
         raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
 
 
-def read_database(reading: Reading, database: Database | None = None, columns: Sequence[str] | None = None) -> Any:
+def read_database(
+    reading: Reading,
+    database: Database | None = None,
+    columns: Sequence[str] | None = None,
+    dialect: Callable[[Path], Dialect] = of_file,
+) -> Any:
     """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
 
     Parameters
@@ -310,6 +345,8 @@ def read_database(reading: Reading, database: Database | None = None, columns: S
         The node's SQL database, if it is one.
     columns : sequence of str, optional
         Only these; every one is there once, and no preprocessing is wanted.
+    dialect : callable
+        A CSV file -> how it is written.
 
     Raises
     ------
@@ -327,7 +364,7 @@ def read_database(reading: Reading, database: Database | None = None, columns: S
         frame = settled(database.frame(columns), typed)
     else:
         path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
-        frame = read_file(path, kind, typed, sheet, columns)
+        frame = read_file(path, kind, typed, sheet, columns, dialect(path) if kind == "csv" else None)
     if not steps:
         return frame
     from vantage6.algorithm.tools.preprocessing import preprocess_data

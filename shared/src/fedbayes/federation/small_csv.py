@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bayes.missing import TRUTH, USUAL, Reading, Rule, settled_texts
+from ..bayes.missing import TRUTH, USUAL, Reading, Rule, pointed, settled_texts
+from .dialect import Dialect, lines
 
 LARGEST_BYTES = 1_000_000
 # Up to 15 digits every reader gives the same float64.
@@ -49,13 +50,15 @@ class SmallTable:
         return typed
 
 
-def read_small_csv(path: Path) -> SmallTable | None:
+def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | None:
     """Return the cells of a small, plain CSV file, or None where pandas has to read it.
 
     Parameters
     ----------
     path : pathlib.Path
-        UTF-8, a header row, commas.
+        UTF-8, a header row.
+    dialect : Dialect, optional
+        Of the file; commas if not given.
 
     Returns
     -------
@@ -66,7 +69,7 @@ def read_small_csv(path: Path) -> SmallTable | None:
         return None
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
+            rows = [row for row in csv.reader(file, strict=True, delimiter=(dialect or Dialect()).separator) if row]
     except (csv.Error, UnicodeDecodeError):
         return None
     header = rows[0] if rows else []
@@ -80,14 +83,15 @@ def read_small_csv(path: Path) -> SmallTable | None:
     return SmallTable(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), len(rows) - 1)
 
 
-def repeated_name(path: Path) -> str | None:
+def repeated_name(path: Path, dialect: Dialect) -> str | None:
     """Return a name that two columns of a CSV file have, or None; pandas renames the second one, and no limit of the node names that."""
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        header = next((row for row in csv.reader(file) if row), [])
+    header = next(lines(path, dialect.separator), [])
     return next((name for place, name in enumerate(header) if name and name in header[:place]), None)
 
 
 def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
+    if rule.comma and not rule.text:
+        values = _pointed(values, rule)
     distinct = set(values)
     if any(_is_odd(value) for value in distinct) and not (rule.text and USUAL.isdisjoint(map(str.strip, distinct))):
         return None
@@ -101,6 +105,20 @@ def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
         return np.array([int(value) for value in values], dtype=np.int64)
     read = {value: np.nan if value in missing else float(value) for value in distinct}
     return np.array([read[value] for value in values], dtype=np.float64)
+
+
+def _pointed(values: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
+    """Return the cells with decimal points; as they are in a column that is no numbers for all that."""
+    changed = {value: pointed(value) for value in set(values)}
+    numeric = rule.numeric or settled_texts(set(changed.values()), rule, _is_number)[1]
+    return tuple(changed[value] for value in values) if numeric else values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not np.isnan(float(text))
+    except ValueError:
+        return False
 
 
 def _is_odd(text: str) -> bool:

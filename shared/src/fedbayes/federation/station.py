@@ -93,7 +93,15 @@ class Station:
     def _source(self) -> Source:
         cohort = self.policy.cohort
         folder = self.policy.folder() if cohort is not None else None
-        return Source(self._mock_data, self._schema_file or {}, self.dictionary, cohort, folder)
+        return Source(
+            self._mock_data,
+            self._schema_file or {},
+            self.dictionary,
+            cohort,
+            folder,
+            self.policy.csv_separator,
+            self.policy.csv_decimal,
+        )
 
     @property
     def columns(self) -> list[str]:

@@ -25,6 +25,8 @@ from .views import Views
 
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
 DEFAULTS = {"allow_predictions": "true"}
+AS_WRITTEN = {f"{PREFIX}CSV_SEPARATOR": "comma", f"{PREFIX}CSV_DECIMAL": "point"}
+"""How data frames are written, whatever their columns are called and the policies say."""
 SETTLE_SECONDS = 10.0
 CLOSING = "partial_close"
 PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
@@ -309,6 +311,8 @@ class EmbeddedFederation:
             "OPENBLAS_NUM_THREADS": "1",
             **self._limits[name],
         }
+        if self._databases.get(name, {}).get(self._database) in self._written:
+            values |= AS_WRITTEN
         for label, path in self._databases.get(name, {}).items():
             values[f"{label.upper()}_DATABASE_URI"] = str(path)
             values[f"{label.upper()}_DATABASE_TYPE"] = TYPES.get(path.suffix, "folder")
