@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 
 
 def load(path: Any) -> Any:
-    """Return the result in a JSON file, a `fedbayes.federation.answers.Result`: the dict, with ``summary()``, ``plot()``, ``to_frame()`` and so on.
+    """Return the result in a JSON file, a `fedbayes.client.result.Result`: the dict, with ``summary()``, ``plot()``, ``to_frame()`` and so on.
 
     Parameters
     ----------
@@ -24,4 +24,4 @@ def load(path: Any) -> Any:
         If it holds no result.
     """
     # Looked up here: the mathematics below this package imports neither the federation nor vantage6.
-    return import_module("fedbayes.federation.answers").load(path)
+    return import_module("fedbayes.client.result").load(path)

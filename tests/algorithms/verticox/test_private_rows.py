@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from lifelines import CoxPHFitter
 
-from fedbayes.federation.answers import Result
+from fedbayes.client.result import Result
 from fedbayes.federation.errors import PlacementError, ThresholdError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))

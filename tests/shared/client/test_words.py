@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from fedbayes.client import weighted
-from fedbayes.client.answers import to_frame
 from fedbayes.client.description import holds
 from fedbayes.client.figures.style import along, new_figure
 from fedbayes.client.formats import cost, number, plain_items, word
 from fedbayes.client.report import render
+from fedbayes.client.result import Result
 from fedbayes.client.views.cox import _profiles
 
 WEIGHTED = {
@@ -79,7 +79,7 @@ def test_a_category_is_there_or_not():
 
 
 def test_a_weighted_model_is_a_table_of_its_values():
-    frame = to_frame({"model": WEIGHTED})
+    frame = Result({"model": WEIGHTED}).to_frame()
     assert frame["value"].tolist() == ["f", "m", "[0, 50)", "[50, 100)", "[0, 5)", "[5, 50)"]
     assert frame["P(value | no)"].tolist() == pytest.approx([0.5, 0.5, 0.8, 0.2, 0.4, 0.6])
     assert frame["weight | yes"].tolist() == [2.0] * 6
@@ -89,7 +89,7 @@ def test_a_weighted_model_is_a_table_of_its_values():
     low, high = 0.5 * (np.log(0.8) - 2 * np.log(0.1)), 0.5 * (np.log(0.2) - 2 * np.log(0.9))
     assert found["age"] == pytest.approx(abs(low - high) * np.sqrt(0.45 * 0.55))
     assert "moves the odds" in render({"model": WEIGHTED, "privacy": {}}, "title")
-    assert to_frame({"model": {**WEIGHTED, "structure": "a1de"}}).index.name == "name"
+    assert Result({"model": {**WEIGHTED, "structure": "a1de"}}).to_frame().index.name == "name"
 
 
 def test_an_answer_is_printed_once(command, tmp_path):

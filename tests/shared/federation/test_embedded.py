@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from mock_kit import run_mocked
 
+from fedbayes.client.result import Result
 from fedbayes.federation import errors
-from fedbayes.federation.answers import Result
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.processes import Processes

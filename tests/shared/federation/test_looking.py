@@ -9,8 +9,8 @@ from scipy.optimize import linprog
 
 from fedbayes.bayes import profile
 from fedbayes.bayes.schema import Column
+from fedbayes.client.result import Result
 from fedbayes.federation import errors, looking
-from fedbayes.federation.answers import Result
 from fedbayes.federation.embedded import EmbeddedFederation
 
 ROWS = 90

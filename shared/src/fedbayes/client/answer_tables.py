@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..federation.answers import Result
 from .count_text import axes_of
 from .description import cells
 from .formats import is_plain
 from .kinds import extras_of, networks_of
 from .scores import scores_of
+from .sections import Predictions, Survival
 from .survival import summary_frame
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def description(result: Mapping[str, Any]) -> pd.DataFrame:
 
 def predictions(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return a row for every record: its identifier where it is told, what is predicted, with which probability or when."""
-    classes, outlook = Result(result).predictions, Result(result).survival
+    classes, outlook = Predictions.of(result.get("model")), Survival.of(result.get("predictions"))
     columns: dict[str, Any] = {}
     named = classes.identifiers if classes else outlook.identifiers
     if named is not None:

@@ -10,7 +10,7 @@ from typing import Any
 from .exits import UsageProblem
 from .files import check_output, write_text
 from .kinds import read_result
-from .view import view_of
+from .view import view_of, view_of_result
 
 EVERYWHERE = (
     "Every central function takes dictionary too, the study's data dictionary; on the command line --dictionary FILE."
@@ -82,9 +82,7 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
 
 def _exported(result: dict[str, Any], path: Path) -> str:
     if path.suffix == ".csv":
-        from .answers import to_frame
-
-        frame = to_frame(result)
+        frame = view_of_result(result).part("frame")(result)
         return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
     model: Any = result.get("model")
     if "to_bif" not in view_of(model).conversions:

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..federation.answers import Result
 from .formats import number
+from .sections import Counts
 
 
 def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     """Return (column, values) of every axis."""
-    told = Result(model=model).counts
+    told = Counts.of(model)
     return list(zip(told.columns, told.values_along, strict=True))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..federation.answers import ConversionError
+from .result import ConversionError
 from .survival import baselines_of
 
 ROWS = 40  # of made-up records, of which nothing stays in the model

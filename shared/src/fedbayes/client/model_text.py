@@ -10,6 +10,7 @@ from .count_text import axes_of, cells_of
 from .cox_text import coefficient_rows
 from .formats import number, plain_items
 from .kinds import networks_of
+from .view import view_of_result
 
 PREVIEW = 6
 """Records of a table."""
@@ -69,9 +70,7 @@ def counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the first rows of predictions or synthetic records, as the frame has them."""
-    from .answers import to_frame
-
-    frame = to_frame(result)
+    frame = view_of_result(result).part("frame")(result)
     rows = [tuple(number(v, 3) for v in row) for row in frame.head(PREVIEW).values.tolist()]
     more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
     return [tuple(str(name) for name in frame.columns), *rows, *more]

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..federation.answers import Result
 from ..federation.platform import FINISHED
 from .exits import TaskFailed, UsageProblem
 from .interrupts import asks_to_stop, shield
 from .local import Job
+from .result import Result
 
 POLL_SECONDS = 0.5
 RETRIES = 20

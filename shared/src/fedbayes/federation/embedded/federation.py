@@ -15,7 +15,6 @@ from typing import Any
 
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
-from ..answers import Result
 from ..errors import ArgumentError, from_log
 from ..policy import PREFIX, Policy
 from .given import check_frame, check_policies, names_of, task_of
@@ -168,7 +167,7 @@ class EmbeddedFederation:
         on_progress: Callable[[dict[str, Any]], None] | None = None,
         timeout: float = 3600.0,
     ) -> Any:
-        """Run a remote function as one task and return its result, a `federation.answers.Result`: the dict, with ``summary()``, ``plot()`` and so on.
+        """Run a remote function as one task and return its result, a `client.result.Result`: the dict, with ``summary()``, ``plot()`` and so on.
 
         Parameters
         ----------
@@ -217,7 +216,8 @@ class EmbeddedFederation:
         run = task.runs[0]
         if run.status == "completed" and run.result is not None:
             found = from_text(run.result)
-            return Result(found) if isinstance(found, dict) else found
+            # What people do with a result is the client's, which the federation does not know.
+            return importlib.import_module("fedbayes.client.result").Result(found) if isinstance(found, dict) else found
         if f"Method '{function}' not found" in run.log:
             raise ArgumentError(
                 f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"

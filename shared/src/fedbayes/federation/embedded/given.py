@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from ..answers import Result
 from ..errors import ArgumentError
 
 
@@ -70,8 +69,8 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    if name == "model" and isinstance(value, Result) and isinstance(value.get("model"), Mapping):
-        value = value["model"]
+    if name == "model" and isinstance(value, Mapping) and {"model", "privacy"} <= set(value):
+        value = value["model"]  # of a whole result
     try:
         return json.loads(json.dumps(value, default=_listed))
     except (TypeError, ValueError, RecursionError):

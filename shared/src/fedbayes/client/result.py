@@ -1,0 +1,280 @@
+"""`Result`: what a task returned, as an object that stays the dict it was, and what people do with it.
+
+What a result can be turned into depends on the kind of its model, as its view tells. What takes long to import is imported where it is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .exits import UsageProblem
+from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
+from .view import view_of_result, views
+
+CONVERSIONS = ("to_sklearn", "to_pgmpy", "to_bif", "to_lifelines", "compare", "predict")
+"""Methods that only some kinds have, as their views tell; `to_frame`, `summary`, `save` and `report` are for all."""
+
+
+class ConversionError(TypeError):
+    """The result holds no model of the kind that was asked for; the message says what it has."""
+
+
+class Result(dict[str, Any]):
+    """A result: the dict that the task returned, and what people do with it.
+
+    ``result["model"]`` and all other entries are as before; ``json.dumps(result)`` writes the same file.
+    """
+
+    @property
+    def kind(self) -> str:
+        """What the model is: ``"naive Bayes"``, ``"Bayesian network"``, ``"Cox regression"``, ``"counts"``, ..."""
+        return view_of_result(self).kind
+
+    @property
+    def privacy(self) -> Promise:
+        """What is private, and for whom; printed, it is one sentence."""
+        return Promise(self.get("privacy") or {})
+
+    @property
+    def cost(self) -> Cost:
+        """Rounds, bytes, seconds, debits."""
+        return Cost(self.get("federation") or {})
+
+    @property
+    def provenance(self) -> Provenance:
+        """When and what was computed, with which arguments and versions, and among whom."""
+        return Provenance(self.get("provenance") or {})
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of an evaluation; empty for other results."""
+        standard = ("accuracy", "auc", "log_loss", "calibration", "n", "metrics")
+        return Scores({name: self[name] for name in standard if name in self})
+
+    @property
+    def counts(self) -> Counts:
+        """The table of counts; empty for other results."""
+        return Counts.of(self.get("model"))
+
+    @property
+    def predictions(self) -> Predictions:
+        """Class probabilities of records; empty for other results."""
+        return Predictions.of(self.get("model"))
+
+    @property
+    def survival(self) -> Survival:
+        """What a Cox model says of records; empty for other results."""
+        return Survival.of(self.get("predictions"))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the researcher should know."""
+        return list(self.get("warnings") or [])
+
+    def summary(self, width: int = 100) -> str:
+        """Return the result as text: privacy, cost, warnings, scores and model, as ``fedbayes show`` prints it."""
+        import io
+
+        from rich.console import Console
+
+        from .terminal import print_result
+
+        stream = io.StringIO()
+        # Inside a notebook rich would show the text there, and return none of it.
+        print_result(Console(file=stream, width=width, color_system=None, force_jupyter=False), self)
+        return stream.getvalue()
+
+    def plot(self, **options: Any) -> Any:
+        """Return the `matplotlib.figure.Figure` that shows most of the result; `options` go to the figure's function.
+
+        Raises
+        ------
+        ConversionError
+            If there is nothing to draw.
+        """
+        from . import figures
+        from .cox_text import is_survival_score
+        from .scores import confusion_of, scores_of
+
+        view = view_of_result(self)
+        if view.figure:
+            return view.part("figure")(self, **options)
+        if is_survival_score(self.get("metrics")):
+            return figures.survival_calibration(self["metrics"])
+        confusion = confusion_of(self)
+        if confusion is not None:
+            return figures.confusion_matrix(*confusion)
+        table = (scores_of(self) or {}).get("calibration")
+        if isinstance(table, Mapping):
+            return figures.calibration(table, **options)
+        raise ConversionError(
+            f"there is no figure of this result ({view.kind}); it has summary(), to_frame(), save(), report()"
+        )
+
+    def to_frame(self) -> Any:
+        """Return the answer as a `pandas.DataFrame`: coefficients, counts, predictions, probability tables, scores or records."""
+        return view_of_result(self).part("frame")(self)
+
+    def to_sklearn(self, label: str | None = None) -> Any:
+        """Return a fitted scikit-learn classifier.
+
+        Parameters
+        ----------
+        label : str, optional
+            What a Bayesian network or an ensemble predicts, if it does not say itself.
+
+        Raises
+        ------
+        ConversionError
+            If the model is no classifier.
+        """
+        model = self._model_for("to_sklearn")
+        return view_of_result(self).part("classifier")(model, label)
+
+    def to_pgmpy(self) -> Any:
+        """Return the Bayesian network as a pgmpy model; ImportError without pgmpy, ConversionError for other models."""
+        network = self._network("to_pgmpy")
+        from ..bayes.conversion import to_pgmpy
+
+        try:
+            return to_pgmpy(network)
+        except ImportError:
+            raise ImportError("to_pgmpy() needs the package pgmpy: pip install pgmpy") from None
+
+    def to_bif(self, path: str | Path | None = None) -> str:
+        """Return the Bayesian network as BIF text, and write it to `path` if given; ConversionError for other models."""
+        network = self._network("to_bif")
+        from ..bayes.bif import to_bif
+        from .files import write_text
+
+        text = to_bif(network)
+        if path is not None:
+            write_text(Path(path), text)
+        return text
+
+    def to_lifelines(self) -> Any:
+        """Return a fitted `lifelines.CoxPHFitter` with the model's coefficients, errors and baseline; ConversionError for other models."""
+        model = self._model_for("to_lifelines")
+        from .lifelines_model import convert
+
+        return convert(model)
+
+    def predict(self, frame: Any, label: str | None = None, times: Any = None) -> Any:
+        """Return the predictions for the rows of a data frame, read by the dictionary of the fit, as ``fedbayes predict`` writes them.
+
+        Warns
+        -----
+        UserWarning
+            Of cells that the model does not know.
+        """
+        from .coverage import domain_of, gaps
+        from .dictionaries import frame_as_fitted
+        from .predictions import predict_table
+
+        model = self._model_for("predict")
+        if not hasattr(frame, "columns") or not hasattr(frame, "iloc"):
+            raise UsageProblem("predict() takes a pandas data frame with a column for every feature of the model")
+        asked = (self.get("provenance") or {}).get("arguments") or {}
+        table = frame_as_fitted(frame, asked.get("dictionary"), domain_of(model))
+        predictions = predict_table(model, table, label, times)
+        for gap in gaps(model, table, label):
+            if gap.is_fatal:
+                raise gap.refusal()
+            warnings.warn(gap.told, stacklevel=2)
+        return predictions
+
+    def compare(self, smaller: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the likelihood-ratio test of this Cox model against a smaller one nested in it: statistic, degrees_of_freedom, p, added."""
+        from .cox_text import nested_test
+
+        return nested_test(self._model_for("compare"), Result(smaller)._model_for("compare"))
+
+    def save(self, path: str | Path, force: bool = False) -> Path:
+        """Write the result as JSON, whole or not at all, and return the path.
+
+        Raises
+        ------
+        FileExistsError
+            If the file is there and `force` is not given.
+        """
+        from .files import write_json
+
+        target = Path(path)
+        if target.exists() and not force:
+            raise FileExistsError(f"{target} is there already; give another name, or force=True")
+        write_json(target, dict(self))
+        return target
+
+    def report(self, path: str | Path) -> Path:
+        """Write the result as one HTML page, and return the path."""
+        from .files import write_text
+        from .report import heading_of, render
+
+        write_text(Path(path), render(self, heading_of(self)))
+        return Path(path)
+
+    def dossier(self, path: str | Path | None = None, **stated: str) -> dict[str, Any]:
+        """Return a dossier for a data-protection officer, described by ``docs/dossier.schema.json``; no field of it is empty.
+
+        Parameters
+        ----------
+        path : str or pathlib.Path, optional
+            Where it is written: ``.html`` as a page, ``.json`` as it is.
+        **stated : str
+            What only people know: purpose, region, sector (of the registry's list), contact.
+        """
+        from .dossier.build import dossier
+        from .dossier.facts import Statements
+
+        content = dossier(self, Statements(**stated))
+        if path is not None:
+            from .command_dossier import write
+
+            write(content, self, Path(path))
+        return content
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the sections of a report that matter at a glance."""
+        from . import html
+        from .report import brief, heading_of
+
+        return html.fragment(heading_of(self), brief(self))
+
+    def _model_for(self, method: str) -> Any:
+        """Return the model; ConversionError with what the result has if it is of a kind that lacks the method."""
+        view = view_of_result(self)
+        if method in view.conversions:
+            return self["model"]
+        kinds = [other.kind for other in views() if method in other.conversions]
+        has = ["summary()", "to_frame()", "save()", *(f"{name}()" for name in CONVERSIONS if name in view.conversions)]
+        told = "holds no model of a known kind" if view.kind == "other" else f"holds: {view.kind}"
+        raise ConversionError(f"{method}() is for {', '.join(kinds)}; this result {told}. It has {', '.join(has)}")
+
+    def _network(self, method: str) -> Any:
+        from ..bayes.network import BayesianNetwork
+
+        return BayesianNetwork.from_dict(self._model_for(method))
+
+
+def load(path: str | Path) -> Result:
+    """Return the result in a JSON file that `Result.save`, ``fedbayes run`` or a server wrote.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it holds no result.
+    """
+    file = Path(path)
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise ValueError(f"{file} holds no result: it is not valid JSON") from None
+    if not isinstance(content, dict) or not {"model", "privacy", "federation"} & set(content):
+        raise ValueError(f"{file} holds no result; give a file that `fedbayes run` or `save` wrote")
+    return Result(content)
