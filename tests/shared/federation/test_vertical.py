@@ -90,6 +90,9 @@ def test_without_a_helper_the_same_tables(stations, table):
     for answers, batch in zip(result["model"], BATCHES[:2], strict=True):
         assert_tables(answers, table, batch)
     assert "no two of the first three" in result["privacy"]["reveals"]["assumption"]
+    asked = [entry["function"] for entry in result["federation"]["per_round"]]
+    assert asked[:4] == ["partial_open_channel", "partial_submit", "partial_match", "partial_match"]
+    assert asked.count("partial_match") == 2
 
 
 def test_without_a_helper_a_fourth_station_only_shares(stations, table, tmp_path):

@@ -101,3 +101,51 @@ def test_a_row_of_two_parties_that_are_kept_apart_is_left_out_at_the_later_one()
         assert not set(slots[earlier].tolist()) & (set(slots[later].tolist()) - {alignment.LEFT_OUT})
         spread = alignment.scatter(np.ones((len(rows[later]), 1)), slots[later], size)
         assert spread.sum() == len(rows[later]) - len(gone)
+
+
+# -- without a helper ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parties", range(3, 9))
+def test_without_a_helper_every_pair_with_the_first_is_matched_once_by_one_of_three_that_is_not_of_it(parties):
+    names = list(range(10, 10 + parties))
+    matched = {party: alignment.matcher_of(names, party) for party in names[1:]}
+    assert all(matcher not in (names[0], party) and matcher in names[:3] for party, matcher in matched.items())
+    assert sorted(party for matcher in names for party in alignment.matched_by(names, matcher)) == names[1:]
+    for parties_too_few in (names[:2], names[:1]):
+        with pytest.raises(ValueError, match="three"):
+            alignment.matcher_of(parties_too_few, names[1])
+    with pytest.raises(ValueError, match="three"):
+        alignment.matcher_of(names, names[0])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(people, min_size=3, max_size=5))
+def test_places_found_by_pairs_make_the_same_common_order(sets):
+    rows = {party: [f"id{p}" for p in sorted(group, reverse=party % 2 == 0)] for party, group in enumerate(sets)}
+    lists = lists_of(rows)
+    places = {party: alignment.places_in(lists[0, party], lists[party, 0]) for party in list(rows)[1:]}
+    found = alignment.common_to_all(0, places)
+    assert set(found) == set(rows)
+    assert all(np.array_equal(found[party], order) for party, order in alignment.intersect(list(rows), lists).items())
+
+
+def test_a_matcher_tests_no_guess_with_any_key_that_it_has():
+    """Of four parties who match: neither their own keys nor what they see under them fits a list that they match."""
+    names = [f"id{i}" for i in range(300)]
+    rows = dict.fromkeys(range(4), names)
+    lists = lists_of(rows)
+    for matcher in (1, 2):
+        guesses = [alignment.under_key(alignment.digests(names), pair_key(matcher, other)) for other in range(4)]
+        for party in alignment.matched_by(range(4), matcher):
+            assert len(alignment.match(lists[0, party], lists[party, 0])[0]) == 300
+            for guess in guesses:
+                assert len(alignment.match(lists[0, party], guess)[0]) == 0
+
+
+def test_no_bit_of_a_hash_follows_from_the_identifier_alone():
+    """Under many keys every bit of one identifier's hash is as often 0 as 1: nothing of it survives the key."""
+    digest = alignment.digests(["patient-1"])
+    hashes = np.array([alignment.under_key(digest, k.to_bytes(32, "big"))[0] for k in range(4000)], dtype=np.uint64)
+    ones = np.array([int(np.sum((hashes >> np.uint64(bit)) & np.uint64(1))) for bit in range(64)])
+    assert np.abs(ones - 2000).max() < 5.5 * 1000**0.5

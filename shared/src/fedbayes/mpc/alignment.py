@@ -4,13 +4,23 @@ Every two parties hash their identifiers under a key that only those two have, a
 that holds none of the keys. The helper matches equal hashes and tells each party where its rows stand in one
 common order. With one key a pair, a match between two parties tells the helper nothing about a third.
 
-**Reveals** to the helper the number of rows of each party and of every overlap, in an order that each party
-shuffled secretly; to each party which of its own rows take part, and their number. No identifier to anyone.
-**Assumes** that the helper colludes with no party: with a pair's key it could test guessed identifiers.
+Without a helper the second and the third party do its part for the pairs of the first with each other: whoever matches a pair is not of it
+(`matcher_of`), so it has no key of what it matches. What a matcher sees of a list are values of a pseudo-random permutation whose key it lacks, at
+distinct points, in a secret order: as good as distinct random numbers, of which only equality with the other list's is told.
+
+**Reveals** to who matches the number of rows of each party and of the overlaps, in an order that each party
+shuffled secretly; to each party which of its own rows take part, and their number; without a helper also which places of the first party's
+shuffled list and of each other's belong together. No identifier to anyone.
+**Assumes** that who matches colludes with no party: with a pair's key it could test guessed identifiers.
+
+References
+----------
+.. [1] S. Kamara, P. Mohassel, M. Raykova, S. Sadeghian, "Scaling private set intersection to billion-element sets", FC 2014, section 4.1
+   (a server that matches digests under a key that it lacks).
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +115,48 @@ def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:
     return found, order[place[found]].astype(np.int64)
 
 
+def places_in(left: Hashes, right: Hashes) -> Positions:
+    """Return where the right list has each row of the left one, int64 of the left list's length; -1 where it has not."""
+    places = np.full(len(left), -1, dtype=np.int64)
+    own, other = match(left, right)
+    places[own] = other
+    return places
+
+
+def common_to_all(leader: int, places: Mapping[int, Positions]) -> dict[int, Positions]:
+    """Return every party's positions of the rows that all have, in the leader's order.
+
+    Parameters
+    ----------
+    leader : int
+        With which every other party was matched.
+    places : mapping of int to int64 arrays of one length
+        `places_in` of the leader's rows in every other party's list.
+    """
+    common = np.flatnonzero(np.all([found >= 0 for found in places.values()], axis=0)).astype(np.int64)
+    return {leader: common, **{party: found[common] for party, found in places.items()}}
+
+
+def matcher_of(parties: Sequence[int], party: int) -> int:
+    """Return who matches a party with the first one where there is no helper: the second party, and the third where that is of the pair.
+
+    Raises
+    ------
+    ValueError
+        For fewer than three parties, or the first one.
+    """
+    if len(parties) < 3 or party == parties[0]:
+        raise ValueError(
+            "three or more parties are needed to match without a helper, and the first one is matched with all others"
+        )
+    return parties[2] if party == parties[1] else parties[1]
+
+
+def matched_by(parties: Sequence[int], matcher: int) -> list[int]:
+    """Return the parties that someone matches with the first one where there is no helper, in their order."""
+    return [party for party in parties[1:] if matcher_of(parties, party) == matcher]
+
+
 def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> dict[int, Positions]:
     """Return every party's positions of the rows that all parties have, in one common order.
 
@@ -122,14 +174,9 @@ def intersect(parties: Sequence[int], lists: dict[tuple[int, int], Hashes]) -> d
         Row ``k`` of the common order is row ``result[party][k]`` of that party's list.
     """
     leader = parties[0]
-    common = np.arange(_rows(leader, lists), dtype=np.int64)
-    places: dict[int, Positions] = {}
-    for party in parties[1:]:
-        own, other = match(lists[leader, party], lists[party, leader])
-        places[party] = np.full(_rows(leader, lists), -1, dtype=np.int64)
-        places[party][own] = other
-        common = np.intersect1d(common, own, assume_unique=True)
-    return {leader: common, **{party: place[common] for party, place in places.items()}}
+    return common_to_all(
+        leader, {party: places_in(lists[leader, party], lists[party, leader]) for party in parties[1:]}
+    )
 
 
 def unite(
@@ -184,7 +231,3 @@ def scatter(values: npt.NDArray[Any], slots: Positions, size: int) -> npt.NDArra
     held = slots != LEFT_OUT
     spread[slots[held]] = values[held]
     return spread
-
-
-def _rows(owner: int, lists: dict[tuple[int, int], Hashes]) -> int:
-    return next(len(hashes) for (party, _), hashes in lists.items() if party == owner)

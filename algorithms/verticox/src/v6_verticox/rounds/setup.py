@@ -172,7 +172,7 @@ def aligned(federation: Federation, question: Question) -> tuple[int, list[Parce
     submitted = federation.round(
         "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
     )
-    hashes = {member: reply.hashes for member, reply in submitted.items()}
+    hashes = {member: reply.hashes[question.helper] for member, reply in submitted.items()}
     matched = federation.round("partial_match", MatchRequest(setup, hashes, [], []), [question.helper], MatchReply)
     reply = matched[question.helper]
     least = max(answer.minimum_rows.value for answer in submitted.values())

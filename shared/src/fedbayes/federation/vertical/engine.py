@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
 from ...mpc import shared_products as products
+from ...mpc.alignment import matched_by, matcher_of
 from ...mpc.replicated import COMPUTING
 from ...mpc.secure_sum import reconstruct
 from ...mpc.subset_shares import Table
@@ -106,7 +107,7 @@ class Engine:
         return self.replies
 
     def match(self, deal: Sequence[Table] = (), distinct: Sequence[Sequence[int]] = ()) -> int:
-        """Have the hashes matched, and corrections dealt for the tables named. One round at the helper.
+        """Have the hashes matched, and corrections dealt for the tables named. One round at the helper; without one two rounds at the stations.
 
         Parameters
         ----------
@@ -125,8 +126,8 @@ class Engine:
         self.dealt = [list(table) for table in deal]
         named = {name for table in deal for name in table}
         factors = [info for info in self.factors.values() if info.name in named]
-        hashes = {member: reply.hashes for member, reply in self.replies.items()}
         if self.setup.helper:
+            hashes = {member: reply.hashes[self.setup.helper] for member, reply in self.replies.items()}
             pairs = [list(pair) for pair in distinct]
             request = MatchRequest(self.setup, hashes, factors, self.dealt, distinct=pairs)
             replies = self.federation.round("partial_match", request, [self.setup.helper], MatchReply)
@@ -134,7 +135,7 @@ class Engine:
             self.rows = reply.rows.value
             self._matched = Matched(reply.parcels(self.setup.helper), reply.corrections)
         else:
-            self.rows = self._match_blindly(hashes)
+            self.rows = self._match_without_helper()
             self._matched = Matched([], {})
         demands = [reply.minimum_rows.value for reply in self.replies.values()]
         needed = max(self.federation.policy.minimum_rows, *demands)
@@ -144,26 +145,24 @@ class Engine:
             raise ArgumentError("there are too many records for the ring of counts")
         return self.rows
 
-    def _match_blindly(self, hashes: dict[int, Sealed]) -> int:
-        """Pass the lists around until every station has blinded every list, then have them matched: one round a station. Return the common rows."""
+    def _match_without_helper(self) -> int:
+        """Have two stations match the pairs that they are not of, and all find the common rows: two rounds. Return their number."""
         stations = self.setup.stations
-        finished: list[Parcel] = []
-        for hop in range(1, len(stations)):
-            requests: dict[int, Message] = {}
-            for place, member in enumerate(stations):
-                before = stations[place - 1]
-                requests[member] = MatchRequest(self.setup, {before: hashes[before]}, [], [], hop)
-            replies = self.federation.round("partial_match", requests, stations, MatchReply)
-            hashes = {member: sealed for member, reply in replies.items() for sealed in reply.corrections.values()}
-            finished = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
+        requests: dict[int, Message] = {}
+        for matcher in dict.fromkeys(matcher_of(stations, party) for party in stations[1:]):
+            senders = [stations[0], *matched_by(stations, matcher)]
+            sealed = {sender: self.replies[sender].hashes[matcher] for sender in senders}
+            requests[matcher] = MatchRequest(self.setup, sealed, [], [])
+        replies = self.federation.round("partial_match", requests, list(requests), MatchReply)
+        found = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
         asked = {
             member: MatchRequest(
-                self.setup, {}, [], [], 0, [_addressed(parcel, member) for parcel in finished if member in parcel.keys]
+                self.setup, {}, [], [], [_addressed(parcel, member) for parcel in found if member in parcel.keys]
             )
             for member in stations
         }
-        found = self.federation.round("partial_match", asked, stations, MatchReply)
-        rows = {reply.rows.value for reply in found.values()}
+        ends = self.federation.round("partial_match", asked, stations, MatchReply)
+        rows = {reply.rows.value for reply in ends.values()}
         if len(rows) != 1:
             raise StationError("the stations disagree about their common records; the job stops")
         return rows.pop()

@@ -1,4 +1,4 @@
-"""The helper's remote function of vertically split data: match."""
+"""The remote function of vertically split data that matches records: the helper's, or without one two stations'."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..gate import Sealed
 from ..station import Station
 from .announced import told
 from .messages import Delivery, MatchReply, MatchRequest, Opened
-from .replication import Replica, check_matched, workspace_of
+from .replication import HASHES, Replica, check_matched, workspace_of
 from .workspace import DTYPES, Workspace, dealt_corrections
 
 
 @partial
 def partial_match(station: Station, request: MatchRequest) -> MatchReply:
-    """Match the stations' hashes, tell everyone the common order, and deal the corrections asked for. The helper only.
+    """Match the stations' hashes, tell everyone the common order, and deal the corrections asked for. The helper only; without one see `Replica`.
 
     **Reveals** to the helper the numbers of rows and of common rows, and of united records which columns asked for a station holds; to
     central the number of common rows; to each station the places of the common rows in everybody's secret order (intersection) or of its
@@ -71,7 +71,7 @@ def _unsealed_lists(
     lists: dict[tuple[int, int], alignment.Hashes] = {}
     columns: dict[int, set[str]] = {}
     for party in stations:
-        plain = station.unseal(party, request.hashes[party], "hashes")
+        plain = station.unseal(party, request.hashes[party], HASHES)
         if request.setup.union:
             columns[party], plain = told(request.setup, plain)
         joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)

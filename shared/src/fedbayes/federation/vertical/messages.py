@@ -194,7 +194,7 @@ class SubmitReply(Message):
     it are counts.
     """
 
-    hashes: Sealed
+    hashes: dict[int, Sealed]
     columns: Public[list[str]]
     described: Exact[dict[str, Any]] | None
     factors: Public[list[FactorInfo]]
@@ -208,15 +208,14 @@ class SubmitReply(Message):
 class MatchRequest(Message):
     """Match hashes (sealed by the stations) and deal corrections for the tables named.
 
-    Without a helper: blind the list in `hashes` for the hop-th time, or match the `finished` lists. The stations of a pair in `distinct` hold the same column,
-    so they must not have a record in common.
+    Without a helper: match `hashes` of pairs that the station is not of, or find the common rows of what was `finished`. The stations of a pair in
+    `distinct` hold the same column, so they must not have a record in common.
     """
 
     setup: Setup
     hashes: dict[int, Sealed]
     factors: list[FactorInfo]
     deal: list[list[str]]
-    hop: int = 0
     finished: list[Parcel] = field(default_factory=list)
     distinct: list[list[int]] = field(default_factory=list)
 
@@ -231,7 +230,7 @@ class MatchRequest(Message):
 class MatchReply(Message):
     """Number of common records, which everyone learns; every station's order, by station, and its sealed corrections.
 
-    Without a helper: a list on its way to the next station in `corrections`, or a finished one, by its origin, in `orders`.
+    Without a helper `orders` has, of each station that was matched with the first one, where it has that one's rows.
     """
 
     rows: Public[int]

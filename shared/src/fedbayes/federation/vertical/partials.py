@@ -26,10 +26,8 @@ from .messages import (
     TablesRequest,
 )
 from .opening import Encoder, OwnPart, open_part
-from .replication import Replica, workspace_of
+from .replication import HASHES, PAIR, Replica, workspace_of
 from .workspace import Matrix, Workspace, factor
-
-PAIR = "alignment"
 
 
 @partial
@@ -39,7 +37,7 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
     number of rows and uniform openings; to central which of the
     columns asked for are here, their states where no domain was given, and this node's limits.
-    **Assumes** that the helper colludes with no station.
+    **Assumes** that the helper colludes with no station; without one, that the second and the third station, which match, collude with none.
     """
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
         station.require_private(False)
@@ -75,7 +73,7 @@ def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     return station.exact(found, "states", queries=0, summed=False) if found else None
 
 
-def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> Sealed:
+def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> dict[int, Sealed]:
     """Return the identifiers under the keys of the pairs, sealed for the helper; of a union with what the station announces."""
     digests = alignment.digests(texts)
     hashes = [
@@ -84,7 +82,7 @@ def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) ->
     joined = np.concatenate(hashes).astype("<u8").tobytes()
     if workspace.setup.union:
         joined = announced(workspace, columns, joined)
-    return workspace.station.seal(workspace.setup.helper, joined, "hashes")
+    return {workspace.setup.helper: workspace.station.seal(workspace.setup.helper, joined, HASHES)}
 
 
 def _peers(workspace: Workspace, union: bool) -> list[int]:

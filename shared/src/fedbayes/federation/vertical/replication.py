@@ -1,4 +1,4 @@
-"""The side of a station when there is no helper: replicated shares at the first three stations, blinded matching."""
+"""The side of a station when there is no helper: replicated shares at the first three stations, of which two match identifiers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mpc import alignment, blind_matching, factors, replicated
+from ...mpc import alignment, factors, replicated
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
@@ -20,7 +20,10 @@ from .workspace import DTYPES, Matrix, Workspace, factor, part_of
 
 KEY_BYTES = 32
 ABSENT = bytes(KEY_BYTES)
-MATCHING = "matching"
+PAIR = "alignment"
+"""Purpose of the key under which two stations put their identifiers."""
+HASHES, PLACES = "hashes", "matching"
+"""Topics of lists on their way to who matches them, and of what was found."""
 
 
 def computing(setup: Setup) -> list[int]:
@@ -41,7 +44,8 @@ class Replica(Workspace):
 
     Notes
     -----
-    **Assumes** that no two of the three computing stations collude: two of them have all shares of all data.
+    **Assumes** that no two of the three computing stations collude: two of them have all shares of all data; and that the second and the
+    third, which match identifiers, collude with no station: with one they could test guesses on identifiers of those two pairs' lists.
     """
 
     @property
@@ -52,50 +56,68 @@ class Replica(Workspace):
 
     # -- matching --------------------------------------------------------------------------------------------------------
 
-    def _next(self, step: int = 1) -> int:
-        stations = self.setup.stations
-        return stations[(stations.index(self.own) + step) % len(stations)]
+    def submit(self, texts: Sequence[str]) -> dict[int, Sealed]:
+        """Return this station's identifiers, for each of its peers under the key of the two, sealed for the station that matches the pair.
 
-    def submit(self, texts: Sequence[str]) -> Sealed:
-        """Return this station's blinded identifiers, sealed for the next station."""
-        listed = blind_matching.blind(blind_matching.points(texts), self.derived("scalar"))
-        return self.station.seal(self._next(), listed, MATCHING)
+        **Reveals** to a matcher the number of rows, and digests under keys that it lacks, in a secret order.
+        **Assumes** that a matcher colludes with neither station of the pair: with one of them it could test guessed identifiers.
+        """
+        leader, *others = self.setup.stations
+        digests = alignment.digests(texts)
+        lists: dict[int, list[alignment.Hashes]] = {}
+        for party in others if self.own == leader else [self.own]:
+            peer = party if self.own == leader else leader
+            matcher = alignment.matcher_of(self.setup.stations, party)
+            lists.setdefault(matcher, []).append(alignment.under_key(digests, self.key(peer, PAIR)))
+        return {
+            matcher: self.station.seal(matcher, np.concatenate(found).astype("<u8").tobytes(), HASHES)
+            for matcher, found in lists.items()
+        }
 
     def match(self, request: MatchRequest) -> MatchReply:
-        """Blind the list of another station once more; or, when all lists are finished, find the common rows."""
+        """Match the pairs of stations that are this one's to match; or, when all are matched, find the common rows."""
         if request.finished:
             return self._matched(request)
-        before = self._next(-1)
-        listed = self.station.unseal(before, request.hashes[before], MATCHING)
-        blinded = blind_matching.blind(listed, self.derived("scalar"))
-        if request.hop < len(self.setup.stations) - 1:
-            passed = {self._next(): self.station.seal(self._next(), blinded, MATCHING)}
-            return MatchReply(self.station.public(0), {}, passed)
-        origin = self._next(1)
-        hashes = blind_matching.finished(blinded)
-        self.station.keep("finished list", hashes=hashes)
-        others = [peer for peer in self.setup.stations if peer != self.own]
-        done = self.parcel("matching", origin, ["list"], hashes.astype("<u8").tobytes(), others)
-        return MatchReply(self.station.public(0), {origin: done}, {})
+        leader = self.setup.stations[0]
+        pairs = alignment.matched_by(self.setup.stations, self.own)
+        if not pairs or sorted(request.hashes) != sorted([leader, *pairs]):
+            raise MessageError(
+                "only the second and the third station match, each the pairs that it is not of; start the job again"
+            )
+        lists = {owner: self._unsealed(owner, sealed) for owner, sealed in request.hashes.items()}
+        ahead = np.split(lists[leader], len(pairs))
+        orders = {}
+        for party, led in zip(pairs, ahead, strict=True):
+            places = alignment.places_in(led, lists[party])
+            told = np.concatenate([[len(lists[party])], places])
+            self.station.keep(f"places-{party}", told=told)
+            readers = [peer for peer in self.setup.stations if peer != self.own]
+            orders[party] = self.parcel(PLACES, party, ["places"], told.astype("<i4").tobytes(), readers)
+        return MatchReply(self.station.public(0), orders, {})
+
+    def _unsealed(self, owner: int, sealed: Sealed) -> alignment.Hashes:
+        return np.frombuffer(self.station.unseal(owner, sealed, HASHES), dtype="<u8").astype(np.uint64)
 
     def _matched(self, request: MatchRequest) -> MatchReply:
-        stations = self.setup.stations
-        lists = {
-            parcel.stage: np.frombuffer(self._unpack("matching", parcel), dtype="<u8").astype(np.uint64)
+        leader, *others = self.setup.stations
+        told = {
+            parcel.stage: np.frombuffer(self._unpack(PLACES, parcel), dtype="<i4").astype(np.int64)
             for parcel in request.finished
+            if parcel.sender == alignment.matcher_of(self.setup.stations, parcel.stage)
         }
-        lists[self._next(1)] = self.station.kept("finished list")["hashes"]
-        if sorted(lists) != stations:
-            raise MessageError("the finished list of a station is missing; start the job again")
-        leader = stations[0]
-        pairs = {(leader, party): lists[leader] for party in stations[1:]}
-        pairs |= {(party, leader): lists[party] for party in stations[1:]}
-        places = alignment.intersect(stations, pairs)
-        rows = len(places[leader])
-        check_matched(self.setup, rows, [len(entries) for entries in lists.values()])
-        self.station.keep("sizes", **{str(party): np.array(len(lists[party])) for party in stations})
-        for party in stations:
-            self.station.keep(f"order-{party}", places=places[party])
+        told |= {
+            party: self.station.kept(f"places-{party}")["told"]
+            for party in alignment.matched_by(self.setup.stations, self.own)
+        }
+        if sorted(told) != sorted(others) or len({len(entry) for entry in told.values()}) != 1:
+            raise MessageError("the places of a station's rows are missing; start the job again")
+        sizes = {leader: len(told[others[0]]) - 1, **{party: int(entry[0]) for party, entry in told.items()}}
+        orders = alignment.common_to_all(leader, {party: entry[1:] for party, entry in told.items()})
+        rows = len(orders[leader])
+        check_matched(self.setup, rows, sizes.values())
+        self.station.keep("sizes", **{str(party): np.array(size) for party, size in sizes.items()})
+        for party, places in orders.items():
+            self.station.keep(f"order-{party}", places=places)
         return MatchReply(self.station.public(rows), {}, {})
 
     # -- shares ----------------------------------------------------------------------------------------------------------

@@ -168,9 +168,10 @@ def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
     if not setup.helper:
         return {
             "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
-            "stations": "which of its own records are common to all, the number of rows of each station, which places of the others' "
-            "shuffled lists belong together; of values uniform shares only",
-            "assumption": "no two of the first three stations collude: two of them could rebuild all data",
+            "stations": "which of its own records are common to all, the number of rows of each station, which places of the first one's "
+            "and of each other's shuffled list belong together; of values uniform shares only",
+            "assumption": "no two of the first three stations collude: two of them could rebuild all data; and the second and the third, which "
+            "match identifiers, collude with no other: together they could test guessed identifiers",
         }
     members = "how many of its own records take part" if setup.union else "which of its own records are common to all"
     if setup.union and setup.private:  # such a row is left out, so that a record is counted once
