@@ -107,15 +107,15 @@ def test_names_of_columns(table):
 def test_the_dictionary_tells_references_and_bounds():
     terms = read_terms("~ C(a) + b + bs(v, df=4) + bs(u, df=4, lower_bound=1)")
     entries = {"a": {"reference": "y"}, "b": {"reference": 1}, "v": {"bounds": [0, 10]}, "u": {"bounds": [0, 5]}}
-    assert terms.told(entries).text == (
+    assert terms.with_dictionary(entries).text == (
         "~ C(a, reference='y') + C(b, reference='1') + bs(v, df=4, lower_bound=0.0, upper_bound=10.0)"
         " + bs(u, df=4, lower_bound=1.0, upper_bound=5.0)"
     )
-    assert terms.told(entries).names == terms.names
+    assert terms.with_dictionary(entries).names == terms.names
     with pytest.raises(SchemaError, match="needs public bounds"):
-        terms.told({"a": {"reference": "y"}})
+        terms.with_dictionary({"a": {"reference": "y"}})
     with pytest.raises(SchemaError, match="must increase"):
-        read_terms("~ bs(v, knots=[7], lower_bound=1)").told({"v": {"bounds": [0, 5]}})
+        read_terms("~ bs(v, knots=[7], lower_bound=1)").with_dictionary({"v": {"bounds": [0, 5]}})
 
 
 def test_values_outside_the_bounds_are_moved_to_them():

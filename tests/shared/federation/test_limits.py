@@ -34,7 +34,7 @@ def test_every_limit_is_told_or_deliberately_not() -> None:
 
 
 def test_what_is_told_is_public_and_read_back_exactly() -> None:
-    told = limits.told(SET)
+    told = limits.as_public(SET)
     assert is_public(told)
     assert "secret" not in str(told)
     read = limits.read(told)
@@ -61,9 +61,9 @@ def test_what_is_told_is_public_and_read_back_exactly() -> None:
 )
 def test_limits_of_another_form_stop_the_job(change: dict[str, Any]) -> None:
     with pytest.raises(MessageError, match="limit"):
-        limits.read({**limits.told(SET), **change})
+        limits.read({**limits.as_public(SET), **change})
     with pytest.raises(MessageError, match="limits"):
-        limits.read({name: value for name, value in limits.told(SET).items() if name != "minimum_rows"})
+        limits.read({name: value for name, value in limits.as_public(SET).items() if name != "minimum_rows"})
 
 
 def test_a_result_tells_limits_roles_and_why_replies_left(tmp_path: Any) -> None:

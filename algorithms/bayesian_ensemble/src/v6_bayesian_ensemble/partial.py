@@ -89,7 +89,7 @@ class Rows:
         self.order = workspace.common_order(total)
         self._size = rows if setup.union else None
 
-    def place(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def in_job_order(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return values (own rows, ...) as (rows of the job, ...); zero where this station lacks the record."""
         placed: npt.NDArray[Any] = place_rows(values, self.order, self._size)
         return placed
@@ -182,7 +182,7 @@ def _vote(
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
         found = member.posterior(model.label, model.classes, {name: frame[name] for name in own}, len(frame))
         added, behind = model.ballot(member, found)
-        return rows.place(added), rows.place(behind)
+        return rows.in_job_order(added), rows.in_job_order(behind)
     return _group_vote(station, request, model, member, number)
 
 

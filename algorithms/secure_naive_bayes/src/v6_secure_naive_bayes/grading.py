@@ -154,7 +154,7 @@ def _places(station: Station, request: ScoresRequest) -> Words:
     names = plan.owners[station.organization]
     with schema_errors(DataProblem):
         encoded = model.schema.select(names).encode(station.arrays(names, model.schema.to_domain()))
-        places = lattice.place(station.organization, encoded)
+        places = lattice.places_of(station.organization, encoded)
         if station.organization == plan.holder:
             truth = model.schema[model.label].encode(station.arrays([plan.label], model.schema.to_domain())[plan.label])
             places = places + lattice.label_place(truth)

@@ -184,7 +184,7 @@ class Lattice:
             )
         return high
 
-    def place(self, member: int, encoded: Mapping[str, Any]) -> Places:
+    def places_of(self, member: int, encoded: Mapping[str, Any]) -> Places:
         """Return what a station contributes to the places of its records, int64."""
         part = self._parts[member]
         position = self.members.index(member)

@@ -76,7 +76,7 @@ def checked_terms(name: str, value: Any, entries: Mapping[str, Any] | None = Non
     """Return the terms of a formula, with `entries` those bounds and references told that it leaves open; `ArgumentError` saying what is wrong."""
     try:
         terms = read_terms(value)
-        return terms if entries is None else terms.told(entries)
+        return terms if entries is None else terms.with_dictionary(entries)
     except SchemaError as problem:
         text = str(problem)
     raise ArgumentError(text if name == "formula" else f"{name}: {text}")

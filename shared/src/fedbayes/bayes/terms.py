@@ -124,9 +124,9 @@ class Terms:
         """Return the terms all of whose columns are among these."""
         return Terms(tuple(t for t in self.terms if all(set(factor.columns) <= columns for factor in t)))
 
-    def told(self, entries: Mapping[str, Mapping[str, Any]]) -> Terms:
+    def with_dictionary(self, entries: Mapping[str, Mapping[str, Any]]) -> Terms:
         """Return the terms with the references and bounds that a dictionary (column -> entry, as JSON) tells and the formula leaves open."""
-        return Terms(tuple(tuple(_told(factor, entries) for factor in term) for term in self.terms))
+        return Terms(tuple(tuple(_completed(factor, entries) for factor in term) for term in self.terms))
 
 
 def in_formula(column: str) -> str:
@@ -140,7 +140,7 @@ def name_of(term: Term) -> str:
     return ":".join(factor.name for factor in term)
 
 
-def _told(factor: Factor, entries: Mapping[str, Mapping[str, Any]]) -> Factor:
+def _completed(factor: Factor, entries: Mapping[str, Mapping[str, Any]]) -> Factor:
     entry = entries.get(factor.columns[0]) if factor.formula is None else None
     spline = factor.spline
     if spline is None:

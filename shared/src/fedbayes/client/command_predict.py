@@ -51,7 +51,7 @@ def execute(
         if gap.is_fatal:
             raise gap.refusal()
     for gap in found:
-        print(f"warning: {gap.told}", file=sys.stderr)
+        print(f"warning: {gap.sentence}", file=sys.stderr)
     for moment in beyond_follow_up(model, moments or ()):
         print(
             f"warning: {moment:g} is beyond the last event of the fit; survival there is that at the last event",

@@ -46,7 +46,7 @@ class Gap:
     taken_as: str
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One sentence: which column, how many cells, what became of them."""
         what = "outside the model's bounds" if self.outside else "unknown to the model"
         return f"column '{self.column}': {self.cells} of {self.present} cells are {what}; {self.taken_as}"
@@ -60,7 +60,7 @@ class Gap:
     def refusal(self) -> UsageProblem:
         """Return the error that names the remedy."""
         remedy = "give it in the units" if self.outside else "write its categories in the way"
-        what = self.told.partition(";")[0]
+        what = self.sentence.partition(";")[0]
         return UsageProblem(f"{what}; {remedy} of the records that the model was fitted on, or empty the cells")
 
 

@@ -184,7 +184,7 @@ class Result(dict[str, Any]):
         for gap in gaps(model, table, label):
             if gap.is_fatal:
                 raise gap.refusal()
-            warnings.warn(gap.told, stacklevel=2)
+            warnings.warn(gap.sentence, stacklevel=2)
         return predictions
 
     def compare(self, smaller: Mapping[str, Any]) -> dict[str, Any]:

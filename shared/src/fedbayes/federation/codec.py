@@ -211,28 +211,28 @@ def decode(cls: type, payload: Any) -> Any:
         raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 
 
-def _decode(kind: Any, value: Any, place: str) -> Any:
+def _decode(kind: Any, value: Any, path: str) -> Any:
     origin = typing.get_origin(kind)
     if kind is Any or kind is dict or kind is list:
-        _check_depth(value, place)
+        _check_depth(value, path)
     if kind is Any:
         return value
     if origin in (typing.Union, types.UnionType):
-        return _decode_union(kind, value, place)
+        return _decode_union(kind, value, path)
     if kind is np.ndarray or origin is np.ndarray:
-        return _decode_array(value, place)
+        return _decode_array(value, path)
     if origin in (list, tuple):
-        return _decode_sequence(kind, origin, value, place)
+        return _decode_sequence(kind, origin, value, path)
     if origin is dict:
-        return _decode_mapping(kind, value, place)
+        return _decode_mapping(kind, value, path)
     if isinstance(origin, type) and issubclass(origin, Wrapped):
-        return typing.cast(Any, origin)(_decode(typing.get_args(kind)[0], value, place))
+        return typing.cast(Any, origin)(_decode(typing.get_args(kind)[0], value, path))
     if isinstance(kind, type) and issubclass(kind, Message):
         return decode(kind, value)
-    return _decode_plain(kind, value, place)
+    return _decode_plain(kind, value, path)
 
 
-def _check_depth(value: Any, place: str) -> None:
+def _check_depth(value: Any, path: str) -> None:
     """Refuse plain JSON that is deeper than anything that is sent; without recursion, which it could exhaust."""
     level = [value]
     for _ in range(DEEPEST):
@@ -245,10 +245,10 @@ def _check_depth(value: Any, place: str) -> None:
         ]
         if not level:
             return
-    raise MessageError(f"{place}: is too deep")
+    raise MessageError(f"{path}: is too deep")
 
 
-def _decode_union(kind: Any, value: Any, place: str) -> Any:
+def _decode_union(kind: Any, value: Any, path: str) -> Any:
     options = typing.get_args(kind)
     if value is None and type(None) in options:
         return None
@@ -256,90 +256,90 @@ def _decode_union(kind: Any, value: Any, place: str) -> Any:
     for option in options:
         if option is not type(None):
             try:
-                return _decode(option, value, place)
+                return _decode(option, value, path)
             except MessageError as error:
                 failure = error
-    raise failure or MessageError(f"{place}: a value is missing")
+    raise failure or MessageError(f"{path}: a value is missing")
 
 
-def _decode_sequence(kind: Any, origin: Any, value: Any, place: str) -> Any:
+def _decode_sequence(kind: Any, origin: Any, value: Any, path: str) -> Any:
     if not isinstance(value, list):
-        raise MessageError(f"{place}: must be a list")
+        raise MessageError(f"{path}: must be a list")
     inner = typing.get_args(kind)
     if origin is list or (len(inner) == 2 and inner[1] is Ellipsis):
-        items = [_decode(inner[0] if inner else Any, item, place) for item in value]
+        items = [_decode(inner[0] if inner else Any, item, path) for item in value]
     elif len(inner) == len(value):
-        items = [_decode(part, item, place) for part, item in zip(inner, value, strict=True)]
+        items = [_decode(part, item, path) for part, item in zip(inner, value, strict=True)]
     else:
-        raise MessageError(f"{place}: must have {len(inner)} entries")
+        raise MessageError(f"{path}: must have {len(inner)} entries")
     return items if origin is list else tuple(items)
 
 
-def _decode_mapping(kind: Any, value: Any, place: str) -> Any:
+def _decode_mapping(kind: Any, value: Any, path: str) -> Any:
     if not isinstance(value, dict):
-        raise MessageError(f"{place}: must be an object")
+        raise MessageError(f"{path}: must be an object")
     key_kind, item_kind = typing.get_args(kind) or (str, Any)
     try:
-        return {_key(key_kind, key): _decode(item_kind, item, place) for key, item in value.items()}
+        return {_key(key_kind, key): _decode(item_kind, item, path) for key, item in value.items()}
     except ValueError:
         what = "whole numbers" if key_kind is int else "names"
-        raise MessageError(f"{place}: keys must be {what}") from None
+        raise MessageError(f"{path}: keys must be {what}") from None
 
 
 def _key(kind: Any, key: str) -> Any:
     return kind.read(key) if issubclass(kind, Text) else kind(key)
 
 
-def _decode_plain(kind: Any, value: Any, place: str) -> Any:
+def _decode_plain(kind: Any, value: Any, path: str) -> Any:
     if kind is bytes:
-        return _bytes(value, place)
+        return _bytes(value, path)
     if kind is float:
-        return _float(value, place)
+        return _float(value, path)
     if isinstance(kind, type) and issubclass(kind, Text):
         try:
             return kind.read(value)
         except (ValueError, TypeError):
-            raise MessageError(f"{place}: must be a name") from None
+            raise MessageError(f"{path}: must be a name") from None
     accepted = {bool: bool, int: int, str: str, dict: dict, list: list}.get(kind)
     if accepted is None:
-        raise MessageError(f"{place}: the field's type has no JSON form")
+        raise MessageError(f"{path}: the field's type has no JSON form")
     if not isinstance(value, accepted) or (kind is int and isinstance(value, bool)):
-        raise MessageError(f"{place}: must be of type {kind.__name__}")
+        raise MessageError(f"{path}: must be of type {kind.__name__}")
     if kind is int and not -LARGEST_WHOLE < typing.cast(int, value) < LARGEST_WHOLE:
-        raise MessageError(f"{place}: is too large a number")
+        raise MessageError(f"{path}: is too large a number")
     return value
 
 
-def _float(value: Any, place: str) -> float:
+def _float(value: Any, path: str) -> float:
     if value is None:
         return math.nan
     if isinstance(value, str) and value in ("inf", "-inf"):
         return float(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise MessageError(f"{place}: must be a number")
+        raise MessageError(f"{path}: must be a number")
     try:
         return float(value)
     except OverflowError:
-        raise MessageError(f"{place}: is too large a number") from None
+        raise MessageError(f"{path}: is too large a number") from None
 
 
-def _bytes(value: Any, place: str) -> bytes:
+def _bytes(value: Any, path: str) -> bytes:
     if isinstance(value, bytes):
         return value
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError, TypeError):
-        raise MessageError(f"{place}: is not base64") from None
+        raise MessageError(f"{path}: is not base64") from None
 
 
-def _decode_array(value: Any, place: str) -> np.ndarray[Any, Any]:
+def _decode_array(value: Any, path: str) -> np.ndarray[Any, Any]:
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data"} or value["dtype"] not in DTYPES:
-        raise MessageError(f"{place}: must be an array of a known dtype")
+        raise MessageError(f"{path}: must be an array of a known dtype")
     shape = value["shape"]
     if not isinstance(shape, list) or len(shape) > 8 or not all(type(n) is int and 0 <= n < MOST_BYTES for n in shape):
-        raise MessageError(f"{place}: the array's shape is malformed")
-    data = _bytes(value["data"], place)
+        raise MessageError(f"{path}: the array's shape is malformed")
+    data = _bytes(value["data"], path)
     dtype = np.dtype(value["dtype"]).newbyteorder("<")
     if math.prod(shape) * dtype.itemsize != len(data):
-        raise MessageError(f"{place}: the array does not have the stated shape")
+        raise MessageError(f"{path}: the array does not have the stated shape")
     return np.frombuffer(data, dtype=dtype).reshape(shape).astype(value["dtype"])

@@ -18,7 +18,7 @@ WHETHER = tuple(name for name, kind in KINDS.items() if not kind.told and name n
 NONE_BY_DEFAULT = {field.name for field in fields(Policy) if field.default is None}
 
 
-def told(policy: Policy) -> dict[str, Any]:
+def as_public(policy: Policy) -> dict[str, Any]:
     """Return a node's limits as public metadata, which has no fractions: these are texts.
 
     Parameters
@@ -42,7 +42,7 @@ def read(limits: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     MessageError
-        If they are not what `told` makes.
+        If they are not what `as_public` makes.
     """
     if set(limits) != {*TOLD, *WHETHER}:
         raise MessageError("a station tells limits that are not known here; the job stops")

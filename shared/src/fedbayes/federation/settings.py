@@ -35,7 +35,7 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
         card=station.public(card),
         has_data=station.public(station.has_data),
         minimum_organizations=station.public(policy.minimum_organizations),
-        policy=station.public(limits.told(policy)),
+        policy=station.public(limits.as_public(policy)),
     )
 
 

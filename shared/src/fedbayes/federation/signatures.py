@@ -60,7 +60,7 @@ class Store:
 
 def describe(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the description of a central function, as JSON; see the module's documentation for its form."""
-    told = [_described(one) for one in arguments_class(function).declared()]
+    told = [_described(argument) for argument in arguments_class(function).declared()]
     return {"function": function.__name__, "summary": first_line(function), "arguments": told}
 
 
@@ -69,19 +69,19 @@ def arguments_class(function: Any) -> type[Arguments]:
     return getattr(function, "fedbayes_declared", None) or Arguments
 
 
-def _described(one: Argument) -> dict[str, Any]:
-    kind = one.declared.kind
+def _described(argument: Argument) -> dict[str, Any]:
+    kind = argument.declared.kind
     return {
-        "name": one.name,
+        "name": argument.name,
         "type": kind.store,
         "allowed": kind.allowed,
-        "description": one.declared.words,
-        "required": one.required,
-        "default": None if one.required else one.default,
+        "description": argument.declared.words,
+        "required": argument.required,
+        "default": None if argument.required else argument.default,
         "choices": list(kind.choices),
         "limits": dict(kind.limits),
-        "unit": one.declared.unit,
-        "used_when": [_condition(condition) for condition in one.declared.used_when],
+        "unit": argument.declared.unit,
+        "used_when": [_condition(condition) for condition in argument.declared.used_when],
     }
 
 
@@ -97,31 +97,33 @@ def first_line(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").strip().partition("\n")[0].strip()
 
 
-def call_of(one: Argument) -> str:
+def call_of(argument: Argument) -> str:
     """Return an argument as a call shows it: its name, or ``name=default``."""
-    return one.name if one.required else f"{one.name}={one.default!r}"
+    return argument.name if argument.required else f"{argument.name}={argument.default!r}"
 
 
-def allowed_of(one: Argument) -> str:
+def allowed_of(argument: Argument) -> str:
     """Return what an argument may be, in words, with its unit."""
-    return one.declared.kind.allowed + (f" ({one.declared.unit})" if one.declared.unit else "")
+    return argument.declared.kind.allowed + (f" ({argument.declared.unit})" if argument.declared.unit else "")
 
 
-def meaning_of(one: Argument) -> str:
+def meaning_of(argument: Argument) -> str:
     """Return what an argument means and when it is used."""
-    used = " and ".join(condition.words(True) for condition in one.declared.used_when)
-    return one.declared.words + (f" Used {used}." if used else "")
+    used = " and ".join(condition.words(True) for condition in argument.declared.used_when)
+    return argument.declared.words + (f" Used {used}." if used else "")
 
 
-def words_of(one: Argument) -> str:
+def words_of(argument: Argument) -> str:
     """Return what an argument means, when it is used and what it may be."""
-    return f"{meaning_of(one)} May be {allowed_of(one)}."
+    return f"{meaning_of(argument)} May be {allowed_of(argument)}."
 
 
 def help_of(function: Callable[..., Any]) -> str:
     """Return the documentation of a central function with all its arguments, as text."""
     lines = [inspect.getdoc(function) or ""]
-    told = [f"    {call_of(one)}\n        {words_of(one)}" for one in arguments_class(function).declared()]
+    told = [
+        f"    {call_of(argument)}\n        {words_of(argument)}" for argument in arguments_class(function).declared()
+    ]
     return "\n".join([*lines, "", "Arguments", *told] if told else lines)
 
 
@@ -136,16 +138,20 @@ def page_of(module: ModuleType) -> str:
         declared = arguments_class(function).declared()
         if name == "preflight" or not declared:
             continue
-        known = {one.name: seen[key] for one in declared if (key := (call_of(one), words_of(one))) in seen}
-        rows = [_row(one) for one in declared if one.name not in known]
+        known = {
+            argument.name: seen[key]
+            for argument in declared
+            if (key := (call_of(argument), words_of(argument))) in seen
+        }
+        rows = [_row(argument) for argument in declared if argument.name not in known]
         table = ["\n".join([f"| `{name}` | may be | |", "|---|---|---|", *rows])] if rows else []
         parts += [*table, *_as_before(name, known)]
-        seen = {(call_of(one), words_of(one)): name for one in declared} | seen
+        seen = {(call_of(argument), words_of(argument)): name for argument in declared} | seen
     return "\n\n".join(parts)
 
 
-def _row(one: Argument) -> str:
-    cells = (f"`{call_of(one)}`", allowed_of(one), meaning_of(one))
+def _row(argument: Argument) -> str:
+    cells = (f"`{call_of(argument)}`", allowed_of(argument), meaning_of(argument))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -161,7 +167,7 @@ def _as_before(name: str, known: Mapping[str, str]) -> list[str]:
 def central_functions(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
     """Return the central functions of a method: fit first, preflight last."""
     named = [(name, getattr(module, name)) for name in module.__all__]
-    found = [(name, one) for name, one in named if getattr(one, "fedbayes_remote", None) == "central"]
+    found = [(name, function) for name, function in named if getattr(function, "fedbayes_remote", None) == "central"]
     return sorted(found, key=lambda pair: (pair[0] == "preflight", pair[0] != "fit"))
 
 
@@ -199,9 +205,9 @@ def in_version_5(store: Mapping[str, Any]) -> dict[str, Any]:
     functions = [
         {
             ("step_type" if key == "type" else key): (STEPS[value] if key == "type" else value)
-            for key, value in one.items()
+            for key, value in function.items()
         }
-        for one in store["functions"]
+        for function in store["functions"]
     ]
     return {**store, "functions": functions}
 
@@ -215,7 +221,7 @@ def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str,
         "type": "central",
     }
     told |= {"databases": TABLE} if declared.reads_table else {"standalone": True}
-    told["arguments"] = [_stored(one, declared) for one in declared.declared()]
+    told["arguments"] = [_stored(argument, declared) for argument in declared.declared()]
     if name != "preflight":
         told["arguments"].append(dict(DICTIONARY))
     if name in store.visualizations:
@@ -237,29 +243,29 @@ def _title(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _stored(one: Argument, among: type[Arguments]) -> dict[str, Any]:
-    kind = one.declared.kind
+def _stored(argument: Argument, among: type[Arguments]) -> dict[str, Any]:
+    kind = argument.declared.kind
     told: dict[str, Any] = {
-        "name": one.name,
+        "name": argument.name,
         "type": kind.store,
-        "display_name": _title(one.name),
-        "description": words_of(one),
+        "display_name": _title(argument.name),
+        "description": words_of(argument),
     }
     if kind.choices:
         told["allowed_values"] = list(kind.choices)
-    if one.required:
+    if argument.required:
         return told
     told["has_default_value"] = True
-    if one.default is not None:
+    if argument.default is not None:
         plain = kind.store in ("string", "column")
-        told["default_value"] = one.default if plain else json.dumps(one.default)
-    return told | _store_condition(one, among)
+        told["default_value"] = argument.default if plain else json.dumps(argument.default)
+    return told | _store_condition(argument, among)
 
 
-def _store_condition(one: Argument, among: type[Arguments]) -> dict[str, Any]:
+def _store_condition(argument: Argument, among: type[Arguments]) -> dict[str, Any]:
     """Return the first condition that the store can express: one argument, one comparison."""
     others = {other.name: other.declared.kind for other in among.declared()}
-    for condition in one.declared.used_when:
+    for condition in argument.declared.used_when:
         kind = others[condition.argument]
         rest = [choice for choice in kind.choices if choice not in condition.values]
         if kind.store not in CONDITIONAL or min(len(condition.values), len(rest) or 2) > 1:

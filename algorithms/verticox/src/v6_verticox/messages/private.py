@@ -133,7 +133,7 @@ class Described(Message):
     reach: list[list[float]]
     references: dict[str, str]
     present: float = 1.0
-    here: list[str] = field(default_factory=list)
+    columns_here: list[str] = field(default_factory=list)
     levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -298,7 +298,7 @@ class PermuteReply(Message):
 class StageRequest(Message):
     """The openings of the previous stage, added and cut by central, and the stages to compute (the main one first, others beside it).
 
-    `corrections`: the dealer's, for who takes them. `told`: what the other share holders told this one in the previous stage, sealed (see `complete`).
+    `corrections`: the dealer's, for who takes them. `for_stations`: what the other share holders told this one in the previous stage, sealed (see `complete`).
     """
 
     plan: Plan
@@ -306,20 +306,20 @@ class StageRequest(Message):
     openings: dict[Name, np.ndarray[Any, Any]]
     permuted: Broadcast | None
     corrections: Sealed | None
-    told: dict[int, Sealed] = field(default_factory=dict)
+    for_stations: dict[int, Sealed] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class StageReply(Message):
     """The station's part of every opening, and shares of what central may know.
 
-    `told`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
+    `for_stations`: shares of what single stations may know, sealed for them; `counts`: from the outcome holder, complete records and events.
     """
 
     openings: dict[Name, Share[np.ndarray[Any, Any]]]
     revealed: dict[str, Share[np.ndarray[Any, Any]]]
     frac_bits: Public[dict[str, int]]
-    told: dict[int, Sealed] = field(default_factory=dict)
+    for_stations: dict[int, Sealed] = field(default_factory=dict)
     counts: Exact[list[int]] | None = None
 
 

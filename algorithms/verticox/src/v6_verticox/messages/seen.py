@@ -65,7 +65,7 @@ class ResidualReply(Message):
 
     masked: Share[np.ndarray[Any, Any]]
     shares: Share[np.ndarray[Any, Any]]
-    own: Exact[np.ndarray[Any, Any]]
+    own_products: Exact[np.ndarray[Any, Any]]
     log_likelihood: Exact[float]
     hazard: Exact[list[float]]
     combination: Exact[list[float]]

@@ -264,7 +264,7 @@ def _check_features(federation: Federation, question: Question, replies: dict[in
 def _check_terms(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
     """Refuse a formula with a column that is nowhere or at two stations, or a term whose columns are at several."""
     terms = read_terms(question.formula)
-    at = {name: [member for member, reply in replies.items() if name in reply.here] for name in terms.columns}
+    at = {name: [member for member, reply in replies.items() if name in reply.columns_here] for name in terms.columns}
     for name, owners in at.items():
         if len(owners) != 1:
             where = "no station has the column" if not owners else "two stations have the column"

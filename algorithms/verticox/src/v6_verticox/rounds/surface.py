@@ -79,7 +79,7 @@ class FederatedSurface:
         self.chosen = False
         self.counts: list[int] | None = None
         self.null = prepared.outcome.log_likelihood
-        self._told: dict[int, dict[int, Sealed]] = {}
+        self._for_stations: dict[int, dict[int, Sealed]] = {}
         self._layout = layout(prepared.plan)
         self._source, self._version, self._step = START, 0, 0
         self._accepted, self._beside = {0: START}, dict[int, Beside]()
@@ -286,7 +286,7 @@ class FederatedSurface:
     ) -> dict[str, Vector]:
         """One round at the share holders; return what its shares reveal together."""
         plan, takes = self.plan, taker(self.plan, self.federation.organization)
-        told, self._told = self._told, {}
+        told, self._for_stations = self._for_stations, {}
         requests = {
             member: StageRequest(
                 plan,
@@ -307,7 +307,7 @@ class FederatedSurface:
         replies = await self.federation.round("partial_stage", requests, plan.holders, StageReply)
         names = replies[plan.holders[0]].openings
         self._openings = {name: self._relayed(name, list(replies.values())) for name in names}
-        self._told = {member: reply.told for member, reply in replies.items() if reply.told}
+        self._for_stations = {member: reply.for_stations for member, reply in replies.items() if reply.for_stations}
         if (counts := replies[plan.holders[-1]].counts) is not None:
             self.counts = counts.value
         return _added(list(replies.values()))

@@ -48,7 +48,7 @@ class Outgoing:
 
     opened: dict[Name, Share] = field(default_factory=dict)
     revealed: dict[str, Share] = field(default_factory=dict)
-    told: dict[str, Share] = field(default_factory=dict)
+    for_stations: dict[str, Share] = field(default_factory=dict)
 
 
 class Program:
@@ -276,7 +276,7 @@ def joined(parts: list[Outgoing]) -> Outgoing:
     """Return what several stages of one round send, in one."""
     opened = {name: share for part in parts for name, share in part.opened.items()}
     revealed = {name: share for part in parts for name, share in part.revealed.items()}
-    return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.told.items()})
+    return Outgoing(opened, revealed, {name: share for part in parts for name, share in part.for_stations.items()})
 
 
 def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
@@ -289,7 +289,7 @@ def scattered(array: Wide, places: npt.NDArray[np.intp]) -> Wide:
 def reorder(outgoing: Outgoing, order: np.ndarray) -> Outgoing:
     """Bring opened shares from the dealer's order of the inputs into the outcome holder's (secret) one of the rows."""
     return Outgoing(
-        {name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed, outgoing.told
+        {name: share.rows(order) for name, share in outgoing.opened.items()}, outgoing.revealed, outgoing.for_stations
     )
 
 

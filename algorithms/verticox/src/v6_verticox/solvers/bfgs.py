@@ -134,7 +134,9 @@ class SeenPredictor:
         assert dealt.dealt is not None
         shares = [Wide.from_words(np.asarray(part.value)) for part in (reply.shares, dealt.dealt)]
         products = Wide.concatenate(masks).transposed_product(masked) + shares[0] + shares[1]
-        total = np.concatenate([products.decode(FEATURE_BITS + RESIDUAL_BITS), np.asarray(reply.own.value)], axis=0)
+        total = np.concatenate(
+            [products.decode(FEATURE_BITS + RESIDUAL_BITS), np.asarray(reply.own_products.value)], axis=0
+        )
         return Seen(
             np.array(reply.combination.value),
             total[:, 0],
@@ -162,7 +164,7 @@ def solve_seen(federation: Federation, prepared: Prepared, options: Fit) -> Quas
     search.begin()
     while not search.settled:
         search.advance()
-    return search.found()
+    return search.solution()
 
 
 class Search:
@@ -223,7 +225,7 @@ class Search:
         """Say whether that many rounds and the last one are left."""
         return self.rounds.federation.rounds + needed + 1 <= self.options.limit
 
-    def found(self) -> QuasiFit:
+    def solution(self) -> QuasiFit:
         """Return the solution."""
         gain = float(self.gradient @ self.move - self.move @ self.curvature @ self.move / 2.0)
         surface = self.rounds.surface

@@ -107,7 +107,7 @@ async def solve(surface: Surface, ridge: Vector, tolerance: float, max_steps: in
         await search.measure(final)
         if final:
             move = search.newton_step(search.here)
-            return search.found(move)
+            return search.solution(move)
 
 
 class _Search:
@@ -137,7 +137,7 @@ class _Search:
             self.path.go_straight(self.here.slopes, float(np.max(np.abs(self.here.residuals))))
             self.likelihood = False
 
-    def found(self, move: Vector) -> Fit:
+    def solution(self, move: Vector) -> Fit:
         """Return the solution: the last Newton step from here."""
         gain, error = self.path.gain()
         gain += float(self.here.gradient @ move - move @ self.information @ move / 2.0)

@@ -76,7 +76,7 @@ def bound(holder: ShareHolder, digest: bytes, label: str, outgoing: Outgoing) ->
             for name, share in shares.items()
         }
 
-    return Outgoing(outgoing.opened, masked("revealed", revealed), masked("told", outgoing.told))
+    return Outgoing(outgoing.opened, masked("revealed", revealed), masked("for stations", outgoing.for_stations))
 
 
 def _masked(holder: ShareHolder, keys: Mapping[int, bytes], name: str, share: Share) -> Share:

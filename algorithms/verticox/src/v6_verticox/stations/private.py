@@ -47,7 +47,7 @@ from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
 from .outcome import describe
 from .rewritten import check_cuts, check_rewritten
-from .telling import mean_of_complete, sealed_told, told_counts
+from .telling import mean_of_complete, sealed_for_stations, told_counts
 from .truncation import checked_entries, doubled, truncated
 
 ANSWER = "verticox: sums over the records of a fit"
@@ -318,7 +318,7 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.openings)
-    counts = told_counts(holder, request.told) if request.told else None
+    counts = told_counts(holder, request.for_stations) if request.for_stations else None
     if request.plan.complete and stage.kind not in BEFORE_COUNTING:
         station.kept("complete")  # nothing is revealed before the counts were checked
     if stage.kind in ("features", "relative_risk"):
@@ -338,7 +338,9 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
     opened = holder.open(program, label, outgoing)
-    return StageReply(opened, shares, station.public(frac_bits), sealed_told(holder, outgoing.told), answer)
+    return StageReply(
+        opened, shares, station.public(frac_bits), sealed_for_stations(holder, outgoing.for_stations), answer
+    )
 
 
 def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[Name, Wide]:

@@ -29,7 +29,7 @@ def _for_holder(told: Mapping[str, Share], plan: Plan, index: int) -> dict[str, 
     return {**found, "events": values["events"]} if index == len(plan.holders) - 1 else found
 
 
-def sealed_told(holder: ShareHolder, told: Mapping[str, Share]) -> dict[int, Sealed]:
+def sealed_for_stations(holder: ShareHolder, told: Mapping[str, Share]) -> dict[int, Sealed]:
     """Return this station's shares for each of the others, sealed; keep the own ones.
 
     **Reveals** to each receiver the sums alone: its own columns' and the numbers of complete records.

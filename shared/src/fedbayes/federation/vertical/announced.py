@@ -17,7 +17,7 @@ from .workspace import Workspace
 FACT = "announced columns"
 
 
-def announced(workspace: Workspace, columns: Sequence[str], hashes: bytes) -> bytes:
+def announcement(workspace: Workspace, columns: Sequence[str], hashes: bytes) -> bytes:
     """Return the letter to the helper: what this station announces, once a job, and its hashes."""
     text = json.dumps([workspace.setup.private, sorted(columns)]).encode()
     if workspace.station.memory.once(FACT, text) != text:
@@ -25,7 +25,7 @@ def announced(workspace: Workspace, columns: Sequence[str], hashes: bytes) -> by
     return pack([text.decode(), hashes])
 
 
-def told(setup: Setup, letter: bytes) -> tuple[set[str], bytes]:
+def read_announcement(setup: Setup, letter: bytes) -> tuple[set[str], bytes]:
     """Return the columns that a station announces in its letter, and its hashes.
 
     Raises

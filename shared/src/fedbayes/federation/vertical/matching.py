@@ -12,7 +12,7 @@ from ..decorators import partial
 from ..errors import ArgumentError, MessageError
 from ..gate import Sealed
 from ..station import Station
-from .announced import told
+from .announced import read_announcement
 from .messages import Delivery, MatchReply, MatchRequest, Opened
 from .replication import HASHES, Replica, check_matched, workspace_of
 from .workspace import DTYPES, Workspace, dealt_corrections
@@ -73,7 +73,7 @@ def _unsealed_lists(
     for party in stations:
         plain = station.unseal(party, request.hashes[party], HASHES)
         if request.setup.union:
-            columns[party], plain = told(request.setup, plain)
+            columns[party], plain = read_announcement(request.setup, plain)
         joined = np.frombuffer(plain, dtype="<u8").astype(np.uint64, copy=False)
         others = [peer for peer in stations if peer != party]
         peers = others if request.setup.union or party == stations[0] else [stations[0]]

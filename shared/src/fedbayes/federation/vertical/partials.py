@@ -15,7 +15,7 @@ from ..installments import Installment, pay
 from ..station import Station
 from .accounting import change_of, trusted_fraction
 from .agreement import bound, with_check
-from .announced import announced, check_announced
+from .announced import announcement, check_announced
 from .messages import (
     ExtendReply,
     ExtendRequest,
@@ -81,7 +81,7 @@ def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) ->
     ]
     joined = np.concatenate(hashes).astype("<u8").tobytes()
     if workspace.setup.union:
-        joined = announced(workspace, columns, joined)
+        joined = announcement(workspace, columns, joined)
     return {workspace.setup.helper: workspace.station.seal(workspace.setup.helper, joined, HASHES)}
 
 
@@ -126,7 +126,7 @@ def _extend_shares(workspace: Replica, request: ExtendRequest) -> ExtendReply:
         part, order, size = _own_columns(workspace, request)
         packed = workspace.pack_shares(request.stage, part, order, size, request.bits)
         return ExtendReply(station.public(part.infos), _described(station, part), packed)
-    if workspace.place is None:
+    if workspace.position is None:
         return ExtendReply(station.public([]), None, None)
     names = [name for product in request.products for name in (product.left, product.right)]
     side = workspace.computing_side(request.delivery, names, request.bits)

@@ -82,5 +82,5 @@ def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Seale
 def _side(workspace: Workspace, delivery: Delivery, names: Sequence[str]) -> DataSide | ComputingSide | None:
     """Return what holds this organization's shares, or None where it has none."""
     if isinstance(workspace, Replica):
-        return None if workspace.place is None else workspace.computing_side(delivery, names, RING_BITS)
+        return None if workspace.position is None else workspace.computing_side(delivery, names, RING_BITS)
     return None if workspace.is_helper else workspace.data_side(delivery, names, RING_BITS)

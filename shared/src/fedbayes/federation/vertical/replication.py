@@ -49,7 +49,7 @@ class Replica(Workspace):
     """
 
     @property
-    def place(self) -> int | None:
+    def position(self) -> int | None:
         """Place 0, 1 or 2 of this station among the computing ones, or None."""
         members = computing(self.setup)
         return members.index(self.own) if self.own in members else None
@@ -138,7 +138,7 @@ class Replica(Workspace):
 
     def pack_products(self, stage: int, names: Sequence[str], parts: Sequence[Matrix], bits: int) -> Opened | None:
         """Return this station's shares of products for its neighbour, and keep them."""
-        if not names or self.place is None:
+        if not names or self.position is None:
             return None
         return self._share_parcel(stage, list(names), parts, bits, {})
 
@@ -153,12 +153,12 @@ class Replica(Workspace):
         topic = self._topic("openings", self.own, stage)
         letters = {}
         content_key = self.derived(f"content|{self.station.round_name}|{topic}")
-        for place, member in enumerate(members):
+        for position, member in enumerate(members):
             if member == self.own:
                 continue
-            readers = [1, 2] if keys else [((self.place or 0) + 1) % replicated.COMPUTING]
-            letter = content_key if place in readers else ABSENT
-            letter += b"".join(keys[s] if keys and place != s else ABSENT for s in (1, 2))
+            readers = [1, 2] if keys else [((self.position or 0) + 1) % replicated.COMPUTING]
+            letter = content_key if position in readers else ABSENT
+            letter += b"".join(keys[s] if keys and position != s else ABSENT for s in (1, 2))
             letters[member] = letter
         return self.letters(names, self.encipher(content_key, plain, topic), letters, topic)
 
@@ -188,21 +188,21 @@ class Replica(Workspace):
 
     def computing_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> replicated.ComputingSide:
         """Return this computing station's side of the products over the named factors."""
-        place = self.place
-        if place is None:
+        position = self.position
+        if position is None:
             raise MessageError("only the first three stations compute")
         infos = {info.name: info for info in delivery.factors}
         shares = {
             name: {
                 share: self._share(infos[name], infos, share, delivery.rows, bits)
                 for share in range(replicated.COMPUTING)
-                if share != place
+                if share != position
             }
             for name in dict.fromkeys(names)
         }
         members = computing(self.setup)
-        neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != place}
-        return replicated.ComputingSide(place, neighbors, {name: factor(infos[name]) for name in shares}, shares)
+        neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != position}
+        return replicated.ComputingSide(position, neighbors, {name: factor(infos[name]) for name in shares}, shares)
 
     def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
         if info.view_of:
@@ -253,7 +253,7 @@ class Replica(Workspace):
         """Return this station's shares of tables before its noise; zeros at a station that does not compute."""
         states = {info.name: factor(info).states for info in delivery.factors}
         cells = sum(int(np.prod([states[name] for name in table])) for table in tables)
-        if self.place is None:
+        if self.position is None:
             return np.zeros(cells, dtype=DTYPES[bits])
         side = self.computing_side(delivery, [name for table in tables for name in table], bits)
         return side.answers(tables, self.station.round_name)

@@ -54,7 +54,7 @@ EFFECT = 0.5
 
 
 @dataclass(frozen=True)
-class Told:
+class NoisySlope:
     """A noisy slope at coefficients, the covariance of its noise, in design columns, and how far the step led that went there."""
 
     coefficients: Vector
@@ -155,7 +155,7 @@ class PrivateFit:
             step > 1 or noise[INFORMATION] < CLEAR_MATRIX * outline.total,
         )
 
-    def _step(self, outline: Outline, point: Point, step: int) -> tuple[Told, Point]:
+    def _step(self, outline: Outline, point: Point, step: int) -> tuple[NoisySlope, Point]:
         request = self._request(outline, point, step)
         layout = slope_layout(request)
         noise = self._noise(layout)
@@ -170,7 +170,7 @@ class PrivateFit:
         shape = self._learn(outline, point, matrix, noise[INFORMATION], request.weighted)
         move = self._move(outline, point, shape, slope)
         back = np.linalg.inv(point.whitening)
-        told = Told(point.coefficients, back @ slope, noise[SLOPE] ** 2 * back @ back.T, self.length)
+        told = NoisySlope(point.coefficients, back @ slope, noise[SLOPE] ** 2 * back @ back.T, self.length)
         self.length = float(np.linalg.norm(back.T @ move))
         hazard = corrected(point.hazard, outline.events, request.groups, missed, noise[MISSED])
         spread = np.asarray(back @ shape @ back.T, dtype=np.float64)
@@ -196,7 +196,7 @@ class PrivateFit:
         move = np.linalg.solve(matrix, slope - white @ self.penalty @ point.coefficients)
         return np.asarray(white.T @ (move * min(1.0, LONGEST_STEP / max(float(np.linalg.norm(move)), 1e-300))))
 
-    def _solution(self, outline: Outline, point: Point, told: list[Told]) -> Solution:
+    def _solution(self, outline: Outline, point: Point, told: list[NoisySlope]) -> Solution:
         """Return what the last slopes say together."""
         back: Vector = np.asarray(np.linalg.inv(point.whitening), dtype=np.float64)
         spread = back @ back.T
