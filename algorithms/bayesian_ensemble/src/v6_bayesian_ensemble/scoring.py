@@ -18,9 +18,8 @@ from fedbayes.federation.errors import ArgumentError, StationError
 from fedbayes.federation.gate import Exact, Sealed
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.transport import summed
-from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.roles import setup_of
 
 from . import tallies, votes
 from .ensemble import Ensemble
@@ -77,8 +76,8 @@ class Election:
         self.model = replace(model, members=tuple(present))
         Ensemble.read(self.model.to_json())
         records = "union" if model.split == "hybrid" else "intersection"
-        self._open = partial(SecureTables.open, federation, parties, id_column, helper=helper, records=records)
-        self.engine = Engine(federation, setup_of(federation, parties, id_column, helper, records))
+        self._setup = partial(setup_of, federation, parties, id_column, helper, records)
+        self.engine = Engine(federation, self._setup())
         self._tables: SecureTables | None = None
 
     def _groups(self) -> dict[int, Classifier]:
@@ -109,7 +108,8 @@ class Election:
                 domain[name] = {"categories": [state for state in states if state != MISSING_STATE]}
             bins.update({name: list(cuts) for name, cuts in member.cuts.items()})
         domain = {name: entry for name, entry in domain.items() if name not in bins}
-        self._tables = self._open(columns, domain=domain, bins=bins, missing_state=True, noisy=True, guarded=False)
+        setup = self._setup(domain=domain, bins=bins, missing_state=True, guarded=False)
+        self._tables = SecureTables.open(self.federation, setup, columns, noisy=True)
         self.engine = self._tables.engine
         return self.engine.rows
 

@@ -11,7 +11,7 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.bayes.variable import Variable
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
-from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 from fedbayes.federation.vertical.roles import check_helper_name
 
 from .arguments import Fit
@@ -185,18 +185,18 @@ def _open_tables(federation: Federation, asked: Fit, parties: Parties, wanted: S
     """Align the records and open the label, the features and, for weights by held-out score, the folds."""
     by_score = asked.weights == "score"
     fold = {fold_column(asked.folds): {"categories": list(range(asked.folds))}} if by_score else {}
-    return SecureTables.open(
+    setup = setup_of(
         federation,
         parties,
-        id_column=asked.identifier,
-        columns=[asked.label, *wanted, *fold],
+        asked.identifier,
+        asked.helper,
+        records="union" if asked.split == "hybrid" else "intersection",
         domain={**asked.states, **fold},
         bins=asked.bins,
         missing_state=True,
-        helper=asked.helper,
-        records="union" if asked.split == "hybrid" else "intersection",
-        small_groups=_pairs(asked, wanted),
     )
+    columns = [asked.label, *wanted, *fold]
+    return SecureTables.open(federation, setup, columns, small_groups=_pairs(asked, wanted))
 
 
 def _pairs(asked: Fit, wanted: Sequence[str]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ThresholdError
-from fedbayes.federation.vertical import SecureTables, open_parties
+from fedbayes.federation.vertical import SecureTables, open_parties, setup_of
 
 from .arguments import Contingency, Count, InformationGain, ScalarProduct, Tables
 from .association import association, null_level
@@ -188,16 +188,15 @@ def _safe_gains(
 def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool = True) -> SecureTables:
     preflight = preflight_of(names, asked.identifier, asked.epsilon, 1 if joint else len(names) - 1)
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
-    return SecureTables.open(
+    setup = setup_of(
         federation,
         parties,
         asked.identifier,
-        names,
+        asked.helper,
         domain=asked.domain,
         bins=asked.bins,
         missing_state=asked.missing_state,
-        helper=asked.helper,
-        groups=[names] if joint else [],
         private=asked.epsilon is not None,
         covered=promise.covers(asked.epsilon),
     )
+    return SecureTables.open(federation, setup, names, groups=[names] if joint else [])

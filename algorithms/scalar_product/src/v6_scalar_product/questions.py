@@ -9,14 +9,14 @@ from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
-from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties
+from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties, setup_of
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine
 from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
 from fedbayes.federation.vertical.opening import COUNTED
-from fedbayes.federation.vertical.roles import reveals_of, setup_of
+from fedbayes.federation.vertical.roles import reveals_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
 MOST_CONDITIONS = 100

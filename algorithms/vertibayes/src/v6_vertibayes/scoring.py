@@ -13,7 +13,7 @@ from fedbayes.federation import Federation, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.replies import RecordsReply
 from fedbayes.federation.transport import summed
-from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties
+from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
 
 from .messages import ScoresRequest, TallyReply, TallyRequest
 from .prediction import Model, classifier_of
@@ -58,18 +58,17 @@ class RecordScores:
         functions = (*PARTIALS, "partial_scores", *(["partial_tally"] if with_label else []))
         preflight = Preflight((*columns, *identifier), functions=functions, queries=1, single_records=True)
         parties = open_parties(federation, organizations, helper, preflight)
-        self.tables = SecureTables.open(
+        setup = setup_of(
             federation,
             parties,
-            id_column=id_column,
-            columns=columns,
+            id_column,
+            helper,
             domain=model.domain,
             bins=model.bins,
             missing_state=True,
-            helper=helper,
-            noisy=True,
             guarded=False,
         )
+        self.tables = SecureTables.open(federation, setup, columns, noisy=True)
 
     @property
     def rows(self) -> int:

@@ -17,7 +17,7 @@ from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.transport import summed
-from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties
+from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties, setup_of
 from fedbayes.federation.vertical.opening import FOLDS
 from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import DEFAULT_BINS
@@ -213,20 +213,19 @@ class VerticalTables:
         self._question, self.budget, self.deviation = question, question.budget, 0.0
         self.neighbors = NEIGHBORS
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
-        self._tables = SecureTables.open(
+        setup = setup_of(
             federation,
             parties,
-            id_column=question.id_column or "",
-            columns=[*question.columns, *folded],
+            question.id_column or "",
+            question.helper,
+            records="union" if question.split == "hybrid" else "intersection",
             domain={**question.domain, **folded},
             bins=question.bins,
             missing_state=True,
-            helper=question.helper,
-            records="union" if question.split == "hybrid" else "intersection",
             private=question.budget.epsilon is not None,
             covered=question.budget.covered,
-            narrow=True,
         )
+        self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)
         self.minimum_count = self._tables.minimum_count
         self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)
         self.records: int | None = self._tables.rows

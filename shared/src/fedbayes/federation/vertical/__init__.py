@@ -4,12 +4,15 @@ Central::
 
     parties = open_parties(federation, organizations, helper)               # round 1: open_channel, with the helper
     id_column = check_alignment(id_column, rows_aligned)                    # an identifier, or the caller's word
-    tables = SecureTables.open(                                             # rounds 2 and 3
-        federation, parties, id_column=id_column, columns=["a", "b", "c"],
+    setup = setup_of(
+        federation, parties, id_column, helper=None | "name" | "none", records="intersection" | "union",
         domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
-        missing_state=False, helper=None | "name" | "none", records="intersection" | "union",
-        groups=[("a", "b"), ...],                                           # optional: joint columns worth opening at once
+        missing_state=False,
         private=epsilon is not None,                                        # noisy answers only: public states, replace_one
+    )
+    tables = SecureTables.open(                                             # rounds 2 and 3
+        federation, setup, ["a", "b", "c"],
+        groups=[("a", "b"), ...],                                           # optional: joint columns worth opening at once
     )
     tables.rows                                                             # records in common
     tables.columns["a"]                                                     # ColumnStates: labels, cardinality, edges, owners
@@ -34,7 +37,7 @@ from .central import SecureTables
 from .identifiers import check_alignment, check_equal_rows
 from .matching import partial_match
 from .partials import partial_extend, partial_submit, partial_tables
-from .roles import choose_helper, open_parties
+from .roles import choose_helper, open_parties, setup_of
 from .states import ColumnStates
 from .suppression import suppress
 
@@ -53,5 +56,6 @@ __all__ = [
     "partial_match",
     "partial_submit",
     "partial_tables",
+    "setup_of",
     "suppress",
 ]

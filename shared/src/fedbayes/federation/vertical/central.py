@@ -14,13 +14,13 @@ from ...dp.shares import HONEST_FRACTION
 from .. import arguments
 from ..errors import ArgumentError
 from ..installments import Installment
-from ..rounds import Federation, Parties
+from ..rounds import Federation
 from .accounting import change_of, table_sensitivity, trusted_fraction
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
 from .messages import Setup, Wanted
 from .opening import factor_name
 from .planning import Columns, Planner
-from .roles import reveals_of, setup_of
+from .roles import reveals_of
 from .states import ColumnStates, check_public, public_states
 
 Counts = npt.NDArray[np.int64]
@@ -76,42 +76,24 @@ class SecureTables:
     def open(
         cls,
         federation: Federation,
-        parties: Parties,
-        id_column: str,
+        setup: Setup,
         columns: Sequence[str],
-        domain: dict[str, Any] | None = None,
-        bins: Any = "quantile",
-        missing_state: bool = False,
-        helper: int | str | None = None,
-        records: str = "intersection",
+        *,
         groups: Sequence[Sequence[str]] = (),
         small_groups: Sequence[Sequence[str]] = (),
         noisy: bool = False,
-        private: bool = False,
-        guarded: bool = True,
-        covered: bool = False,
         narrow: bool = False,
     ) -> SecureTables:
         """Align the records and open the columns: two rounds (three for a union).
 
         Parameters
         ----------
-        federation, parties : Federation, Parties
+        federation : Federation
             The job, after `open_channel`.
-        id_column : str
-            The identifier, at every station.
+        setup : Setup
+            Who plays which part, and how columns become states: `setup_of`.
         columns : sequence of str
             The columns; each lives at one station (at several for a union).
-        domain : dict, optional
-            Public domains; what is not in it is found by the owner and revealed.
-        bins : object
-            Rule or cut points for numeric columns, see `states.check_bins`.
-        missing_state : bool
-            Whether "missing" is the last state of every column.
-        helper : int or str, optional
-            The commodity server.
-        records : {"intersection", "union"}
-            Records that all stations have, or that any station has.
         groups : sequence of sequences of str
             Columns whose joint states at one station are opened at once.
         small_groups : sequence of sequences of str
@@ -119,14 +101,6 @@ class SecureTables:
             (`opening.MOST_OPTIONAL_CELLS`): tables over them then cost no round of openings.
         noisy : bool
             Whether the larger ring is needed, for scores or noise.
-        private : bool
-            Whether `tables` will be called with an epsilon, and only so: states must be public, "missing" is one of them, and nothing is refused
-            because of data.
-        guarded : bool
-            Whether `tables` will be called without one: conditions and cut points that are given must leave enough records on either side.
-            Without both, columns serve scores of records only.
-        covered : bool
-            Whether that epsilon is small enough that noise hides whom conditions and cut points single out (`dp.promise.covers`).
         narrow : bool
             Whether later questions leave the state "missing" of a column out where the first exact table shows that no record is in it: fewer bytes,
             the same tables. Not with `joint`, whose factors have all states.
@@ -137,12 +111,9 @@ class SecureTables:
             A column nowhere, or at two stations, or, where answers are private, without public states.
         """
         names = arguments.check_names("columns", list(columns))
-        setup = setup_of(
-            federation, parties, id_column, helper, records, domain, bins, missing_state, private, guarded, covered
-        )
-        if private:
+        if setup.private:
             check_public(names, setup.domain, setup.bins)
-        if id_column in names:
+        if setup.id_column in names:
             raise ArgumentError("columns must not hold the id_column")
         wanted = [Wanted("states", [name]) for name in names]
         wanted += [Wanted("states", list(group)) for group in groups if len(group) > 1]
@@ -155,7 +126,7 @@ class SecureTables:
         if setup.union:
             found = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
         states = _states(federation, setup, owners, found)
-        return cls(federation, engine, states, noisy or private, narrow and not private)
+        return cls(federation, engine, states, noisy or setup.private, narrow and not setup.private)
 
     def tables(
         self,

@@ -119,12 +119,21 @@ def setup_of(
         The job, after `open_channel`.
     id_column : str
         What `check_alignment` returned: "" where the files are aligned.
-    helper, records, domain, bins, missing_state
-        As in `SecureTables.open`.
+    helper : int or str, optional
+        The commodity server.
+    records : {"intersection", "union"}
+        Records that all stations have, or that any station has.
+    domain : dict, optional
+        Public domains; what is not in it is found by the owner and revealed.
+    bins : object
+        Rule or cut points for numeric columns, see `states.check_bins`.
+    missing_state : bool
+        Whether "missing" is the last state of every column.
     private : bool
-        Whether only noisy answers will be asked: states must be public, and nothing is refused because of data.
+        Whether only noisy answers will be asked: states must be public, "missing" is one of them, and nothing is refused because of data.
     guarded : bool
-        Whether exact answers will be asked, so that conditions and cut points need enough records on either side.
+        Whether exact answers will be asked, so that conditions and cut points need enough records on either side. Without both, columns serve
+        scores of records only.
     covered : bool
         Whether the noise of private answers hides whom conditions and cut points single out (`dp.promise.covers`).
 

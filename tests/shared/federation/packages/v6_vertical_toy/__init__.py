@@ -42,18 +42,11 @@ def run_tables(
     narrow=False,
 ):
     parties = open_parties(federation, organizations, helper)
-    tables = SecureTables.open(
-        federation,
-        parties,
-        "id",
-        columns,
-        helper=helper,
-        private=epsilon is not None,
-        records=records,
-        domain=domain,
-        missing_state=missing_state,
-        narrow=narrow,
+    private = epsilon is not None
+    setup = setup_of(
+        federation, parties, "id", helper, records, domain=domain, missing_state=missing_state, private=private
     )
+    tables = SecureTables.open(federation, setup, columns, narrow=narrow)
     answers = [tables.tables([tuple(question) for question in batch], epsilon) for batch in batches]
     states = {name: list(column.labels) for name, column in tables.columns.items()}
     return federation.result(
