@@ -16,7 +16,8 @@ from fedbayes.federation.policy import Policy
 from fedbayes.mpc.relay import KeyPair
 from v6_verticox.cox import likelihood, survival
 from v6_verticox.messages.folds import FoldReply, FoldRequest, FoldsReply
-from v6_verticox.messages.private import Broadcast, PermuteReply, PermuteRequest, Plan
+from v6_verticox.messages.private import Broadcast, PermuteReply, PermuteRequest
+from v6_verticox.messages.setup import Plan
 from v6_verticox.rounds.lockstep import FoldRounds, alone, in_lockstep
 from v6_verticox.shares.sorting import OutcomeHolder
 from v6_verticox.stations import folds as stations

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from v6_verticox.messages.names import Input, Name
-from v6_verticox.messages.private import Plan
+from v6_verticox.messages.setup import Plan
 from v6_verticox.shares.agreed import inputs_of
 
 KINDS = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=16)

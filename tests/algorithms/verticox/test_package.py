@@ -9,7 +9,8 @@ from fedbayes.federation.codec import decode, encode
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import MessageError
 from v6_verticox.cox import likelihood
-from v6_verticox.messages.private import Plan, Stage
+from v6_verticox.messages.private import Stage
+from v6_verticox.messages.setup import Plan
 from v6_verticox.shares.program import pack, unpack
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from fedbayes.federation import Exact, Message, Public, Sealed
 
-from .private import EnterReply, EnterRequest, Outcome, PermuteReply, PermuteRequest, Question, StageReply, StageRequest
+from .private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, StageReply, StageRequest
 from .scoring import Curve
+from .setup import Outcome, Question
 
 MOST_FOLDS = 50
 

@@ -8,7 +8,7 @@ from typing import Any
 from fedbayes.federation import Exact, Message, Public, Sealed
 from fedbayes.federation.vertical.messages import Parcel
 
-from .private import Question
+from .setup import Question
 
 TASKS = ("evaluate", "baseline")
 SUM_BITS = 40

@@ -9,7 +9,8 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Exact, Message, Sealed, Share
 
-from .private import Plan, Stage
+from .private import Stage
+from .setup import Plan
 
 RESIDUAL_BITS = 40
 """Fractional bits of the residual vectors that the outcome holder shows under a mask."""

@@ -11,11 +11,11 @@ from fedbayes.bayes.terms import Terms, name_of
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
-from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, Setup, SubmitReply, SubmitRequest
+from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
 
 from ..arguments import Fit, checked_terms
 from ..cox.tails import Tails
-from ..messages.private import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
+from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.complete import expected
 
 ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
@@ -168,7 +168,7 @@ def aligned(federation: Federation, question: Question) -> tuple[int, list[Parce
     """Return the number of common records and the stations' sealed orders; (0, []) without an identifier column."""
     if question.id_column is None:
         return 0, []
-    setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
+    setup = question.matching
     submitted = federation.round(
         "partial_submit", SubmitRequest(setup, [], ALIGNMENT_BITS), question.stations, SubmitReply
     )

@@ -13,16 +13,7 @@ from fedbayes.federation.errors import ConvergenceError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import START, Name
-from ..messages.private import (
-    EnterReply,
-    EnterRequest,
-    PermuteReply,
-    PermuteRequest,
-    Plan,
-    Stage,
-    StageReply,
-    StageRequest,
-)
+from ..messages.private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, Stage, StageReply, StageRequest
 from ..shares.agreed import CHECK, check_bound, layout, taker
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.newton_step import BESIDE
@@ -333,6 +324,3 @@ def _added(replies: list[StageReply]) -> dict[str, Vector]:
         else:
             revealed[name] = total.decode(bits)
     return revealed
-
-
-__all__ = ["FederatedSurface", "Plan"]

@@ -10,7 +10,7 @@ from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Input, Name
-from ..messages.private import Plan
+from ..messages.setup import Plan
 from .newton_step import Layout, line_names, presence_name
 
 CHECK = "check"

@@ -15,8 +15,8 @@ from fedbayes.federation.errors import MessageError
 
 from ..cox.consensus import Consensus, coefficients_step, target
 from ..cox.likelihood import RiskSets, evaluate_predictor
-from ..messages.private import Plan
 from ..messages.seen import LAST, AdmmReply, AdmmRequest, AuxiliaryReply, AuxiliaryRequest
+from ..messages.setup import Plan
 from .holder import ShareHolder, dealt
 from .seen import ANSWER, masked_predictor, refuse_seen_placement, total_predictor
 from .sums import masked_for

@@ -35,8 +35,8 @@ from ..messages.folds import (
     SplitReply,
     SplitRequest,
 )
-from ..messages.private import Outcome
 from ..messages.scoring import AssessReply
+from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 from .judging import judged

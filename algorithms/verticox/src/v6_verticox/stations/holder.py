@@ -13,7 +13,8 @@ from fedbayes.mpc.shared_fixed import Dealer, Party, Wire, expand_wide
 from fedbayes.mpc.wide import Wide
 
 from ..messages.names import Input, Name
-from ..messages.private import Plan, Stage
+from ..messages.private import Stage
+from ..messages.setup import Plan
 from ..shares.agreed import layout, taker
 from ..shares.program import Arrays, Outgoing, Program, masks, pack, sent, unpack
 from ..shares.sorting import OutcomeHolder, delta

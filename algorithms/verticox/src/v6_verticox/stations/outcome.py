@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..cox.likelihood import RiskSets, evaluate_predictor
-from ..messages.private import Outcome
+from ..messages.setup import Outcome
 from ..shares.sorting import OutcomeHolder
 from .columns import Survival
 

@@ -12,7 +12,7 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Broadcast, Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.federation.vertical.messages import Delivery, Parcel, Setup
+from fedbayes.federation.vertical.messages import Delivery, Parcel
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.wide import Wide
 
@@ -22,19 +22,16 @@ from ..cox.tails import reach
 from ..messages.names import Name
 from ..messages.private import (
     OFFSET_BITS,
-    Described,
     EnterReply,
     EnterRequest,
     FinishReply,
     FinishRequest,
     PermuteReply,
     PermuteRequest,
-    PrepareReply,
-    PrepareRequest,
-    Question,
     StageReply,
     StageRequest,
 )
+from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
 from ..shares.agreed import inputs_of, layout
 from ..shares.complete import rounded_up, spread_out, without_gaps
 from ..shares.newton_step import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
@@ -185,9 +182,8 @@ def rows_in_order(station: Station, question: Question, rows: int, order: list[P
     """
     if question.id_column is None:
         return np.arange(own_rows)
-    setup = Setup(question.helper, question.stations, question.id_column, False, {}, "published", False)
-    workspace = Workspace(station, setup)
-    workspace.receive(Delivery(setup, rows, [], order, None, [], []))
+    workspace = Workspace(station, question.matching)
+    workspace.receive(Delivery(question.matching, rows, [], order, None, [], []))
     if rows < station.policy.minimum_rows:
         raise ThresholdError("fewer records are common to all stations than this node demands")
     places: np.ndarray = workspace.common_order(own_rows)

@@ -32,8 +32,8 @@ from fedbayes.mpc.wide import Wide
 
 from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
 from ..cox.subspace import maximised
-from ..messages.private import Plan
 from ..messages.seen import RESIDUAL_BITS, PredictReply, PredictRequest, ResidualReply, ResidualRequest
+from ..messages.setup import Plan
 from ..shares.newton_step import FEATURE_BITS
 from ..shares.program import pack
 from .holder import PURPOSE, ShareHolder, dealt

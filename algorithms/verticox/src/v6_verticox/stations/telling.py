@@ -12,7 +12,7 @@ from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
 from fedbayes.mpc.shared_fixed import Share
 from fedbayes.mpc.wide import Wide
 
-from ..messages.private import Plan
+from ..messages.setup import Plan
 from ..shares.newton_step import FEATURE_BITS
 from ..shares.program import pack
 from .holder import ShareHolder

@@ -26,8 +26,8 @@ from ..messages.folds import (
     SplitReply,
     SplitRequest,
 )
-from ..messages.private import Outcome
 from ..messages.scoring import AssessReply, Curve
+from ..messages.setup import Outcome
 from ..rounds.lockstep import FoldRounds, in_lockstep
 from ..rounds.sealed import sealed_parts
 from ..rounds.setup import Prepared, prepare

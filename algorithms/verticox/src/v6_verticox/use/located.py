@@ -16,8 +16,8 @@ from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.declared import Matched
 
 from ..arguments import checked_terms
-from ..messages.private import Question
 from ..messages.scoring import Curve, LocateReply, LocateRequest, ScoreRequest
+from ..messages.setup import Question
 from ..rounds.setup import PARTIALS, aligned, joined
 
 
