@@ -12,6 +12,8 @@ import v6_verticox as package
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, Unit, check_noise
 from fedbayes.federation.station import Station
+from v6_verticox.horizontal.judging import partials as judging
+from v6_verticox.horizontal.judging.messages import Judged, TableRequest
 from v6_verticox.horizontal.messages import Question
 from v6_verticox.horizontal.private import layout, partials
 from v6_verticox.horizontal.private.messages import STEPS, Asked, OutlineRequest, SlopeRequest
@@ -95,7 +97,7 @@ def test_a_fit_states_what_every_station_is_debited(monkeypatch, arguments):
         ({"weights": "dose", "features": ["age"]}, "^weights is for exact fits"),
         ({"id_column": "person"}, "^id_column protects identifiers only"),
         ({"unit": "identifier"}, "^id_column is needed"),
-        ({**PEOPLE, "epsilon": None}, "^unit='identifier' is for a private fit"),
+        ({**PEOPLE, "epsilon": None}, "^unit='identifier' is for a private answer"),
         ({**PEOPLE, "id_column": "age"}, "age"),
     ],
     ids=str,
@@ -259,3 +261,62 @@ def test_an_identifier_with_three_rows_needs_three_times_the_noise():
     for (_, first, made), (_, second, _) in zip(one, three, strict=True):
         noise = [made.noise_of(request.asked.noise, 3)[0] for request in (first, second)]
         assert noise[1] == pytest.approx(3 * noise[0], rel=0.03)
+
+
+def judged(neighbors="add_remove", rows=1):
+    unit = Unit("person", rows) if rows > 1 else Unit()
+    question = Question("t", "d", DOMAIN, {"stage": "I"}, [2.0, 5.0, 9.0], [3], "breslow", "refuse", {}, "", "", "", "")
+    model = Judged(question, np.array([0.3, -40.0, 2.0, 1e4]), 12.0)
+    noise = check_noise("distributed", 1.0, 0.0, neighbors, 1.0, unit)
+    return TableRequest(model, np.array([-1.0, 0.0, 1.0]), noise, unit)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("neighbors", "rows"), [("add_remove", 1), ("replace_one", 1), ("add_remove", 3)])
+def test_neighbours_change_a_table_of_an_evaluation_by_at_most_the_claim(monkeypatch, seed, neighbors, rows):
+    """For a model of anybody's, with coefficients far out: 1 or 2 cells by 1, of an identifier as many as it has rows."""
+    request = judged(neighbors, rows)
+    frame = pd.concat([people(seed, 25).astype(object), WILD], ignore_index=True)
+    whole = exact(monkeypatch, judging.table_told, request, frame)
+    assert 0 < whole.sum() <= len(frame)
+    claim = request.noise.change(1.0, 1.0, whole.size, True)
+    for owner in frame.index if rows == 1 else frame["person"].dropna().unique():
+        out = frame.drop(index=owner) if rows == 1 else frame[frame["person"] != owner]
+        other = out if neighbors == "add_remove" else pd.concat([out, WILD.iloc[[owner % 3]]], ignore_index=True)
+        moved = whole - exact(monkeypatch, judging.table_told, request, other)
+        assert np.abs(moved).sum() <= claim.l1
+        assert np.linalg.norm(moved) <= claim.l2
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"epsilon": 0.5}, {"epsilon": 25.0, "neighbors": "replace_one"}, {"epsilon": 1.0, **PEOPLE}]
+)
+def test_an_evaluation_states_what_every_station_is_debited(monkeypatch, arguments):
+    spent = {}
+    charge = Station.charge
+
+    def noted(station, epsilon, delta=0.0, *rest, **named):
+        spent.setdefault(station.organization, []).append((epsilon, delta))
+        return charge(station, epsilon, delta, *rest, **named)
+
+    tables = [people(seed) for seed in range(3)]
+    model = package.fit(mock_client=mock_client("verticox", tables), **{**TASK, "epsilon": 20.0})["model"]
+    monkeypatch.setattr(Station, "charge", noted)
+    result = package.evaluate(mock_client=mock_client("verticox", tables), model=model, **arguments)
+    told = result["privacy"]
+    assert list(spent.values()) == [[(arguments["epsilon"], 0.0)]] * 3
+    assert (told["epsilon"], told["delta"]) == (arguments["epsilon"], 0.0)
+    assert told["differentially_private"] is (arguments["epsilon"] <= 20)
+    assert told["unit"] == arguments.get("unit", "row")
+
+
+@pytest.mark.parametrize(
+    "table", [pd.concat([WILD] * 4), people(1).assign(d=0), people(1).assign(t="never", stage=None)]
+)
+def test_no_evaluation_with_noise_is_refused_because_of_data(table):
+    tables = [people(0), table, people(2)]
+    model = package.fit(
+        mock_client=mock_client("verticox", [people(seed) for seed in range(3)]), **{**TASK, "epsilon": 20.0}
+    )["model"]
+    metrics = package.evaluate(mock_client=mock_client("verticox", tables), model=model, epsilon=1.0)["metrics"]
+    assert np.all(np.isfinite(metrics["brier_scores"]))

@@ -30,3 +30,13 @@ def ask(
 
 def table(model: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(model["coefficients"]).set_index("feature")
+
+
+def rossi() -> tuple[dict[str, Any], list[str]]:
+    """Return the task of a fit to lifelines' `rossi`, and its features."""
+    features = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
+    domain = {name: {"bounds": [0, 1]} for name in features}
+    domain |= {"age": {"bounds": [15, 40]}, "prio": {"bounds": [0, 18]}}
+    weeks = list(range(1, 53))
+    task = {"time": "week", "event": "arrest", "features": features, "domain": domain, "times": weeks}
+    return {**task, "split": "horizontal"}, features

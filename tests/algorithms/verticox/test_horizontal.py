@@ -29,19 +29,10 @@ from v6_verticox.horizontal.messages import MOST_EVALUATIONS
 from v6_verticox.horizontal.slots import Slots
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from by_rows import CLINIC, ask, table
+from by_rows import CLINIC, ask, rossi, table
 
-FEATURES = ["fin", "age", "race", "wexp", "mar", "paro", "prio"]
-DOMAIN = {name: {"bounds": [0, 1]} for name in FEATURES} | {"age": {"bounds": [15, 40]}, "prio": {"bounds": [0, 18]}}
-WEEKS = list(range(1, 53))
-ROSSI = {
-    "time": "week",
-    "event": "arrest",
-    "features": FEATURES,
-    "domain": DOMAIN,
-    "times": WEEKS,
-    "split": "horizontal",
-}
+ROSSI, FEATURES = rossi()
+DOMAIN, WEEKS = ROSSI["domain"], ROSSI["times"]
 
 
 def rounded(frame: pd.DataFrame, model: Mapping[str, Any]) -> pd.DataFrame:

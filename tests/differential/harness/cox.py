@@ -129,6 +129,13 @@ def concordance(time: Any, event: Any, risk: Any, strata: Any) -> float | None:
 
 def brier_score(time: Any, event: Any, risk: Any, curve: tuple[list[float], list[float]], moment: float) -> float:
     """Return the Brier score at a time with Kaplan-Meier weights of the censoring, after Graf et al. (1999); `curve`: baseline hazard."""
+    hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)
+    predicted = np.exp(-hazard * np.exp(risk))
+    return weighted_squares(time, event, (time <= moment) & (event == 1), predicted, moment)
+
+
+def weighted_squares(time: Any, event: Any, died: Any, predicted: Any, moment: float) -> float:
+    """Return the mean squared error of predicted survival at a time, by the inverse probability of being observed; `died`: by then."""
     moments = np.unique(time)
     survival_of_censoring, value = [], 1.0
     for place in moments:
@@ -139,11 +146,9 @@ def brier_score(time: Any, event: Any, risk: Any, curve: tuple[list[float], list
         place = int(np.searchsorted(moments, at, side="left" if before else "right"))
         return 1.0 if place == 0 else survival_of_censoring[place - 1]
 
-    hazard = max([h for t, h in zip(*curve, strict=True) if t <= moment], default=0.0)
-    predicted = np.exp(-hazard * np.exp(risk))
     total = 0.0
     for row in range(len(time)):
-        if time[row] <= moment and event[row]:
+        if died[row]:
             total += predicted[row] ** 2 / max(weight(time[row], True), 1e-12)
         elif time[row] > moment:
             total += (1 - predicted[row]) ** 2 / max(weight(moment, False), 1e-12)

@@ -107,7 +107,7 @@ def check_rows(case: Case, outcome: Outcome) -> None:
     chosen = case.facts.get("references", {})
     x, names, references = design({name: data[name][~gaps] for name in features}, domain, chosen)
     if arguments.get("formula"):
-        x, names = crossed(x, names, [[name for name in names if _is_of(name, one, domain)] for one in features[:2]])
+        x, names = crossed(x, names, [[name for name in names if is_of(name, one, domain)] for one in features[:2]])
         may_be_few = [("ThresholdError", "few records in a combination"), ("ArgumentError", "a constant column")]
     else:
         may_be_few = []
@@ -164,7 +164,7 @@ def crossed(x: Any, names: list[str], pair: list[list[str]]) -> tuple[Any, list[
     return np.column_stack([x, *made]), [*names, *(f"{left}:{right}" for left, right in products)]
 
 
-def _is_of(label: str, feature: str, domain: dict[str, Any]) -> bool:
+def is_of(label: str, feature: str, domain: dict[str, Any]) -> bool:
     """Whether a design column is of a feature."""
     return label == feature if "bounds" in domain[feature] else label.startswith(f"{feature}=")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from . import cox
 from .cases import POSITION, Case, Outcome, close, judge, same
 from .cox_fit import arrays, check_fit, design, fit_arguments, fit_cases, survival
+from .cox_judged import check_judged, is_judged, judged_cases
 from .cox_names import ALGORITHM, TIME
 from .tables import joined
 
@@ -51,6 +52,9 @@ def predict_cases(draw: Any) -> Case:
 
 @st.composite
 def evaluate_cases(draw: Any) -> Case:
+    if draw(st.integers(0, 3)) == 3:
+        rows: Case = draw(judged_cases())
+        return rows
     place, fit = draw(_fitted())
     arguments = _used(draw, place, fit)
     if draw(st.integers(0, 3)) == 3:
@@ -122,6 +126,8 @@ def _curve(model: Any, stratum: str) -> tuple[list[float], list[float]]:
 
 
 def check_evaluate(case: Case, outcome: Outcome) -> None:
+    if is_judged(case):
+        return check_judged(case, outcome)
     fit = case.steps[0][1]
     may = [*GUARDS, ("PolicyError", "the model would tell a record"), ("ConvergenceError", "a fold hardly settles")]
 
@@ -145,7 +151,7 @@ def check_evaluate(case: Case, outcome: Outcome) -> None:
                 close(f"Brier score at {moment}", shown, wished, 1e-3, 1e-3)
             _calibration(case, found, curve, time, event, risk)
 
-    judge(case, outcome, [], compare, may)
+    return judge(case, outcome, [], compare, may)
 
 
 def _calibration(case: Case, found: Any, curve: Any, time: Any, event: Any, risk: Any) -> None:

@@ -13,6 +13,7 @@ from fedbayes.bayes.terms import Terms
 from fedbayes.federation.declare import (
     COLUMN,
     COLUMNS,
+    EPSILON,
     FLAG,
     MODEL,
     NAME,
@@ -33,7 +34,7 @@ from fedbayes.federation.vertical.declared import DEALER_WORDS, Dealt
 
 from .cox.proportional import TRANSFORMS
 from .horizontal.declared import CASES, Cases, times
-from .horizontal.private.declared import Private
+from .horizontal.private.declared import Private, Promised
 from .horizontal.private.messages import STEPS
 from .messages.folds import MOST_FOLDS
 
@@ -241,15 +242,22 @@ class Fit(Cases, Private, Dealt):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evaluate(Dealt):
-    """Of `evaluate`."""
+class Evaluate(Promised, Dealt):
+    """Of `evaluate`; a model of whole records is judged on whole records."""
 
     rounds_usually: ClassVar[int] = 6
 
     model: dict[str, Any] = argument(MODEL, "What is judged.", rank=TARGET)
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of the whole answer, for every row, of a model of whole records: one table with noise; above 20 no result is called private.",
+        None,
+        rank=TARGET,
+    )
     times: list[float] | None = argument(
         times(2),
-        "Where Brier scores are taken; quantiles of the event times when left out.",
+        "Where Brier scores, calibration and concordance by time are taken; quantiles of the event times when left out (with epsilon some of the model's "
+        "times). Of a model of whole records they join its grid.",
         None,
         used_when=when("reveal", "predictors"),
     )
@@ -271,11 +279,38 @@ class Evaluate(Dealt):
         "predictors",
     )
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether the model is one of whole records."""
+        return self.model.get("split") == "horizontal"
+
+    @property
+    def identifier(self) -> str:
+        """The identifier's column, "" where the files are aligned, or stations hold whole records."""
+        return "" if self.by_rows else super().identifier
+
     def check_together(self) -> None:
-        """Refuse folds of a given model."""
+        """Refuse folds of a given model, and what is for the other split."""
         super().check_together()
         if self.folds is not None and self.reveal == "aggregates":
             raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
+        self.check_budget(self.by_rows)
+        if not self.by_rows:
+            return
+        other = [name for name, given in (("folds", self.folds), ("rows_aligned", self.rows_aligned)) if given]
+        if other or self.reveal == "aggregates":
+            raise ArgumentError(
+                f"{'reveal' if not other else other[0]} is for columns of the same records at several stations, and this model is one of whole records; "
+                "leave it out"
+            )
+
+    @classmethod
+    def usual_rounds(cls, given: Mapping[str, Any]) -> int:
+        """Return fewer where stations hold whole records."""
+        model = given.get("model")
+        if isinstance(model, Mapping) and model.get("split") == "horizontal":
+            return 3 if given.get("epsilon") is None else 2
+        return cls.rounds_usually
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -72,7 +72,9 @@ def by_rows(federation: Federation, asked: Fit) -> dict[str, Any]:
     sums = Sums(federation, parties.stations, known, asked.limit - asked.sandwich)
     solution = solve_sums(sums, asked.penalty, asked.tolerance)
     scores = sums.scores(solution.sums) if asked.sandwich else None
-    model = horizontal_report.model_json(known, solution, asked.penalty, asked.time_transform, scores)
+    model = horizontal_report.model_json(
+        known, question.grids[0], solution, asked.penalty, asked.time_transform, scores
+    )
     report.warn_of_units(federation, question.labels, solution.coefficients / widths(known))
     return federation.result(
         model=model,

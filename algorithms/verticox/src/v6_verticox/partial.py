@@ -1,5 +1,6 @@
 """The rounds that stations answer: the remote functions beside those that every image has."""
 
+from .horizontal.judging.partials import partial_measures, partial_predictors, partial_table
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
 from .horizontal.private.partials import partial_outline, partial_slope
 from .stations.consensus import partial_admm, partial_auxiliary
@@ -19,9 +20,11 @@ __all__ = [
     "partial_held_out",
     "partial_judge",
     "partial_locate",
+    "partial_measures",
     "partial_outline",
     "partial_permute",
     "partial_predict",
+    "partial_predictors",
     "partial_prepare",
     "partial_residuals",
     "partial_risk",
@@ -31,6 +34,7 @@ __all__ = [
     "partial_split",
     "partial_squares",
     "partial_stage",
+    "partial_table",
     "partial_tally",
     "partial_weigh",
 ]

@@ -8,6 +8,7 @@ Medicine 18, 1999 (Brier score).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,37 @@ def _pairs(time: Vector, event: npt.NDArray[Any], risk: Vector, resolution: floa
             inserted += 1
         start = end
     return agreeing, pairs
+
+
+def dynamic_areas(
+    time: Vector,
+    event: npt.NDArray[Any],
+    risk: Vector,
+    stratum: npt.NDArray[Any],
+    times: Vector,
+    resolution: float,
+) -> list[float | None]:
+    """Return at each time the area under the curve of who has had the event against who is observed beyond it, by inverse censoring weights.
+
+    Ties of at most `resolution` count one half; records of different strata are not compared; None where none can be.
+
+    References
+    ----------
+    Hung, Chiang, Canadian Journal of Statistics 38, 2010 (cumulative cases, dynamic controls).
+    """
+    seen = np.maximum(kaplan_meier(time, 1 - np.asarray(event)).at(time, left=True), 1e-12)
+    found: list[float | None] = []
+    for moment in times:
+        agreeing = pairs = 0.0
+        for code in np.unique(stratum):
+            cases = (stratum == code) & (time <= moment) & (np.asarray(event) == 1)
+            controls = np.sort(risk[(stratum == code) & (time > moment)])
+            below = np.searchsorted(controls, risk[cases] - resolution, side="left")
+            upto = np.searchsorted(controls, risk[cases] + resolution, side="right")
+            agreeing += float(((below + upto) / 2.0) @ (1.0 / seen[cases]))
+            pairs += float(len(controls) * (1.0 / seen[cases]).sum())
+        found.append(agreeing / pairs if pairs else None)
+    return found
 
 
 @dataclass(frozen=True)
@@ -178,8 +210,15 @@ def calibration(
     time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, groups: int, resolution: float = 0.0
 ) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival at one time, by `prediction_groups`."""
+    return calibrated(time, event, survival, moment, prediction_groups(survival, groups, resolution) if groups else [])
+
+
+def calibrated(
+    time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, parts: Sequence[npt.NDArray[np.intp]]
+) -> list[dict[str, float]]:
+    """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of records."""
     found = []
-    for rows in prediction_groups(survival, groups, resolution) if groups else []:
+    for rows in parts:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
         found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
     return found

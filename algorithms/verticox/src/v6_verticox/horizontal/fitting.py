@@ -71,7 +71,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Solution:
-    """Where the fit ended, in centred and scaled columns: coefficients, sums and information there, likelihood there and at zero."""
+    """Where the fit ended, in centred and scaled columns: coefficients, sums and information there, likelihood there and at zero; concordance."""
 
     coefficients: Vector
     sums: RiskSums
@@ -79,6 +79,7 @@ class Solution:
     log_likelihood: float
     null: float
     evaluations: int
+    concordance: float | None
 
 
 def tally(federation: Federation, stations: Sequence[int], question: Question) -> Known:
@@ -213,6 +214,7 @@ class Sums:
     def __init__(self, federation: Federation, stations: Sequence[int], known: Known, limit: int) -> None:
         self.federation, self.stations, self.known, self.limit = federation, stations, known, limit
         self.number = 0
+        self.concordance: float | None = None
 
     def at(self, coefficients: Vector) -> RiskSums | None:
         """Return the sums at a point, None where it is too far for numbers; one round.
@@ -243,21 +245,28 @@ class Sums:
         return found if found.usable else None
 
     def information(self, sums: RiskSums) -> Vector:
-        """Return the information matrix at the last point; one round."""
-        return sums.information(self._symmetric("partial_squares", SquaresRequest(self.point, *sums.spent())))
+        """Return the information matrix at the last point, and keep the concordance there; one round."""
+        request = SquaresRequest(self.point, *sums.spent(), self.known.records)
+        squares, pairs = self._symmetric("partial_squares", request, 2)
+        self.concordance = float(pairs[0] / pairs[1]) if pairs[1] > 0.0 else None
+        return sums.information(squares)
 
     def scores(self, sums: RiskSums) -> Vector:
         """Return the sum over the clusters of the products of their score residuals at the last point, (columns, columns); one round."""
-        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.spent(), *sums.means()))
+        return self._symmetric("partial_scores", ScoresRequest(self.point, *sums.spent(), *sums.means()))[0]
 
-    def _symmetric(self, function: str, request: SquaresRequest | ScoresRequest) -> Vector:
+    def _symmetric(
+        self, function: str, request: SquaresRequest | ScoresRequest, more: int = 0
+    ) -> tuple[Vector, Vector]:
+        """Return a symmetric matrix, and so many numbers more."""
         columns = len(request.point.coefficients)
-        upper = self._sum(function, request, columns * (columns + 1) // 2)
-        if upper is None:
+        upper = columns * (columns + 1) // 2
+        values = self._sum(function, request, upper + more)
+        if values is None:
             raise ConvergenceError("a feature has values far from all others; transform it, or give narrower bounds")
         squares = np.zeros((columns, columns))
-        squares[np.triu_indices(columns)] = upper
-        return np.asarray(squares + np.triu(squares, 1).T)
+        squares[np.triu_indices(columns)] = values[:upper]
+        return np.asarray(squares + np.triu(squares, 1).T), values[upper:]
 
     def _sum(self, function: str, request: Any, length: int) -> Vector | None:
         summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector")
@@ -296,7 +305,8 @@ def solve_sums(sums: Sums, penalty: float, tolerance: float) -> Solution:
     while True:
         move = np.linalg.solve(information + np.diag(ridge), here.gradient() - ridge * beta)
         if np.max(np.abs(move)) < tolerance:
-            return Solution(beta + move, here, information, value + float(here.gradient() @ move), null, sums.number)
+            reached = value + float(here.gradient() @ move)
+            return Solution(beta + move, here, information, reached, null, sums.number, sums.concordance)
         beta, here, value = _step(sums, ridge, beta, np.asarray(move, dtype=np.float64), value)
         check_far(beta, labels, FAR)
         information = sums.information(here)

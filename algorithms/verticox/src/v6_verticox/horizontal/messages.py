@@ -185,7 +185,7 @@ class RiskRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class SquaresRequest(Message):
-    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have.
+    """Ask for one matrix of squares over all records, each weighted by its risk and what the times up to its own have, and for concordance.
 
     Parameters
     ----------
@@ -194,14 +194,19 @@ class SquaresRequest(Message):
         Hazard of a record with no effect at each time.
     tied : ndarray of float, (times,)
         What an event's own time has less of it, with Efron's ties.
+    records : int
+        Of all stations: numbers of pairs are told in units of its square.
     """
 
     point: Point
     spent: np.ndarray[Any, Any]
     tied: np.ndarray[Any, Any]
+    records: int
 
     def __post_init__(self) -> None:
         check_hazards(self.point, self.spent, self.tied)
+        if self.records < 1:
+            raise ValueError("records must be at least 1")
 
 
 def check_hazards(point: Point, *hazards: np.ndarray[Any, Any]) -> None:

@@ -13,7 +13,7 @@ from fedbayes.federation.horizontal import SumReply
 
 from .grid import Tally
 from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
-from .rows import Rows, read, score_products, weighted_squares
+from .rows import Rows, agreement, read, score_products, weighted_squares
 
 Vector = npt.NDArray[np.float64]
 BITS = 32
@@ -31,7 +31,7 @@ def partial_tally(station: Station, request: TallyRequest) -> SumReply:
     values are at a bound, how many records have a category, means and deviations of the columns. **Assumes** that at least two stations do not collude
     with central.
     """
-    rows = _read(station, request.question)
+    rows = read_rows(station, request.question)
     tally = Tally.of(rows, request.question)
     station.keep("tallied", done=np.array([1]))
     return SumReply(station.mask(station.exact(tally.vector(), "a Cox model")))
@@ -45,14 +45,14 @@ def partial_weigh(station: Station, request: WeighRequest) -> SumReply:
     collude with central.
     """
     station.kept("tallied")
-    rows, slots = _read(station, request.question), request.question.slots
-    _once(station, "weighed", "the weights", times=np.array(request.question.times))
+    rows, slots = read_rows(station, request.question), request.question.slots
+    once(station, "weighed", "the weights", times=np.array(request.question.times))
     parts = []
     for weight in (rows.weight, rows.weight**2):
         parts.append(np.bincount(rows.cell[rows.event], weight[rows.event], minlength=slots.count))
         parts.append(np.bincount(rows.cell[~rows.event], weight[~rows.event], minlength=slots.count))
         parts.append(np.bincount(rows.first, weight, minlength=slots.count))
-    return _masked(station, np.concatenate(parts))
+    return masked(station, np.concatenate(parts))
 
 
 @partial
@@ -70,18 +70,23 @@ def partial_risk(station: Station, request: RiskRequest) -> SumReply:
     parts = [slots.within(died, rows.cell[dead]), slots.at_risk(weighted, rows.first, rows.cell)]
     if point.question.ties == "efron":
         parts.append(slots.within(weighted[dead], rows.cell[dead]))
-    return _masked(station, np.concatenate([part.ravel() for part in parts]))
+    return masked(station, np.concatenate([part.ravel() for part in parts]))
 
 
 @partial
 def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
-    """Add up the columns' products over all records, weighted by the hazard that each has spent.
+    """Add up the columns' products over all records, weighted by the hazard that each has spent; count pairs of own records that agree with their risks.
 
-    **Reveals** to central the sum over all stations, one symmetric matrix. **Assumes** that at least two stations do not collude with central.
+    **Reveals** to central the sums over all stations: one symmetric matrix, and how many pairs of records of one station can be compared and agree.
+    **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request.point)
-    squares = weighted_squares(rows, request.point.question.slots, columns, risk, request.spent, request.tied)
-    return _masked(station, squares[np.triu_indices(columns.shape[1])])
+    slots = request.point.question.slots
+    squares = weighted_squares(rows, slots, columns, risk, request.spent, request.tied)
+    pairs = (
+        np.zeros(2) if request.point.question.entry else agreement(rows, slots, columns @ request.point.coefficients)
+    )
+    return masked(station, np.append(squares[np.triu_indices(columns.shape[1])], pairs / float(request.records) ** 2))
 
 
 @partial
@@ -93,12 +98,12 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     """
     rows, columns, risk = _at(station, request.point)
     told = np.concatenate([request.mean, request.drift, request.spared], axis=1)
-    _once(station, "scored", "the score residuals", told=told)
+    once(station, "scored", "the score residuals", told=told)
     products = score_products(rows, request.point.question.slots, columns, risk, request)
-    return _masked(station, products[np.triu_indices(columns.shape[1])])
+    return masked(station, products[np.triu_indices(columns.shape[1])])
 
 
-def _read(station: Station, question: Question) -> Rows:
+def read_rows(station: Station, question: Question) -> Rows:
     """Return the station's records, if the node lets exact answers about them out."""
     station.require_private(False, question.design is not None and question.design.terms.has_formula)
     if station.manifest is not None and len(station.manifest.stations) < 2:
@@ -109,13 +114,13 @@ def _read(station: Station, question: Question) -> Rows:
 def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
     """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
     station.kept("tallied")
-    _once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
-    rows = _read(station, point.question)
+    once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
+    rows = read_rows(station, point.question)
     columns = (rows.columns - point.centre) / point.scale
     return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
 
 
-def _once(station: Station, name: str, what: str, **asked: Vector) -> None:
+def once(station: Station, name: str, what: str, **asked: Vector) -> None:
     """Refuse what has been asked for in this job otherwise: two answers would be two sums over nearly the same records."""
     station.keep(name, **asked)
     before = station.kept(name)
@@ -123,10 +128,10 @@ def _once(station: Station, name: str, what: str, **asked: Vector) -> None:
         raise MessageError(f"{what} has been asked for with other {' and '.join(asked)}; start the job again")
 
 
-def _masked(station: Station, values: Vector) -> SumReply:
+def masked(station: Station, values: Vector, note: str = "a Cox model") -> SumReply:
     """Return sums in fixed point under masks, and whether this station's are too large for it; the tally paid for them."""
     most = LARGEST / len(station.participants)
     far = bool(np.any(np.abs(values) > most))
     fixed = np.rint(np.clip(values, -most, most) * 2.0**BITS).astype(np.int64)
     vector: npt.NDArray[Any] = np.append(fixed, np.int64(far))
-    return SumReply(station.mask(station.exact(vector, "a Cox model", queries=0)))
+    return SumReply(station.mask(station.exact(vector, note, queries=0)))

@@ -20,10 +20,11 @@ NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard 
 
 
 def model_json(
-    known: Known, solution: Solution, penalty: float, transform: str | None, scores: Vector | None
+    known: Known, grid: Vector, solution: Solution, penalty: float, transform: str | None, scores: Vector | None
 ) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the mean of every feature.
 
+    `grid` (times,): as it was asked for.
     `scores` (columns, columns): sum over clusters of products of score residuals, of which the covariance is the sandwich; None: that of the model.
     """
     question, unit = known.question, widths(known)
@@ -48,9 +49,11 @@ def model_json(
         "domain": question.domain,
         "references": dict(question.references),
         "times": times_json(question),
+        "grid": grid.tolist(),
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
         "naive_covariance": naive.tolist(),
+        "concordance": solution.concordance,
         "log_likelihood": solution.log_likelihood,
         "null_log_likelihood": solution.null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(labels)),
@@ -149,7 +152,7 @@ def privacy(question: Question, robust: bool) -> dict[str, Any]:
             "central": f"over all stations: events and other records by {'stratum and ' if question.strata else ''}time of the grid that was asked for{more}, "
             "records at the bounds of each feature and with each category, means and deviations; at every point of the fit, at the times of the united "
             f"grid, the sums over the records at risk of their relative risks and of the features weighted by these{events}, the events' sums of features, "
-            f"and one matrix of squares over all records{scores}; nothing of one station",
+            f"one matrix of squares over all records, and how many pairs of records of one station agree{scores}; nothing of one station",
             "stations": "coefficients, means and deviations of the features, and hazards of the times at every point"
             + (", at the last also the features' means at risk" if robust else ""),
         },

@@ -13,6 +13,7 @@ from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.horizontal import schema_errors
 
+from ..cox.agreement import agreeing
 from ..cox.narrow import is_narrow
 from ..cox.outcome import checked, entries, weights
 from .isolated import parts_of, vector
@@ -171,6 +172,16 @@ def weighted_squares(rows: Rows, slots: Slots, columns: Vector, risk: Vector, sp
     """Return the sum over records of risk times hazard while at risk times the columns' products, (columns, columns); `risk` with case weights."""
     hazard = exposures(rows, slots, spent[:, None], tied[:, None])[:, 0]
     return np.asarray((columns * (risk * hazard)[:, None]).T @ columns)
+
+
+def agreement(rows: Rows, slots: Slots, risk: Vector) -> Vector:
+    """Return how many pairs of records of one stratum agree, ties as one half, and how many can be compared, (2,); all from the start, each once."""
+    found = np.zeros(2)
+    for start, size in zip(slots.starts[:-1], slots.sizes, strict=True):
+        own = (rows.cell >= start) & (rows.cell <= start + size)
+        if own.any():
+            found += agreeing(risk[own], rows.cell[own] - start, rows.event[own], size)
+    return found
 
 
 def exposures(rows: Rows, slots: Slots, spent: Vector, tied: Vector) -> Vector:

@@ -18,6 +18,8 @@ Hundepool et al., Statistical Disclosure Control, 2012, section 4.2 (p-% and (n,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -139,10 +141,15 @@ def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int,
 
     Enough is `limit`, or none. 0 where even all records together are too few. The groups are those of `survival.prediction_groups`.
     """
-    died, beyond = (outcome.time <= moment) & (outcome.event == 1), outcome.time > moment
     for count in range(groups, 0, -1):
         parts = prediction_groups(survival, count, RESOLUTION)
-        counts = np.array([[len(rows), died[rows].sum(), beyond[rows].sum()] for rows in parts])
-        if np.all(counts[:, 0] >= limit) and np.all(_enough(counts[:, 1:], limit, True)):
+        if min(map(len, parts)) >= limit and tells_of_enough(outcome, parts, moment, limit):
             return count
     return 0
+
+
+def tells_of_enough(outcome: Survival, parts: Sequence[npt.NDArray[np.intp]], moment: float, limit: int) -> bool:
+    """Say whether in every group of records none or enough had an event before a moment, and lived beyond it."""
+    died, beyond = (outcome.time <= moment) & (outcome.event == 1), outcome.time > moment
+    counts = np.array([[died[rows].sum(), beyond[rows].sum()] for rows in parts])
+    return bool(np.all(_enough(counts, limit, True)))

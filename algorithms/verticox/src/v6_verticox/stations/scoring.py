@@ -24,7 +24,7 @@ from ..cox.outcome import booleans_as_such
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
 from .columns import Survival, survival
 from .formula import columns_of
-from .guards import check_effect, check_levels, check_times, most_groups, own_times
+from .guards import check_effect, check_levels, check_times, most_groups, own_times, tells_of_enough
 from .outcome import describe
 from .private import rows_in_order
 from .sums import RESOLUTION, masked, masked_for, received
@@ -179,20 +179,42 @@ def _measures(outcome: Survival, predictor: Vector, request: AssessRequest, limi
     predicted = predicted_survival(outcome, predictor, request.curves, times)
     middle = len(times) // 2
     groups = most_groups(outcome, predicted[:, middle], float(times[middle]), request.groups, limit)
+    by_time = _calibrations(outcome, predicted, times, groups, limit)
+    concordance = [_concordance(outcome, predictor, end) for end in (np.inf, *times)]
     return {
-        "concordance": measures.concordance(outcome.time, outcome.event, predictor, outcome.stratum, RESOLUTION),
+        "concordance": concordance[0],
+        "concordance_by_time": concordance[1:],
+        "auc_by_time": measures.dynamic_areas(
+            outcome.time, outcome.event, predictor, outcome.stratum, times, RESOLUTION
+        ),
         "integrated_brier_score": measures.integrated_brier(outcome.time, outcome.event, predicted, times),
         "times": times.tolist(),
         "brier_scores": measures.brier_scores(outcome.time, outcome.event, predicted, times).tolist(),
-        "calibration": {
-            "time": float(times[middle]),
-            "groups": measures.calibration(
-                outcome.time, outcome.event, predicted[:, middle], float(times[middle]), groups, RESOLUTION
-            ),
-        },
+        "calibration": by_time[middle],
+        "calibration_by_time": by_time,
         "records": len(predictor),
         "events": int(outcome.event.sum()),
     }
+
+
+def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | None:
+    """Return the concordance of pairs with an event up to a time, None where no pair can be compared."""
+    event = (outcome.event == 1) & (outcome.time <= end)
+    try:
+        return measures.concordance(outcome.time, event, predictor, outcome.stratum, RESOLUTION)
+    except ValueError:
+        return None
+
+
+def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: int, limit: int) -> list[dict[str, Any]]:
+    """Return calibration at every time, of the groups of the middle one; empty where one would tell of few records."""
+    parts = measures.prediction_groups(predicted[:, len(times) // 2], groups, RESOLUTION) if groups else []
+    found = []
+    for place, moment in enumerate(times.tolist()):
+        told = parts if parts and tells_of_enough(outcome, parts, moment, limit) else []
+        shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, told)
+        found.append({"time": moment, "groups": shown})
+    return found
 
 
 def times_of(outcome: Survival, wanted: list[float] | None, limit: int) -> Vector:

@@ -20,6 +20,7 @@ from ..rounds.sealed import sealed_parts
 from .blind import judge_blindly
 from .crossval import cross_validate
 from .located import Located, checked_model, curves_of
+from .whole import judge_by_rows
 
 REASON = "computed from the records without noise"
 SEES = "the total linear predictor of every record, under the model's coefficients"
@@ -71,9 +72,11 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``; ``concordance`` also at the top. With `folds`:
+        ``metrics`` with ``concordance``, ``integrated_brier_score``, ``calibration``, and by time; ``concordance`` also at the top. With `folds`:
         the means over the folds, their standard deviations (``spread``), and each fold's (``folds``).
     """
+    if asked.by_rows:
+        return judge_by_rows(federation, asked)
     model, points, groups = asked.model, asked.times, asked.groups
     if asked.reveal == "aggregates":
         told = checked_model(model)

@@ -150,7 +150,7 @@ def survival_calibration(metrics: Mapping[str, Any]) -> Any:
     figure = new_figure(7.2 if scores else 3.8, 3.2)
     axes = figure.add_subplot(1, 2 if scores else 1, 1)
     points = [(float(group["predicted"]), float(group["observed"])) for group in groups]
-    low = max(min(min(pair) for pair in points) - 0.08, 0.0)
+    low = max(min((min(pair) for pair in points), default=0.0) - 0.08, 0.0)
     axes.plot([low, 1], [low, 1], color=MUTED, linewidth=0.9, linestyle="--")
     axes.plot([x for x, _ in points], [y for _, y in points], "o-", color=COLORS[0], linewidth=1.6)
     axes.set_xlabel(f"predicted survival at {moment:g}", fontsize=8, color=INK)

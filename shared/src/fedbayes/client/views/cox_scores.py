@@ -32,7 +32,18 @@ def survival_scores(metrics: Any) -> list[str]:
             for place, fold in enumerate(folds, 1)
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
+    pieces += _by_time(metrics)
     return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]
+
+
+def _by_time(metrics: Mapping[str, Any]) -> list[str]:
+    """Return the table of measures at each time, where they are told."""
+    if not isinstance(metrics.get("concordance_by_time"), list):
+        return []
+    columns = [metrics[name] for name in ("times", "concordance_by_time", "auc_by_time", "brier_scores")]
+    rows = [[number(value, 3) for value in row] for row in zip(*columns, strict=True)]
+    headers = ("Time", "Concordance up to it", "AUC at it", "Brier score")
+    return [html.table("Measures by time", headers, rows, numeric=(0, 1, 2, 3))]
 
 
 def _hazards(part: Mapping[str, Any]) -> list[list[str]]:

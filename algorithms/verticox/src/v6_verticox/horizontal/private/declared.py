@@ -19,22 +19,10 @@ DELTA = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Private(Arguments):
-    """Noise, and whom its promise is for."""
+class Promised(Arguments):
+    """Noise of an answer, and whom its promise is for; who inherits says what `epsilon` pays."""
 
-    epsilon: float | None = argument(
-        EPSILON,
-        "Privacy budget of the whole fit, for every row, with split='horizontal': coefficients, standard errors and baseline carry noise; above 20 no "
-        "result is called private.",
-        None,
-        rank=TARGET,
-    )
-    delta: float = argument(
-        number(low=0, below=1),
-        "Of the budget; must be above 0, as the noise is Gaussian; above 0.001 no result is called private.",
-        DELTA,
-        used_when=NOISY,
-    )
+    epsilon: float | None = argument(EPSILON, "Privacy budget of the whole answer, for every row.", None, rank=TARGET)
     neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY)
     honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=NOISY)
     unit: str = argument(
@@ -55,15 +43,53 @@ class Private(Arguments):
 
     @property
     def added(self) -> CountNoise:
-        """The noise of a private fit; none without epsilon."""
+        """The noise of a private answer; none without epsilon."""
         placement = "none" if self.epsilon is None else "distributed"
-        return check_noise(placement, self.epsilon, self.delta, self.neighbors, self.honest_fraction, self.whom)
+        delta: float = getattr(self, "delta", 0.0)
+        return check_noise(placement, self.epsilon, delta, self.neighbors, self.honest_fraction, self.whom)
 
     @property
     def whom(self) -> Unit:
         """Whom the promise is for."""
         column: Any = getattr(self, "id_column", None)
         return check_unit(self.unit, column, self.max_rows_per_identifier)
+
+    def check_budget(self, by_rows: bool) -> None:
+        """Refuse a budget where there is no noise, and a unit without a budget; check the noise.
+
+        Raises
+        ------
+        ArgumentError
+            Naming the argument and the remedy.
+        """
+        if self.epsilon is None:
+            if self.unit != "row":
+                raise ArgumentError("unit='identifier' is for a private answer; give epsilon too, or leave unit out")
+            return
+        if not by_rows:
+            raise ArgumentError(
+                "epsilon is for split='horizontal', whole records at every station: an answer over columns of the same records is exact; leave epsilon out"
+            )
+        _ = self.added
+
+
+@dataclass(frozen=True, kw_only=True)
+class Private(Promised):
+    """Of a fit with noise."""
+
+    epsilon: float | None = argument(
+        EPSILON,
+        "Privacy budget of the whole fit, for every row, with split='horizontal': coefficients, standard errors and baseline carry noise; above 20 no "
+        "result is called private.",
+        None,
+        rank=TARGET,
+    )
+    delta: float = argument(
+        number(low=0, below=1),
+        "Of the budget; must be above 0, as the noise is Gaussian; above 0.001 no result is called private.",
+        DELTA,
+        used_when=NOISY,
+    )
 
     def check_private(self, by_rows: bool, times: list[float] | None, exact: list[str]) -> None:
         """Refuse noise where there is none to add, or that promises less than it looks.
@@ -82,18 +108,12 @@ class Private(Arguments):
         ArgumentError
             Naming the argument and the remedy.
         """
+        self.check_budget(by_rows)
         if self.epsilon is None:
-            if self.unit != "row":
-                raise ArgumentError("unit='identifier' is for a private fit; give epsilon too, or leave unit out")
             return
-        if not by_rows:
-            raise ArgumentError(
-                "epsilon is for split='horizontal': a fit over columns of the same records is exact; leave epsilon out"
-            )
         if exact:
             raise ArgumentError(f"{exact[0]} is for exact fits: no noise covers it; leave it out, or epsilon")
         if self.delta == 0.0:
             raise ArgumentError("delta must be above 0 with epsilon: the noise is Gaussian; give one, such as 1e-6")
         if times is not None and times[0] <= 0.0:
             raise ArgumentError("times must begin above 0 with epsilon: its first cell begins at 0")
-        _ = self.added

@@ -1,0 +1,187 @@
+"""A model judged on exact sums over the stations: two rounds beside the opening of the channel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.federation import Federation
+from fedbayes.federation import results as common
+from fedbayes.federation.errors import ConvergenceError, PlacementError, ThresholdError
+from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
+
+from .. import isolated
+from ..grid import Tally, fewest
+from ..messages import Question
+from ..partials import BITS
+from .layout import CLOSE_TIMES, apart, bins_of, check_levels, default_ends, united_cells
+from .messages import PLACES, Judged, MeasuresRequest, PredictorsRequest
+from .model import hazards_at
+from .scores import Table, agreement, measures, observed_until, pairs_together, share_of
+
+Vector = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Curves = Sequence[tuple[Sequence[float], Sequence[float]]]
+SUMMING = ("partial_predictors", "partial_measures")
+REASON = "computed from exact counts and sums over the stations, without noise"
+REVEALS = {
+    "researcher": "the metrics; the times at which records are compared",
+    "central": "over all stations: events and other records by time of the grid; records by place of the linear predictor (a 64th) and stratum, at the "
+    "bounds of each feature and with each category, means and deviations; of groups of enough records with like predictors, how many had the event or were "
+    "censored at each united time (small counts too, which it does not tell), and sums of their predicted survival; sums of squared errors; shares of pairs "
+    "in one group and at one station that agree. Nothing of one station",
+    "stations": "the model; which places of the predictor and which times are united",
+}
+
+
+def judge(
+    federation: Federation,
+    organizations: Sequence[int | str] | None,
+    judged: Judged,
+    curves: Curves,
+    times: Sequence[float] | None,
+    groups: int,
+) -> dict[str, Any]:
+    """Return the metrics of a model on the stations' whole records.
+
+    Parameters
+    ----------
+    federation : Federation
+        Of the task; its channel is not open yet.
+    organizations : sequence of int or str, or None
+        Who takes part.
+    judged : Judged
+        The model.
+    curves : sequence of (times, cumulative hazard)
+        The model's baseline of each stratum.
+    times : sequence of float or None
+        At which survival is judged, of the grid; deciles of the event times when left out.
+    groups : int
+        Most groups of the calibration.
+
+    Raises
+    ------
+    ThresholdError
+        If an answer would be about few records.
+    """
+    question = judged.question
+    derived = tuple(question.design.terms.derived_from) if question.design is not None else ()
+    opening = replace(preflight(question.columns, SUMMING, CountNoise(), False, ROW), derived_from=derived)
+    stations = federation.open_channel(organizations, opening).stations
+    if len(stations) < 2:
+        raise PlacementError("sums over stations need two or more organizations with data; add one")
+    width = sum(Tally.widths(question))
+    summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
+    vector = signed(summed, width + judged.strata * PLACES)
+    told, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
+    request = asked_of(judged, curves, times, told, places, federation.minimum_count)
+    summed = federation.secure_sum("partial_measures", request, stations, SumReply, field="vector", last=True)
+    values = signed(summed, sum(request.sizes) + 1)
+    if values[-1]:
+        raise ConvergenceError(
+            "there are more records, or fewer at risk at the last time, than the sums can hold; give earlier times"
+        )
+    found = measured(request, told, values[:-1] / 2.0**BITS, groups, federation.minimum_count)
+    last = [int(np.flatnonzero(request.cells == cell)[-1]) for cell in range(request.table[1] - 1)]
+    return federation.result(
+        metrics={**found, "events": int(told.events.sum())},
+        concordance=found["concordance"],
+        privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
+        diagnostics={"compared_at": [question.times[place] for place in last], "bins": request.table[0]},
+    )
+
+
+def measured(request: MeasuresRequest, told: Tally, values: Vector, groups: int, minimum_count: int) -> dict[str, Any]:
+    """Return the metrics of the sums over the stations, (sum of `request.sizes`,)."""
+    judged, moments = request.judged, len(request.ends)
+    counts, survival, squares, within, same = np.split(values, np.cumsum(request.sizes)[:-1])
+    strata = np.repeat(np.arange(judged.strata), np.diff(np.append(request.bins[:, 0], request.table[0])))
+    table = Table(np.rint(counts).reshape(request.table), strata, [int(one) for one in request.cells[request.ends]])
+    events, others = (part.reshape(judged.strata, -1).astype(np.float64) for part in (told.events, told.censored))
+    together = pairs_together(events, others, request.cells, table.ends)
+    known = [share_of(part.reshape(-1, 2)) for part in (within, same)]
+    shares = agreement(table.pairs(request.spread, True), known[0], together, known[1])
+    times = [judged.question.times[place] for place in request.ends]
+    return measures(table, times, shares, squares / told.records, survival.reshape(-1, moments), groups, minimum_count)
+
+
+def asked_of(
+    judged: Judged,
+    curves: Curves,
+    times: Sequence[float] | None,
+    told: Tally,
+    places: Counts,
+    minimum_count: int,
+) -> MeasuresRequest:
+    """Return what is asked in the second round, if it is about enough records.
+
+    Raises
+    ------
+    ThresholdError
+        If it is not.
+    """
+    question = judged.question
+    check_columns(question, told, minimum_count)
+    check_levels(places.sum(axis=0), minimum_count)
+    events, others = _by_time(question, told)
+    least = fewest(len(question.labels), minimum_count)
+    known = sorted({time for moments, _ in curves for time in moments})
+    if times is None:
+        ends = default_ends(events, others, np.flatnonzero(np.isin(question.grids[0], known)), least)
+    else:
+        ends = [question.times.index(float(time)) for time in times]
+    if not apart(events, others, ends, least):
+        raise ThresholdError(CLOSE_TIMES)
+    cells = united_cells(events, others, ends, least)
+    united = int(cells[-1])
+    weights, beyond = observed_until(events.astype(np.float64), others.astype(np.float64))
+    died = np.bincount(cells[:-1], events, minlength=united + 1).astype(np.float64)
+    left = np.bincount(cells, others, minlength=united + 1).astype(np.float64)
+    left[-1] += died[-1]
+    spread, _ = observed_until(died[:-1], left)
+    return MeasuresRequest(
+        judged,
+        bins_of(places, least),
+        cells,
+        np.array(ends, dtype=np.int64),
+        hazards_at(curves, [question.times[place] for place in ends]),
+        weights,
+        beyond[ends],
+        spread,
+        told.records,
+    )
+
+
+def _by_time(question: Question, told: Tally) -> tuple[Counts, Counts]:
+    """Return events, (times,), and other records, (times + 1,), over all strata."""
+    times = question.sizes[0]
+    return told.events.reshape(-1, times).sum(axis=0), told.censored.reshape(-1, times + 1).sum(axis=0)
+
+
+def check_columns(question: Question, told: Tally, minimum_count: int) -> None:
+    """Refuse a domain or a formula that sets few records apart; other than in a fit, a category may have none.
+
+    Raises
+    ------
+    ThresholdError
+        Naming the feature.
+    """
+    if question.design is not None:
+        isolated.check(question.design, told.isolated, minimum_count)
+        return
+    place = 0
+    for column in question.schema:
+        width = len(question.labels_of(column))
+        low, high = told.low[place : place + width], told.high[place : place + width]
+        counts = (
+            np.append(high, told.records - high.sum()) if column.is_categorical else told.records - np.append(low, high)
+        )
+        if np.any((counts > 0) & (counts < minimum_count)):
+            raise ThresholdError(
+                f"model: its domain of '{column.name}' sets fewer records apart than a node reveals; judge it on more records"
+            )
+        place += width

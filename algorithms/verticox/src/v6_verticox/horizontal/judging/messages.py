@@ -1,0 +1,189 @@
+"""What travels when a model is judged: the model, and one request a round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Message
+from fedbayes.federation.horizontal import ROW, CountNoise, Unit
+
+from ..messages import Question
+
+FINE = 64
+"""Places of the linear predictor in one unit: of two records in one place one has at most e^(1/64), 1.016 times the risk of the other."""
+REACH = 32
+"""Of the linear predictor, either way of a record at the mean: beyond it a risk is more than e^32 times that."""
+PLACES = 2 * REACH * FINE
+LARGEST = 1e6
+"""Of what one column adds to a predictor: far beyond `REACH`, and no sum of such overflows."""
+MOST_BINS = 20
+"""Of the linear predictor in a stratum: pairs in one bin are estimated, one in 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Message):
+    """A model and the records that it is judged on.
+
+    Parameters
+    ----------
+    question : Question
+        Without weights, entry and clusters; the same grid in every stratum.
+    coefficients : ndarray of float, (columns,)
+        Of design columns in the units of the data.
+    offset : float
+        Linear predictor of a record at the mean.
+    """
+
+    question: Question
+    coefficients: np.ndarray[Any, Any]
+    offset: float
+
+    def __post_init__(self) -> None:
+        question = self.question
+        if question.weights or question.entry or question.cluster:
+            raise ValueError("records are judged one by one, from the start")
+        if any(grid.tolist() != question.grids[0].tolist() for grid in question.grids):
+            raise ValueError("all strata have one grid")
+        if self.coefficients.shape != (len(question.labels),) or self.coefficients.dtype != np.float64:
+            raise ValueError("coefficients must be one number a design column")
+        middle, half = np.array(question.spans).T
+        reach = np.abs(self.coefficients) * (np.abs(middle) + half)
+        if not np.all(np.append(reach, abs(self.offset)) <= LARGEST):
+            raise ValueError("coefficients or offset are no numbers, or far too large")
+
+    @property
+    def times(self) -> int:
+        """How many the grid has."""
+        return self.question.sizes[0]
+
+    @property
+    def strata(self) -> int:
+        """How many there are."""
+        return len(self.question.sizes)
+
+    def predictors(self, columns: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the linear predictors of design columns in units of half of their bounds' width, against a record at the mean."""
+        middle, half = np.array(self.question.spans).T
+        return np.asarray(columns @ (self.coefficients * half) + (self.coefficients @ middle - self.offset))
+
+
+@dataclass(frozen=True, slots=True)
+class PredictorsRequest(Message):
+    """Ask for the counts of events and censored records by time of the grid, and of records by place of their linear predictor."""
+
+    judged: Judged
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuresRequest(Message):
+    """Ask for the records by bin of the linear predictor and united time, and for sums of predicted survival and of squared errors.
+
+    Parameters
+    ----------
+    judged : Judged
+    bins : ndarray of int64, (strata, `PLACES`)
+        Bin of each place of each stratum, rising; those of one stratum after those of the one before.
+    cells : ndarray of int64, (times + 1,)
+        United time of each time of the grid, from 0 on; last what is beyond all.
+    ends : ndarray of int64, (moments,)
+        Places in the grid of the times at which survival is judged, rising.
+    hazard : ndarray of float, (strata, moments)
+        The model's cumulative hazard of a record at the mean.
+    weights : ndarray of float, (times,)
+        Inverse probability of being observed until just before each time of the grid.
+    later : ndarray of float, (moments,)
+        The same, beyond each moment.
+    spread : ndarray of float, (united times,)
+        The same, until just before each united time.
+    records : int
+        Of all stations.
+    """
+
+    judged: Judged
+    bins: np.ndarray[Any, Any]
+    cells: np.ndarray[Any, Any]
+    ends: np.ndarray[Any, Any]
+    hazard: np.ndarray[Any, Any]
+    weights: np.ndarray[Any, Any]
+    later: np.ndarray[Any, Any]
+    spread: np.ndarray[Any, Any]
+    records: int
+
+    def __post_init__(self) -> None:
+        times, strata = self.judged.times, self.judged.strata
+        moments = len(self.ends)
+        _check_places("bins", self.bins, (strata, PLACES), 0)
+        _check_places("cells", self.cells, (times + 1,), 0)
+        if self.ends.ndim != 1:
+            raise ValueError("ends must be a list of places")
+        _check_places("ends", self.ends, (moments,), 1)
+        if not moments or self.ends[-1] >= times or self.cells[0] or self.cells[-1] <= self.cells[self.ends[-1]]:
+            raise ValueError("ends must be times of the grid, and cells begin with the first and end beyond the last")
+        if np.any(np.diff(self.cells) > 1) or len(self.spread) != self.cells[-1] or self.records < 1:
+            raise ValueError("cells must be all numbered, with one weight each")
+        if self.bins.max() >= MOST_BINS * strata:
+            raise ValueError("there are too many bins")
+        shapes = ((strata, moments), (times,), (moments,), (len(self.spread),))
+        for array, shape in zip((self.hazard, self.weights, self.later, self.spread), shapes, strict=True):
+            if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)) or np.any(array < 0):
+                raise ValueError("hazard and weights must be finite numbers, not negative")
+
+    @property
+    def table(self) -> tuple[int, int, int]:
+        """Shape of the table: bins, united times and beyond, status."""
+        return int(self.bins.max()) + 1, int(self.cells[-1]) + 1, 2
+
+    @property
+    def sizes(self) -> list[int]:
+        """Lengths of what is asked: table, survival by bin and moment, squared errors by moment, pairs in one bin, pairs in one united time."""
+        (bins, cells, status), moments = self.table, len(self.ends)
+        return [bins * cells * status, bins * moments, moments, 2 * (2 * moments + 1), 2 * (moments + 1)]
+
+
+def _check_places(name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...], step: int) -> None:
+    """Raise `ValueError` unless these are whole numbers from 0 on that rise by at least `step` from one to the next."""
+    if array.dtype != np.int64 or array.shape != shape or np.any(array < 0) or np.any(np.diff(array.ravel()) < step):
+        raise ValueError(f"{name} must be whole numbers that do not fall")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRequest(Message):
+    """Ask for the records by bin of the linear predictor, time and status, with noise.
+
+    Parameters
+    ----------
+    judged : Judged
+        Its grid is public.
+    edges : ndarray of float, (bins - 1,)
+        Between the bins, rising.
+    noise : CountNoise
+    unit : Unit
+        Whom the promise is for.
+    """
+
+    judged: Judged
+    edges: np.ndarray[Any, Any]
+    noise: CountNoise
+    unit: Unit = field(default=ROW)
+
+    def __post_init__(self) -> None:
+        self.noise.check_unit(self.unit)
+        if self.noise.placement != "distributed":
+            raise ValueError("the noise of a judgement is distributed")
+        if self.edges.ndim != 1 or self.edges.dtype != np.float64 or not 0 < len(self.edges) < MOST_BINS:
+            raise ValueError("edges must be a list of numbers")
+        if not np.all(np.isfinite(self.edges)) or np.any(np.diff(self.edges) <= 0.0):
+            raise ValueError("edges must be finite and rise")
+        design = self.judged.question.design
+        if design is not None and design.terms.has_formula:
+            raise ValueError("expressions are for exact answers")
+        if self.unit.id_column in self.judged.question.columns:
+            raise ValueError("the column of identifiers must be neither outcome nor feature")
+
+    @property
+    def table(self) -> tuple[int, int, int, int]:
+        """Shape of the table: strata, bins, times and beyond, status."""
+        return self.judged.strata, len(self.edges) + 1, self.judged.times + 1, 2

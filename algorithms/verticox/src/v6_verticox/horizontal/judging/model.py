@@ -1,0 +1,103 @@
+"""A fitted model as an argument of a judgement: its question, its numbers, its baseline at times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.schema import Column, Schema
+from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.horizontal import schema_errors
+
+from ..declared import MOST_TIMES, checked_times
+from ..messages import MOST_COLUMNS, Question
+from .messages import Judged
+
+Vector = npt.NDArray[np.float64]
+AS_IT_IS = "give the `model` of a result of verticox.fit as it is"
+MOST_STRATA = 100
+"""Each adds 4,096 counts to a message."""
+
+
+def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequence[str]) -> Judged:
+    """Return a model with the question of its records, on a grid of times.
+
+    Parameters
+    ----------
+    model : mapping
+        Of a fit to whole records, of which the parts of every Cox model are checked.
+    grid : sequence of float
+        Increasing.
+    levels : sequence of str
+        Strata, as the baseline names them; one without a name where there are none.
+
+    Raises
+    ------
+    ArgumentError
+        Saying what is wrong with it.
+    """
+    strata = model.get("strata")
+    domain, references = model.get("domain"), model.get("references")
+    if not isinstance(domain, Mapping) or not isinstance(references, Mapping):
+        raise ArgumentError(f"model: it has no domain or no references; {AS_IT_IS}")
+    if len(levels) > MOST_STRATA or (strata and len(set(levels)) < len(levels)):
+        raise ArgumentError(f"model: it has more than {MOST_STRATA} strata, or one twice; {AS_IT_IS}")
+    with schema_errors(ArgumentError):
+        known = Schema.from_domain(dict(domain)).to_domain()
+        within = (
+            {} if not strata else Schema((Column.from_json(str(strata), {"categories": list(levels)}),)).to_domain()
+        )
+    try:
+        question = Question(
+            time=str(model["time"]),
+            event=str(model["event"]),
+            domain=known,
+            references={str(name): str(one) for name, one in references.items()},
+            times=list(grid) * len(levels),
+            sizes=[len(grid)] * len(levels),
+            ties="breslow",
+            missing=str(model.get("missing", "refuse")),
+            strata=within,
+            weights="",
+            entry="",
+            cluster="",
+            formula=str(model.get("formula") or ""),
+        )
+        told = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
+        if set(told) == set(question.labels) and len(told) <= MOST_COLUMNS:
+            return Judged(question, np.array([told[name] for name in question.labels]), float(model["offset"]))
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise ArgumentError(f"model: its domain, references, formula and coefficients do not agree; {AS_IT_IS}")
+
+
+def grid_of(model: Mapping[str, Any], more: Sequence[float] | None) -> list[float]:
+    """Return the public grid of a fit, or the united one where the model does not tell it, with some times added.
+
+    Raises
+    ------
+    ArgumentError
+        If the model has no grid, or there are too many times.
+    """
+    told = model.get("grid") or model.get("times")
+    grids: list[Any] = list(told.values()) if isinstance(told, Mapping) else [told]
+    try:
+        known = sorted({float(time) for grid in grids for time in grid} | set(more or ()))
+        found = checked_times(known, 1)
+    except (TypeError, ValueError, ArgumentError):
+        raise ArgumentError(
+            f"model: its grid of times, with those that are asked for, is not one of at most {MOST_TIMES} times; {AS_IT_IS}, or give fewer times"
+        ) from None
+    return found or []
+
+
+def hazards_at(curves: Sequence[tuple[Sequence[float], Sequence[float]]], times: Sequence[float]) -> Vector:
+    """Return the cumulative hazard of each stratum at some times, (strata, times)."""
+    found = []
+    for moments, hazard in curves:
+        place = np.searchsorted(np.asarray(moments, dtype=np.float64), np.asarray(times), side="right")
+        found.append(np.concatenate([[0.0], np.asarray(hazard, dtype=np.float64)])[place])
+    return np.array(found, dtype=np.float64)

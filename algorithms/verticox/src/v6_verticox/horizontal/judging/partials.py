@@ -1,0 +1,185 @@
+"""What one station does when a model is judged: read, count, mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.encoding import numbers
+from fedbayes.bayes.schema import Column, Schema
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.horizontal import Query, SumReply, answer, release, schema_errors
+
+from ...cox.agreement import Counted, agreeing, levels_of
+from ..grid import Tally
+from ..partials import masked, once, read_rows
+from ..rows import Rows, block
+from .messages import FINE, PLACES, REACH, Judged, MeasuresRequest, PredictorsRequest, TableRequest
+
+Vector = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+NOTE = "an evaluation of a Cox model"
+
+
+@partial
+def partial_predictors(station: Station, request: PredictorsRequest) -> SumReply:
+    """Count events and censored records by time of the grid, and records by stratum and place of the linear predictor.
+
+    **Reveals** to central these counts over all stations, and what the tally of a fit tells of the columns. **Assumes** that at least two stations do not
+    collude with central.
+    """
+    judged = request.judged
+    rows = read_rows(station, judged.question)
+    _bind(station, judged)
+    stratum, _ = _where(judged, rows)
+    place = places(judged.predictors(rows.columns))
+    counts = np.bincount(stratum * PLACES + place, minlength=judged.strata * PLACES).astype(np.int64)
+    vector = np.concatenate([Tally.of(rows, judged.question).vector(), counts])
+    return SumReply(station.mask(station.exact(vector, NOTE)))
+
+
+@partial
+def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
+    """Count records by bin of the linear predictor, united time and status, and add up predicted survival and squared errors.
+
+    **Reveals** to central these sums over all stations; of pairs of records in one bin, how many of those at one station agree. **Assumes** that at least
+    two stations do not collude with central.
+    """
+    judged = request.judged
+    station.kept("judged")
+    _bind(station, judged)
+    asked = ("bins", "cells", "ends", "hazard", "weights", "later", "spread")
+    once(station, "measured", "these measures", **{name: getattr(request, name) for name in asked})
+    rows = read_rows(station, judged.question)
+    return masked(station, measured(rows, request), NOTE)
+
+
+@partial
+def partial_table(station: Station, request: TableRequest) -> SumReply:
+    """Count records by stratum, bin of the linear predictor, time and status, with this station's share of the noise.
+
+    **Reveals** to central this table over all stations, with noise. **Assumes** that at least two stations do not collude with central, and that the honest
+    fraction of the stations adds its share.
+    """
+    return table_told(station, request)
+
+
+def table_told(station: Station, request: TableRequest) -> SumReply:
+    """Return the noisy table as it leaves the station."""
+    station.require_private(request.noise.promises)
+    query = Query(counted(station, request), nonnegative=True)
+    return answer(station, release(station, [query], request.noise, NOTE), request.noise)
+
+
+def _bind(station: Station, judged: Judged) -> None:
+    """Refuse another model in the same job: two would be two questions for the price of one."""
+    told = {"coefficients": judged.coefficients, "offset": np.array([judged.offset])}
+    once(station, "judged", "this evaluation", times=np.array(judged.question.times), **told)
+
+
+def _where(judged: Judged, rows: Rows) -> tuple[Places, Places]:
+    """Return every record's stratum and place in the grid."""
+    starts = judged.question.slots.starts
+    stratum = np.searchsorted(starts, rows.cell, side="right") - 1
+    return stratum.astype(np.intp), (rows.cell - starts[stratum]).astype(np.intp)
+
+
+def places(predictors: Vector) -> Places:
+    """Return the place of every linear predictor; the first and the last one have what is beyond `REACH`, too."""
+    return np.clip(np.floor((predictors + REACH) * FINE), 0, PLACES - 1).astype(np.intp)
+
+
+def measured(rows: Rows, request: MeasuresRequest) -> Vector:
+    """Return a station's part: the table, survival by bin and moment, squared errors by moment, its pairs in one bin and in one united time.
+
+    Numbers of pairs are in units of the square of all records' number.
+    """
+    judged, moments = request.judged, len(request.ends)
+    stratum, place = _where(judged, rows)
+    predictor = judged.predictors(rows.columns)
+    bins, cells = request.bins[stratum, places(predictor)], request.cells[place]
+    event = rows.event & (cells < len(request.spread))
+    table = np.zeros(request.table)
+    np.add.at(table, (bins, cells, event.astype(np.intp)), 1.0)
+    survival = np.exp(-request.hazard[stratum] * np.exp(np.clip(predictor, -REACH, REACH))[:, None])
+    sums = np.zeros((len(table), moments))
+    np.add.at(sums, bins, survival)
+    before = rows.event[:, None] & (place[:, None] <= request.ends)
+    weights = np.append(request.weights, 0.0)[place][:, None]
+    beyond = (place[:, None] > request.ends) * request.later
+    squares = (before * weights * survival**2 + beyond * (1.0 - survival) ** 2).sum(axis=0)
+    within = np.zeros((2 * moments + 1, 2))
+    for number in np.unique(bins):
+        own = bins == number
+        within += _pairs_in(request, predictor[own], cells[own], event[own])
+    together = np.zeros((request.table[1], 2))
+    for cell, code in sorted(set(zip(cells.tolist(), stratum.tolist(), strict=True))):
+        own = (cells == cell) & (stratum == code)
+        first = int(place[own].min())
+        together[cell] += agreeing(predictor[own], place[own] - first, rows.event[own], judged.times - first)
+    same = [together.sum(axis=0), *(together[: end + 1].sum(axis=0) for end in request.cells[request.ends])]
+    pairs = np.concatenate([within, same]).ravel() / float(request.records) ** 2
+    return np.concatenate([table.ravel(), sums.ravel(), squares, pairs])
+
+
+def _pairs_in(request: MeasuresRequest, risk: Vector, cells: Any, event: npt.NDArray[np.bool_]) -> Vector:
+    """Return of the records of one bin the pairs that agree and all, (1 + 2 * moments, 2): of all times, with an event by each moment, and across it."""
+    level, levels = levels_of(risk)
+    counted_ = Counted.of(level, cells, event, levels, len(request.spread))
+    agree, tied, total = counted_.later_pairs()
+    by_time = np.stack([agree + tied / 2.0, total], axis=1)
+    found = [by_time.sum(axis=0)]
+    ends = request.cells[request.ends]
+    found += [by_time[: end + 1].sum(axis=0) for end in ends]
+    for end in ends:
+        more, same, every = counted_.pairs_at(int(end), request.spread)
+        found.append(np.array([more + same / 2.0, every]))
+    return np.stack(found)
+
+
+def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
+    """Return the table of the records that count; nothing is refused because of a value.
+
+    Raises
+    ------
+    PolicyError, DataProblem, ThresholdError
+        If the node does not let these columns be used, or lacks them.
+    """
+    question = request.judged.question
+    known_domain = {**question.domain, **question.strata}
+    frame = request.unit.table(station, question.columns, known_domain)
+    with schema_errors(DataProblem):
+        schema = Schema.from_domain(known_domain)
+        encoded = schema.encode(frame, "absorb")
+        time = numbers(question.time, frame[question.time], (-np.inf, np.inf), "absorb")
+        event = Column.from_json(question.event, {"categories": [0, 1]}).encode(frame[question.event], "absorb")
+    known = np.isfinite(time) & (time >= 0.0) & (event >= 0)
+    for name, values in encoded.items():
+        known &= values >= 0 if schema[name].is_categorical else np.isfinite(values)
+    content = {"time of the outcome": time, "event of the outcome": event.astype(np.float64), **encoded}
+    kept = request.unit.kept(station, frame, content)
+    used = np.zeros(len(time), dtype=np.bool_)
+    used[kept] = True
+    used &= known
+    return table_of(request, time[used], event[used], {name: values[used] for name, values in encoded.items()})
+
+
+def table_of(request: TableRequest, time: Vector, event: Any, encoded: dict[str, Any]) -> npt.NDArray[np.int64]:
+    """Return the table of encoded records without gaps: each adds one to one cell."""
+    judged, question = request.judged, request.judged.question
+    columns = (
+        np.concatenate([block(question, one, encoded[one.name]) for one in question.schema], axis=1)
+        if question.design is None
+        else question.design.columns({one.name: encoded[one.name] for one in question.schema}, len(time))
+    )
+    codes = [encoded[name] for name in question.strata]
+    stratum = codes[0].astype(np.intp) if codes else np.zeros(len(time), dtype=np.intp)
+    cell = np.searchsorted(question.grids[0], time, side="left")
+    status = ((event == 1) & (cell < judged.times)).astype(np.intp)
+    bins = np.searchsorted(request.edges, judged.predictors(columns), side="right")
+    found = np.zeros(request.table, dtype=np.int64)
+    np.add.at(found, (stratum, bins, cell, status), 1)
+    return found
