@@ -52,10 +52,7 @@ def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: floa
         "grid": list(question.times),
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
-        "concordance": None,
-        "log_likelihood": None,
-        "null_log_likelihood": None,
-        "likelihood_ratio_test": None,
+        **dict.fromkeys(("concordance", "log_likelihood", "null_log_likelihood", "likelihood_ratio_test")),
         "proportional_hazards": unavailable("rank", UNCHECKED),
         "offset": float(coefficients @ (middle + unit * outline.mean)),
         "baseline": {
