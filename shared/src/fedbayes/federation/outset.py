@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from .errors import ArgumentError
 from .opening import Preflight
-from .organizations import resolve
 from .policy import Policy
 
 
@@ -48,8 +48,32 @@ class Outset:
         return self.names.get(organization, f"organization {organization}")
 
     def resolve(self, organizations: Any, argument: str = "organizations") -> tuple[int, ...]:
-        """Return ids of organizations given by id or name; None means all of the collaboration; see `organizations.resolve`."""
-        return resolve(self.names, organizations, argument)
+        """Return ids of organizations given by id or name, ascending; None means all of the collaboration.
+
+        Raises
+        ------
+        ArgumentError
+            If one is not in the collaboration, or comes twice.
+        """
+        if organizations is None:
+            return tuple(sorted(self.names))
+        if not isinstance(organizations, list | tuple) or not organizations:
+            raise ArgumentError(f"{argument} must be a list of organization ids or names")
+        chosen = [self._resolve_one(entry, argument) for entry in organizations]
+        if len(set(chosen)) != len(chosen):
+            raise ArgumentError(f"{argument} names an organization twice")
+        return tuple(sorted(chosen))
+
+    def _resolve_one(self, entry: Any, argument: str) -> int:
+        if isinstance(entry, int) and not isinstance(entry, bool) and entry in self.names:
+            return entry
+        matches = [key for key, name in self.names.items() if name == entry]
+        if len(matches) != 1:
+            known = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
+            raise ArgumentError(
+                f"{argument} holds an entry that is no organization of this collaboration; it has: {known}"[:600]
+            )
+        return matches[0]
 
 
 class Foreseen(Exception):
