@@ -101,7 +101,6 @@ class TallyRequest(Message):
     rows: int
 
     def __post_init__(self) -> None:
-        """Check the sizes."""
         if self.rows < 1 or len(self.classes) < 2:
             raise ValueError("a tally needs records and two classes or more")
 
@@ -125,7 +124,6 @@ class PredictedRequest(Message):
     model: dict[str, Any]
 
     def __post_init__(self) -> None:
-        """Check the ring."""
         if self.bits not in (16, 32):
             raise ValueError("the ring must have 16 or 32 bits")
 

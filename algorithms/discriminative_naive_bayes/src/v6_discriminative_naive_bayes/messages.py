@@ -49,7 +49,6 @@ class Shape(Message):
     continuous: str = "binned"
 
     def __post_init__(self) -> None:
-        """Check the choices and the size."""
         for value, choices in (
             (self.structure, STRUCTURES),
             (self.weights, WEIGHTS),
@@ -158,7 +157,6 @@ class StepRequest(Message):
     additive: bool = False
 
     def __post_init__(self) -> None:
-        """Check sizes and ranges."""
         layout = self.shape.layout
         if self.weights.ndim != 2 or self.weights.shape[1] != layout.parameters or self.weights.dtype != np.float64:
             raise ValueError("weights must be as many numbers as the model has, for every point")

@@ -31,7 +31,6 @@ class CountsRequest(Message):
     honest_fraction: float
 
     def __post_init__(self) -> None:
-        """Check that there are questions."""
         if not self.tables or any(not table for table in self.tables):
             raise ValueError("a batch holds one or more tables over one or more columns")
         if not 0.0 < self.honest_fraction <= 1.0:

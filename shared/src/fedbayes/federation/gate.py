@@ -66,7 +66,6 @@ class Masked(Message):
     check: np.ndarray
 
     def __post_init__(self) -> None:
-        """Check dtype and shape."""
         if self.value.dtype != np.uint64 or self.check.dtype != np.uint64 or self.check.shape != (1,):
             raise ValueError("masked numbers are of dtype uint64")
 

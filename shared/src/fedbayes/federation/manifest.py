@@ -51,7 +51,6 @@ class Card(Message):
     signature: bytes = b""
 
     def __post_init__(self) -> None:
-        """Check the lengths."""
         if len(self.exchange) != KEY_BYTES or (len(self.identity), len(self.signature)) not in (
             (0, 0),
             (KEY_BYTES, SIGNATURE_BYTES),

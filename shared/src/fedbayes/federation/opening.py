@@ -46,7 +46,6 @@ class Preflight(Message):
     derived_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check that the costs are numbers."""
         costs = (self.epsilon, self.delta, float(self.queries))
         if not all(math.isfinite(cost) and cost >= 0 for cost in costs):
             raise ValueError("costs must be finite and at least 0")

@@ -21,7 +21,6 @@ class DrawRequest(Message):
     folds: int
 
     def __post_init__(self) -> None:
-        """Check the number of folds."""
         if not 2 <= self.folds <= MOST_FOLDS or len(set(self.holders)) < 2:
             raise ValueError("a cross-validation takes 2 to 50 folds and two or more share holders")
 
@@ -36,7 +35,6 @@ class SplitRequest(Message):
     sealed: Sealed | None
 
     def __post_init__(self) -> None:
-        """Check the number of folds."""
         if not 2 <= self.folds <= MOST_FOLDS:
             raise ValueError("a cross-validation takes 2 to 50 folds")
 
@@ -58,7 +56,6 @@ class FoldRequest(Message):
     partial_stage: StageRequest | None = None
 
     def __post_init__(self) -> None:
-        """Check that there is one."""
         if sum(part is not None for part in (self.partial_enter, self.partial_permute, self.partial_stage)) != 1:
             raise ValueError("a fold asks for one thing at a time")
 
@@ -123,6 +120,5 @@ class JudgeRequest(Message):
     groups: int
 
     def __post_init__(self) -> None:
-        """Check the number of groups."""
         if not 2 <= self.groups <= 100:
             raise ValueError("an assessment is malformed")

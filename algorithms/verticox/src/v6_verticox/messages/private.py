@@ -58,7 +58,6 @@ class Stage(Message):
     rows: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Check the stage."""
         if self.kind not in STAGES + SLOPE_STAGES or not 0 <= self.step < 100_000 or not 0 <= self.version < 1000:
             raise ValueError("a stage is malformed")
         if not all(0 <= value < MOST_COEFFICIENT for value in self.coefficients):

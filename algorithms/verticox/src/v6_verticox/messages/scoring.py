@@ -54,7 +54,6 @@ class ScoreRequest(Message):
     levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the lists fit together."""
         if not len(self.columns) == len(self.categories) == len(self.coefficients):
             raise ValueError("columns and coefficients do not fit together")
 
@@ -68,7 +67,6 @@ class Curve(Message):
     hazard: list[float]
 
     def __post_init__(self) -> None:
-        """Check the curve."""
         if len(self.times) != len(self.hazard) or any(b <= a for a, b in zip(self.times, self.times[1:], strict=False)):
             raise ValueError("a baseline needs increasing times and one hazard for each")
 
@@ -87,7 +85,6 @@ class AssessRequest(Message):
     groups: int
 
     def __post_init__(self) -> None:
-        """Check the task."""
         if self.task not in TASKS or not 2 <= self.groups <= 100:
             raise ValueError("an assessment is malformed")
 

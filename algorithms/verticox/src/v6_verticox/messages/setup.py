@@ -62,7 +62,6 @@ class Question(Message):
         return Setup(self.helper, self.stations, self.id_column or "", False, {}, "published", False)
 
     def __post_init__(self) -> None:
-        """Check the roles."""
         if len(self.stations) < 2 or self.helper in self.stations:
             raise ValueError(
                 "vertical Cox regression takes two or more data stations and a helper that is none of them"
@@ -118,7 +117,6 @@ class Described(Message):
     levels: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check shapes."""
         if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
             raise ValueError("the reach of the columns' tails does not fit the columns")
 
@@ -170,7 +168,6 @@ class Plan(Message):
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        """Check shapes."""
         if self.weighted and (self.complete or self.ties or self.band):
             raise ValueError("case weights go with Breslow's ties and records without gaps")
         if not 0.0 <= self.complete <= 1.0:

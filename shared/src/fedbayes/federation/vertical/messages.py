@@ -36,7 +36,6 @@ class Condition(Message):
     value: Any = None
 
     def __post_init__(self) -> None:
-        """Check the operator."""
         if self.op not in OPERATORS:
             raise ValueError(f"op must be one of: {', '.join(OPERATORS)}")
 
@@ -57,7 +56,6 @@ class Wanted(Message):
     full: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Check the kind."""
         if self.kind not in KINDS or max(len(self.columns), len(self.conditions)) > MOST_COLUMNS:
             raise ValueError("what is wanted is malformed")
         if self.full and (self.kind != "states" or not set(self.full) <= set(self.columns)):
@@ -91,7 +89,6 @@ class FactorInfo(Message):
         return math.prod(self.sides) if self.sides else self.width + int(self.complete)
 
     def __post_init__(self) -> None:
-        """Check sizes."""
         parties = (self.holders, self.contributors)
         if not 0 <= self.width <= MOST_WIDTH or self.bits not in RINGS or not all(parties) or self.stage < 0:
             raise ValueError("a factor is malformed")
@@ -159,7 +156,6 @@ class Setup(Message):
         return sorted([*self.stations, *([self.helper] if self.helper else [])])
 
     def __post_init__(self) -> None:
-        """Check the roles."""
         if self.covered and not self.private:
             raise ValueError("answers without noise are covered by none")
         check_bins(self.bins)
@@ -331,7 +327,6 @@ class TablesRequest(Message):
     honest_fraction: float
 
     def __post_init__(self) -> None:
-        """Check the questions."""
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
         known = {info.name: info.states for info in self.delivery.factors}
