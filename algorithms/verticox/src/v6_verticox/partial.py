@@ -5,9 +5,10 @@ from .horizontal.partials import partial_risk, partial_scores, partial_squares, 
 from .horizontal.private.partials import partial_outline, partial_slope
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
-from .stations.private import partial_enter, partial_finish, partial_permute, partial_prepare, partial_stage
+from .stations.private import partial_enter, partial_finish, partial_permute, partial_stage
 from .stations.scoring import partial_assess, partial_locate, partial_score
 from .stations.seen import partial_predict, partial_residuals
+from .stations.setup import partial_prepare
 
 __all__ = [
     "partial_admm",

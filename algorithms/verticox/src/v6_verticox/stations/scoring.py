@@ -26,7 +26,7 @@ from .columns import Survival, survival
 from .formula import columns_of
 from .guards import check_effect, check_levels, check_times, most_groups, own_times, tells_of_enough
 from .outcome import describe
-from .private import rows_in_order
+from .setup import rows_in_order
 from .sums import RESOLUTION, masked, masked_for, received
 
 ANSWER = "verticox: a model applied to the records"

@@ -1,0 +1,163 @@
+"""What a station does before any arithmetic: the rows in the common order, columns checked, centred and scaled, the outcome described."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.encoding import canonical_text
+from fedbayes.bayes.term_reader import read_terms
+from fedbayes.bayes.terms import Terms
+from fedbayes.federation import Station, partial
+from fedbayes.federation.errors import DataProblem, ThresholdError
+from fedbayes.federation.vertical.messages import Delivery, Parcel
+from fedbayes.federation.vertical.workspace import Workspace
+
+from ..cox.outcome import weights
+from ..cox.proportional import trend
+from ..cox.tails import reach
+from ..messages.setup import Described, PrepareReply, PrepareRequest, Question
+from ..shares.complete import rounded_up, spread_out, without_gaps
+from .columns import Design, Matrix, Survival, design, survival
+from .formula import design_of_terms
+from .outcome import describe
+from .rewritten import check_cuts, check_rewritten
+from .truncation import checked_entries, doubled, truncated
+
+ANSWER = "verticox: sums over the records of a fit"
+LARGEST_WEIGHT = 2.0**6
+"""Beside it, and its reciprocal, 14 of the 20 bits that the ring has for values are left for risks."""
+
+
+@partial
+def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
+    """Put the rows in the common order; check, centre and scale the columns; keep them for the job.
+
+    **Reveals** to central: which features (of a formula: columns and terms) are here and their categories, each scale as a power of two,
+    of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
+    """
+    question = request.question
+    terms = read_terms(question.formula).among(set(station.columns)) if question.formula else None
+    station.require_private(False, terms is not None and terms.has_formula)
+    here = set(station.columns)
+    outcome = [name for name in (question.time, question.event) if name in here]
+    roles = (question.strata, question.weights, question.entry)
+    beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
+    named = read_terms(question.formula).columns if question.formula else question.features
+    here_of = [name for name in named if name in here]
+    features = here_of if terms is None else terms.columns
+    if question.id_column is not None and question.id_column not in here:
+        raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
+    identifier = [] if question.id_column is None else [question.id_column]
+    if not here_of and not outcome:
+        return PrepareReply(None)
+    frame = station.data(columns=[*identifier, *outcome, *beside, *features])
+    frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
+    limit = max(station.policy.minimum_count, 1)
+    present = _present(station, question, frame, [*outcome, *beside, *features])
+    check_cuts(station.dictionary, [*features, *beside], terms)
+    own = _design(station, frame[present], features, terms, limit)
+    check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
+    single = _kept(station, own, present, question.copies)
+    described = None
+    if len(outcome) == 2:
+        described = _outcome(station, question, frame, beside, limit, present)
+    elif outcome:
+        other = question.event if outcome[0] == question.time else question.time
+        raise DataProblem(
+            f"column '{outcome[0]}' is here without the other outcome column '{other}'; check its name: both must be at one station"
+        )
+    scales = [float(scale) for scale in own.scales]
+    levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
+    known = [] if terms is None else here_of
+    told = Described(
+        own.columns, scales, len(frame), described, reach(single), own.references, rounded_up(present), known, levels
+    )
+    return PrepareReply(station.exact(told, ANSWER, summed=False))
+
+
+def _kept(station: Station, own: Design, present: npt.NDArray[np.bool_], copies: int) -> Matrix:
+    """Keep the design columns of all rows, a record's as often as it has rows; return those of the records."""
+    single = spread_out(own.values, present)
+    labels = np.array([label for names in own.columns.values() for label in names], dtype=str)
+    station.keep("design", values=doubled(single, copies), means=own.means, scales=own.scales, labels=labels)
+    station.keep("presence", present=doubled(present, copies), paired=own.paired)
+    return single
+
+
+def _design(station: Station, frame: Any, features: list[str], terms: Terms | None, limit: int) -> Design:
+    """Return the design columns of the features, or of a formula's terms."""
+    if terms is not None:
+        return design_of_terms(frame, terms, limit)
+    entries = {} if station.dictionary is None else station.dictionary.columns
+    return design(frame, features, limit, {name: canonical_text(entry.reference) for name, entry in entries.items()})
+
+
+def _present(station: Station, question: Question, frame: Any, columns: list[str]) -> npt.NDArray[np.bool_]:
+    """Return which rows take part as far as this station knows: all, or with missing="complete" those without a gap."""
+    if question.missing != "complete":
+        return np.ones(len(frame), dtype=np.bool_)
+    present = without_gaps(frame, columns)
+    if present.sum() < max(station.policy.minimum_rows, 1):
+        raise ThresholdError("fewer records without a gap than this node demands; leave out columns with many gaps")
+    return present
+
+
+def _outcome(
+    station: Station,
+    question: Question,
+    frame: Any,
+    others: list[str],
+    limit: int,
+    present: npt.NDArray[np.bool_],
+) -> Any:
+    """Check and keep the outcome; return its description for central."""
+    for role, name in (("strata", question.strata), ("weights", question.weights), ("entry", question.entry)):
+        if name and name not in others:
+            raise DataProblem(f"{role} column '{name}' is not in the table with the outcome; check its name")
+    complete = question.missing == "complete"
+    found = survival(frame[present], question.time, question.event, question.strata, limit)
+    found = Survival(
+        spread_out(found.time, present, found.time.min()),
+        spread_out(found.event, present),
+        spread_out(found.stratum, present),
+        found.strata_names,
+        weights(frame, question.weights, limit, LARGEST_WEIGHT) if question.weights else None,
+    )
+    when = trend(found.time, found.event, question.time_transform)
+    if question.entry:
+        found = truncated(found, checked_entries(frame, question.entry, found, limit))
+        when = np.concatenate([when, np.zeros_like(when)])
+    station.keep(
+        "outcome",
+        time=found.time,
+        event=found.event,
+        stratum=found.stratum,
+        trend=when,
+        limit=np.array(limit if question.ties == "efron" or complete else 0),
+        names=np.array(found.strata_names, dtype=str),
+        weights=np.ones(len(found.time)) if found.weights is None else found.weights,
+    )
+    described = describe(found, limit, question.ties, complete)
+    station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
+    return described
+
+
+def rows_in_order(station: Station, question: Question, rows: int, order: list[Parcel], own_rows: int) -> np.ndarray:
+    """Return this station's rows in the common order, (records,).
+
+    Raises
+    ------
+    ThresholdError
+        When fewer records are common than this node demands.
+    """
+    if question.id_column is None:
+        return np.arange(own_rows)
+    workspace = Workspace(station, question.matching)
+    workspace.receive(Delivery(question.matching, rows, [], order, None, [], []))
+    if rows < station.policy.minimum_rows:
+        raise ThresholdError("fewer records are common to all stations than this node demands")
+    places: np.ndarray = workspace.common_order(own_rows)
+    return places
