@@ -105,17 +105,6 @@ def encode(value: Any, raw: bool = False) -> Any:
     raise MessageError(f"a field of type {type(value).__name__} cannot be sent")
 
 
-def size_of(encoded: Any) -> int:
-    """Return about how many bytes the JSON of an encoded value takes, without writing it."""
-    if isinstance(encoded, dict):
-        return 2 + sum(len(str(key)) + 4 + size_of(item) for key, item in encoded.items())
-    if isinstance(encoded, list):
-        return 2 + sum(2 + size_of(item) for item in encoded)
-    if isinstance(encoded, bytes):
-        return len(encoded) + 16
-    return len(encoded) + 2 if isinstance(encoded, str) else len(str(encoded))
-
-
 def pack(value: Any) -> bytes:
     """Return an encoded value as bytes: the length of its JSON (4 bytes), the JSON, then every run of bytes in it, one behind the other.
 
