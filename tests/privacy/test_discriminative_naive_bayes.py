@@ -120,14 +120,22 @@ def likelihoods(counts, step, parties, samples, scale=1.0):
     return score, gap
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("neighbors", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("parties", [2, pytest.param(4, marks=pytest.mark.audit)])
-def test_tables_and_steps_together_keep_their_promise(neighbors, parties):
+@pytest.mark.parametrize(
+    ("neighbors", "parties", "samples"),
+    [
+        ("add_remove", 2, 20_000),
+        *(
+            pytest.param(neighbors, parties, 60_000, marks=pytest.mark.audit)
+            for parties in (2, 4)
+            for neighbors in ("add_remove", "replace_one")
+        ),
+    ],
+)
+def test_tables_and_steps_together_keep_their_promise(neighbors, parties, samples):
     counts, step = requests(neighbors=neighbors)
 
     def bound():
-        score, gap = likelihoods(counts, step, parties, 60_000)
+        score, gap = likelihoods(counts, step, parties, samples)
         return lower_bound(score + gap, score[::-1], 1e-6)
 
     assert 0.0 < again(bound, 1.0) <= 1.0

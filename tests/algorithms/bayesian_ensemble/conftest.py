@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
-from fedbayes.federation.embedded import EmbeddedFederation
+from one_process import OneProcess
 
 HOMES = {"smoke": 0, "age": 0, "cough": 1, "xray": 1, "fever": 2, "ill": 2}
 LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0}}
@@ -85,12 +84,12 @@ def holed(table: pd.DataFrame) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
     parties = vertical(table, tmp_path_factory.mktemp("vertical"))
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 
 @pytest.fixture(scope="module")
 def rows_federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
     parties = horizontal(table, tmp_path_factory.mktemp("horizontal"))
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded

@@ -1,8 +1,8 @@
 """Every refusal names the argument and the remedy, and no data value."""
 
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 
 NAME = "bayesian_ensemble"
@@ -85,7 +85,7 @@ def test_malformed_records_are_refused(federation, records) -> None:
 def test_label_at_two_stations_is_refused(table, kit, tmp_path) -> None:
     parts = [table[["id", "smoke", "ill"]], table[["id", "cough", "ill"]]]
     with (
-        EmbeddedFederation(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation,
+        OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation,
         pytest.raises(ArgumentError, match="'ill' is at two stations"),
     ):
         federation.run(NAME, "fit", GIVEN)
@@ -95,14 +95,14 @@ def test_no_common_class_and_no_members_and_few_rows(table, kit, tmp_path) -> No
     ill = table["ill"]
     apart = [table[ill == "no"], table[ill == "yes"], table[ill == "no"]]
     shared = {**GIVEN, "split": "horizontal"}
-    with EmbeddedFederation(parties=kit.written(apart, tmp_path / "a"), policies=kit.limits) as federation:
+    with OneProcess(parties=kit.written(apart, tmp_path / "a"), policies=kit.limits) as federation:
         with pytest.raises(ArgumentError, match="class in common"):
             federation.run(NAME, "fit", shared)
         with pytest.raises(ArgumentError, match="features"):
             federation.run(NAME, "fit", {**shared, "features": ["height"]})
     few = [table.iloc[:3], table.iloc[3:300], table.iloc[300:]]
     with (
-        EmbeddedFederation(parties=kit.written(few, tmp_path / "b"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.written(few, tmp_path / "b"), policies=kit.limits) as federation,
         pytest.raises(ThresholdError, match="rows"),
     ):
         federation.run(NAME, "fit", shared)
@@ -136,13 +136,13 @@ def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit, tm
     shared = {**GIVEN, "split": "horizontal"}
     alike = [part.assign(ill="yes") for part in (table.iloc[:200], table.iloc[200:400], table.iloc[400:])]
     with (
-        EmbeddedFederation(parties=kit.written(alike, tmp_path / "a"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.written(alike, tmp_path / "a"), policies=kit.limits) as federation,
         pytest.raises(ArgumentError, match="fewer than two classes"),
     ):
         federation.run(NAME, "fit", shared)
     lacking = [table.iloc[:200], table.iloc[200:400], table.iloc[400:].drop(columns="ill")]
     with (
-        EmbeddedFederation(parties=kit.written(lacking, tmp_path / "b"), policies=kit.limits) as federation,
+        OneProcess(parties=kit.written(lacking, tmp_path / "b"), policies=kit.limits) as federation,
         pytest.raises(DataProblem, match=r"station2.*ill"),
     ):
         federation.run(NAME, "fit", shared)
@@ -151,7 +151,7 @@ def test_a_label_of_one_class_or_at_some_stations_only_is_refused(table, kit, tm
 def test_nodes_that_forbid_predictions_are_obeyed(table, kit, tmp_path) -> None:
     policies = {"*": {**kit.limits["*"], "allow_predictions": False}}
     parties = kit.vertical(table, tmp_path)
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=policies) as federation:
         fitted = federation.run(NAME, "fit", GIVEN)
         for function in ("classify", "evaluate"):
             with pytest.raises(PolicyError, match="predicted"):

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
 from bayesian_ensemble import simulation
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -63,7 +64,7 @@ def test_edges_join_columns_of_two_parties_as_in_the_pooled_table(table, kit, tm
 @pytest.mark.parametrize("vote", ["mean", "log_pool"])
 def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
     parties = kit.vertical(holed, tmp_path)
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**GIVEN, "vote": vote, "structure": "naive"})
         ours, expected = voted(federation, fitted["model"], holed)
     assert [member["name"] for member in fitted["model"]["members"]] == ["both", "third"]
@@ -74,7 +75,7 @@ def test_records_with_gaps(holed, kit, tmp_path, vote) -> None:
 
 @pytest.mark.audit
 def test_a_group_without_a_helper(table, kit, tmp_path) -> None:
-    with EmbeddedFederation(parties=kit.vertical(table, tmp_path), policies=kit.limits) as federation:
+    with OneProcess(parties=kit.vertical(table, tmp_path), policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**GIVEN, "helper": "none"})
         asked = {"model": fitted["model"], "id_column": "id", "helper": "none"}
         content = federation.run(NAME, "classify", asked)["model"]
@@ -97,9 +98,7 @@ def test_a_group_of_hybrid_parties_votes_on_the_records_that_it_has(table, kit, 
         "hybrid": "shared",
         "structure": "naive",
     }
-    with EmbeddedFederation(
-        parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits
-    ) as federation:
+    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", given)
         asked = {"model": fitted["model"], "id_column": "id", "identify": "station1"}
         content = federation.run(NAME, "classify", asked)["model"]

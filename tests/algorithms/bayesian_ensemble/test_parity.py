@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes import metrics
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.vertical.states import resolve
 from v6_bayesian_ensemble import tallies
 from v6_bayesian_ensemble.ensemble import Ensemble, Member
@@ -74,7 +74,7 @@ def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(
         parties[name] = {"default": tmp_path / f"{name}.csv"}
     given = {"label": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
     limits = {"*": {"minimum_count": 0}}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=limits) as federation:
+    with OneProcess(parties, helpers=["helper"], policies=limits) as federation:
         few = federation.run(NAME, "fit", given)
         many = federation.run(NAME, "fit", {**given, "bins": {"age": np.linspace(20, 80, 2000).tolist()}})
     assert few["federation"]["rounds"] == 5
@@ -105,9 +105,7 @@ def test_scores_over_stations_equal_scores_in_one_place(federation, fitted, tabl
 
 def test_missing_values_are_left_out_of_tables_and_summed_over_in_votes(holed, kit, tmp_path) -> None:
     parts, _ = pooled(holed, PARTS, Learning(structure="augmented"))
-    with EmbeddedFederation(
-        parties=kit.vertical(holed, tmp_path), helpers=["helper"], policies=kit.limits
-    ) as federation:
+    with OneProcess(parties=kit.vertical(holed, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {"label": "ill", "id_column": "id", "structure": "augmented"})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)
@@ -162,9 +160,7 @@ def hybrid_files(table, kit, folder):
 def test_hybrid_records_are_scored_by_whoever_has_them(table, kit, tmp_path, hybrid) -> None:
     domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     shared = {"id_column": "id", "split": "hybrid", "hybrid": hybrid, "domain": domain, "bins": {"age": [40, 60]}}
-    with EmbeddedFederation(
-        parties=hybrid_files(table, kit, tmp_path), helpers=["helper"], policies=kit.limits
-    ) as federation:
+    with OneProcess(parties=hybrid_files(table, kit, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {"label": "ill", **shared})
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     read = Ensemble.read(fitted)

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-
-from fedbayes.federation.embedded import EmbeddedFederation
+from one_process import OneProcess
 
 NAME = "bayesian_ensemble"
 GIVEN = {"label": "ill", "id_column": "id", "structure": "naive"}
@@ -13,7 +12,7 @@ GIVEN = {"label": "ill", "id_column": "id", "structure": "naive"}
 def test_three_stations_need_no_helper(table, kit, federation, tmp_path) -> None:
     arguments = {**GIVEN, "weights": "score", "folds": 2}
     plain = federation.run(NAME, "fit", GIVEN)
-    with EmbeddedFederation(parties=kit.vertical(table, tmp_path), policies=kit.limits) as alone:
+    with OneProcess(parties=kit.vertical(table, tmp_path), policies=kit.limits) as alone:
         fitted = alone.run(NAME, "fit", {**arguments, "helper": "none"})
         asked = {"model": fitted["model"], "id_column": "id", "helper": "none"}
         scores = alone.run(NAME, "evaluate", asked)
@@ -32,7 +31,7 @@ def test_secret_hybrid_members_vote_on_the_records_of_the_stations(table, kit, t
         databases["vault"] = tmp_path / name
     limits = {**kit.limits, **{name: {"ledger": "vault"} for name in parties}}
     given = {**GIVEN, "split": "hybrid"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=limits) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=limits) as federation:
         found = []
         for secret in (False, True):
             fitted = federation.run(NAME, "fit", {**given, "secret": secret})

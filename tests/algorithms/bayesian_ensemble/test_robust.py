@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import column_codes
 
@@ -24,7 +24,7 @@ def poisoned(table: pd.DataFrame, files: int, bad: int) -> list[pd.DataFrame]:
 def attacked(kit, tmp_path_factory):
     parts = poisoned(kit.population(8, 750), 5, 2)
     folder = tmp_path_factory.mktemp("attacked")
-    with EmbeddedFederation(parties=kit.written(parts, folder), helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=kit.written(parts, folder), helpers=["helper"], policies=kit.limits) as federation:
         yield federation
 
 
@@ -52,9 +52,7 @@ def test_stations_that_lack_a_class_leave_it_to_the_others(kit, tmp_path) -> Non
     table = kit.population(4, 600).assign(ill=lambda t: np.where(t["age"] > 70, "very", t["ill"]))
     parts = [table.iloc[at::3] for at in range(3)]
     parts[0] = parts[0][parts[0]["ill"] != "very"]
-    with EmbeddedFederation(
-        parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits
-    ) as federation:
+    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", {**ARGUMENTS, "bins": {"age": [40, 55, 70]}, "vote": "log_pool"})
         assert fitted["model"]["members"][0]["classes"] == ["no", "yes"]
         assert fitted["model"]["classes"] == ["no", "very", "yes"]
@@ -70,7 +68,7 @@ def test_vertical_weights_come_from_cross_validation_in_private_tables(kit, tmp_
     table["fever"] = np.where(draw.random(len(table)) < 0.5, "high", "none")
     parties = kit.vertical(table, tmp_path)
     arguments = {"label": "ill", "id_column": "id", "weights": "score", "structure": "naive"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as federation:
         plain = federation.run(NAME, "fit", {**arguments, "weights": "uniform"})
         result = federation.run(NAME, "fit", {**arguments, "folds": 3})
     weights = {member["name"]: member["weight"] for member in result["model"]["members"]}

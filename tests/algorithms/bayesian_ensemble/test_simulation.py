@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
 from bayesian_ensemble import simulation
 from fedbayes.bayes import metrics
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_bayesian_ensemble.ensemble import Ensemble
 from v6_bayesian_ensemble.model import Learning, column_codes
 
@@ -53,9 +53,7 @@ def test_hybrid(table, kit, tmp_path) -> None:
     ]
     domain = {"smoke": {"categories": ["no", "yes"]}, "ill": {"categories": ["no", "yes"]}}
     given = {**GIVEN, "split": "hybrid", "domain": domain, "bins": {"age": [40, 60]}}
-    with EmbeddedFederation(
-        parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits
-    ) as federation:
+    with OneProcess(parties=kit.written(parts, tmp_path), helpers=["helper"], policies=kit.limits) as federation:
         fitted = federation.run(NAME, "fit", given)
         scores = federation.run(NAME, "evaluate", {"model": fitted["model"], "id_column": "id"})
     frames = [part.set_index("id") for part in parts]

@@ -1,9 +1,9 @@
 """Every wrong argument is refused by its name, before or in the first rounds."""
 
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import AlgorithmError, ArgumentError
 
 ALGORITHM = "discriminative_naive_bayes"
@@ -12,7 +12,7 @@ BASE = {"label": "class", "domain": DOMAIN, "rounds": 1}
 
 @pytest.fixture(scope="module")
 def federation(parties):
-    with EmbeddedFederation(parties) as running:
+    with OneProcess(parties) as running:
         yield running
 
 

@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from scipy.optimize import check_grad
 from sklearn.naive_bayes import GaussianNB
 
 from discriminative_naive_bayes.simulation import simulated
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Columns, check_noise
 from v6_discriminative_naive_bayes.classifier import WeightedNaiveBayes, load_model
@@ -76,7 +76,7 @@ def test_the_federation_learns_what_the_pooled_rows_say(tmp_path):
     for name, table in zip("abc", tables, strict=True):
         table.to_csv(tmp_path / f"{name}.csv", index=False)
     task = {"label": "class", "domain": DOMAIN, "continuous": "gaussian", "rounds": 5}
-    with EmbeddedFederation({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
+    with OneProcess({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
         result = federation.run("discriminative_naive_bayes", "fit", task)
         scores = federation.run("discriminative_naive_bayes", "evaluate", {"model": result["model"]})
     kind = shape()
@@ -101,7 +101,7 @@ def test_malformed_moments_are_refused(change):
 @pytest.mark.parametrize("change", [{"structure": "a1de"}, {"tables": "dp", "epsilon": 1.0}])
 def test_what_moments_cannot_do_is_refused(parties, change):
     task = {"label": "class", "domain": DOMAIN, "continuous": "gaussian"}
-    with EmbeddedFederation(parties) as federation, pytest.raises(ArgumentError, match="continuous"):
+    with OneProcess(parties) as federation, pytest.raises(ArgumentError, match="continuous"):
         federation.run("discriminative_naive_bayes", "fit", {**task, **change})
 
 

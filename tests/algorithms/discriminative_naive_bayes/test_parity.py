@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import load_model
 from v6_discriminative_naive_bayes.descent import expected_curvature, minimise
@@ -19,7 +19,7 @@ ALGORITHM = "discriminative_naive_bayes"
 
 @pytest.fixture(scope="module")
 def federation(parties):
-    with EmbeddedFederation(parties) as running:
+    with OneProcess(parties) as running:
         yield running
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN, table
 
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.plan import FEW_BINS, MANY_BINS, usual_bins
@@ -22,7 +22,7 @@ def frames(seed, rows):
 
 
 def chosen(seed, rows, **change):
-    with EmbeddedFederation(frames(seed, rows)) as federation:
+    with OneProcess(frames(seed, rows)) as federation:
         result = federation.run(ALGORITHM, "fit", {**PRIVATE, **change})
     told = dict(result["diagnostics"]["left_to_the_plan"])
     told.pop("clip", None)  # of the noisy tables, after the plan
@@ -65,6 +65,6 @@ def test_what_the_caller_says_is_not_chosen():
 
 
 def test_rows_without_use_are_told():
-    with EmbeddedFederation(frames(1, 40)) as federation:
+    with OneProcess(frames(1, 40)) as federation:
         result = federation.run(ALGORITHM, "fit", {**PRIVATE, "rounds": 1, "bins": 4, "rows": 100})
     assert any("rows" in text for text in result["warnings"])

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN, table
 
 from fedbayes.dp.gaussian import mu_of
 from fedbayes.dp.ledger import Ledger
 from fedbayes.dp.shares import discrete_gaussian
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns, check_noise
 from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count
@@ -44,7 +44,7 @@ def with_ledgers(parties, tmp_path):
 def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, extra, unit, charges):
     files = with_ledgers(parties, tmp_path)
     policies = {"*": {"ledger": "ledger", "budget_epsilon": 2.0, "budget_delta": 1e-6, "allow_non_private": False}}
-    with EmbeddedFederation(files, policies=policies) as federation:
+    with OneProcess(files, policies=policies) as federation:
         result = federation.run(ALGORITHM, "fit", {**BASE, **extra})
     privacy = result["privacy"]
     assert privacy["differentially_private"] is True
@@ -54,7 +54,7 @@ def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, 
 
 
 def test_a_node_without_a_ledger_tells_the_budget_once_too(parties):
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         result = federation.run(ALGORITHM, "fit", {**BASE, "tables": "dp", "epsilon": 2.0})
     assert result["federation"]["debits"] == {name: {"epsilon": 2.0, "delta": 1e-6, "queries": 0.0} for name in parties}
 
@@ -63,7 +63,7 @@ def test_exact_fits_are_refused_where_only_private_answers_may_leave(parties):
     from fedbayes.federation.errors import PolicyError
 
     with (
-        EmbeddedFederation(parties, policies={"west": {"allow_non_private": False}}) as federation,
+        OneProcess(parties, policies={"west": {"allow_non_private": False}}) as federation,
         pytest.raises(PolicyError, match="west"),
     ):
         federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN})
@@ -130,7 +130,7 @@ def test_one_row_may_turn_a_whole_improvement_round():
 def test_a_private_evaluation_of_shared_tables_is_charged_once(parties, tmp_path):
     files = with_ledgers(parties, tmp_path)
     policies = {"*": {"ledger": "ledger", "budget_epsilon": 50.0}}
-    with EmbeddedFederation(files, policies=policies) as federation:
+    with OneProcess(files, policies=policies) as federation:
         model = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 1})["model"]
         result = federation.run(ALGORITHM, "evaluate", {"model": model, "epsilon": 40.0})
     assert result["privacy"]["epsilon"] == 40.0

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN, table
 
 from fedbayes.bayes.encoding import SchemaError
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.horizontal import Columns, CountNoise, check_noise
 from v6_discriminative_naive_bayes import partial
@@ -201,7 +201,7 @@ def test_a_station_adds_no_noise_to_scores_that_depend_on_other_rows(made):
 
 
 def test_epsilon_is_refused_for_personal_scores_and_local_tables(parties):
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         with pytest.raises(ArgumentError, match="epsilon"):
             federation.run(ALGORITHM, "evaluate", {"model": model(), "epsilon": 1.0, "personalize": True})
         with pytest.raises(ArgumentError, match="epsilon"):

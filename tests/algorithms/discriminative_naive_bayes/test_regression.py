@@ -5,11 +5,11 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 
 from discriminative_naive_bayes.simulation import simulated
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.classifier import load_model
 from v6_discriminative_naive_bayes.messages import Shape
@@ -64,7 +64,7 @@ def test_the_federation_reaches_it_too(tmp_path):
         own.to_csv(tmp_path / f"{name}.csv", index=False)
     whole = pd.concat(stations)
     task = {"label": "class", "domain": DOMAIN, "rounds": 40, "tolerance": 1e-8}
-    with EmbeddedFederation({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
+    with OneProcess({name: tmp_path / f"{name}.csv" for name in "abc"}) as federation:
         result = federation.run("discriminative_naive_bayes", "fit", task)
         scores = federation.run("discriminative_naive_bayes", "evaluate", {"model": result["model"]})
     optimum, probabilities = least(whole)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 from weighted_tables import DOMAIN
 
 from discriminative_naive_bayes.simulation import Clients, simulated
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.horizontal import Columns
 from v6_discriminative_naive_bayes.messages import Shape
 from v6_discriminative_naive_bayes.partial import encode_rows
@@ -18,7 +18,7 @@ PUBLISHED = {"prior": "published", "tables": "local", "optimizer": "fedavg", "ag
 @pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", [DEFAULTS, {**DEFAULTS, "regularization": 0.01}, PUBLISHED])
 def test_the_simulation_equals_the_embedded_federation(parties, tables, chosen):
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         result = federation.run(ALGORITHM, "fit", {"label": "class", "domain": DOMAIN, "rounds": 3, **chosen})
     columns = Columns("class", ["a", "b", "c", "z"], DOMAIN)
     shape = Shape(columns, {"z": 10}, prior=chosen["prior"], tables=chosen["tables"])

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -13,7 +14,7 @@ SECRET = "zz-secret-91"
 @pytest.fixture(scope="module")
 def federation(files):
     parties = {name: files[name]["default"] for name in ("h0", "h1", "h2")}
-    with EmbeddedFederation(parties) as running:
+    with OneProcess(parties) as running:
         yield running
 
 
@@ -104,20 +105,20 @@ def test_wrong_files_are_refused_without_their_values(files, domain, tmp_path):
     few = table[:4]
     for name, frame in (("texts", texts), ("outside", outside), ("few", few)):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    with EmbeddedFederation({**parties, "texts": tmp_path / "texts.csv"}) as running:
+    with OneProcess({**parties, "texts": tmp_path / "texts.csv"}) as running:
         check_refused(running, domain, {"noise": "none"}, errors.DataProblem, "'age' is numeric")
         assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
-    with EmbeddedFederation({**parties, "outside": tmp_path / "outside.csv"}) as running:
+    with OneProcess({**parties, "outside": tmp_path / "outside.csv"}) as running:
         check_refused(running, domain, {"outside": "refuse"}, errors.DataProblem, "'smoker'")
         assert running.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1})["model"]
-    with EmbeddedFederation({**parties, "few": tmp_path / "few.csv"}) as running:
+    with OneProcess({**parties, "few": tmp_path / "few.csv"}) as running:
         check_refused(running, domain, {}, errors.ThresholdError, "few: ")
 
 
 def test_limits_of_a_node_hold(files, domain):
     parties = {name: files[name]["default"] for name in ("h0", "h1", "h2")}
     limits = {"h1": {"allow_non_private": False, "maximum_epsilon": 2, "denied_columns": "stage"}}
-    with EmbeddedFederation(parties, policies=limits) as running:
+    with OneProcess(parties, policies=limits) as running:
         check_refused(running, domain, {}, errors.PolicyError, "stage")
         narrow = {"features": ["age"], "epsilon": 3}
         check_refused(running, domain, narrow, errors.PolicyError, "epsilon")
@@ -167,9 +168,9 @@ def test_arguments_without_effect_are_warned_of(federation, domain):
 def test_a_refusal_is_no_private_answer(files, domain):
     """Bounds moved between two fits would find the largest value: a private node does not refuse, and a result says what epsilon leaves out."""
     parties = {name: files[name]["default"] for name in ("h0", "h1", "h2")}
-    with EmbeddedFederation(parties, policies={"h1": {"allow_non_private": False}}) as running:
+    with OneProcess(parties, policies={"h1": {"allow_non_private": False}}) as running:
         check_refused(running, domain, {"outside": "refuse"}, errors.PolicyError, "outside='refuse'")
-    with EmbeddedFederation(parties) as running:
+    with OneProcess(parties) as running:
         wide = {name: {"bounds": [-1e6, 1e6]} if "bounds" in entry else entry for name, entry in domain.items()}
         arguments = {"label": "class", "domain": wide, "epsilon": 2.0, "features": ["age"], "outside": "refuse"}
         result = running.run(NAME, "fit", arguments)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from mock_kit import run_mocked
+from one_process import OneProcess
 from sklearn.metrics import log_loss, roc_auc_score
 
 from fedbayes.bayes.counting import fit_model
@@ -19,7 +20,7 @@ NAME = "dp_naive_bayes"
 
 @pytest.fixture(scope="module")
 def federation(files):
-    with EmbeddedFederation(files, helpers=["helper"]) as running:
+    with OneProcess(files, helpers=["helper"]) as running:
         yield running
 
 
@@ -112,7 +113,7 @@ def test_noisy_scores_say_what_they_cost(federation, domain, pooled):
 
 
 def test_stations_join_later(files, domain, pooled):
-    with EmbeddedFederation(files, helpers=["helper"], policies={"*": {"minimum_organizations": 2}}) as running:
+    with OneProcess(files, helpers=["helper"], policies={"*": {"minimum_organizations": 2}}) as running:
         first = fit(running, domain, noise="none", organizations=["h0", "h1", "h2"])
         arguments = {"model": first["model"], "noise": "none", "organizations": ["h3", "h4", "helper"]}
         later = running.run(NAME, "update", arguments)
@@ -148,7 +149,7 @@ def test_the_schema_file_of_the_stations_suffices(files, domain):
     for party in files.values():
         (party["ledger"] / "schema.json").write_text(json.dumps(domain))
     limits = {"*": {"ledger": "ledger", "schema": "schema.json"}}
-    with EmbeddedFederation(files, policies=limits) as running:
+    with OneProcess(files, policies=limits) as running:
         result = running.run(NAME, "fit", {"label": "class", "epsilon": 5})
         assert result["federation"]["rounds"] == 3
         assert list(result["model"]["features"]) == ["smoker", "stage", "age"]
@@ -165,7 +166,7 @@ def test_the_ledger_is_charged_once_a_station(files, domain, tmp_path):
         (tmp_path / name).mkdir()
         parties[name] = {"default": files[name]["default"], "ledger": tmp_path / name}
     limits = {"*": {"ledger": "ledger", "budget_epsilon": 4}}
-    with EmbeddedFederation(parties, policies=limits) as running:
+    with OneProcess(parties, policies=limits) as running:
         running.run(NAME, "fit", {"label": "class", "epsilon": 3, "domain": domain})
         with pytest.raises(errors.BudgetError):
             running.run(NAME, "fit", {"label": "class", "epsilon": 3, "domain": domain})
@@ -224,11 +225,9 @@ def test_a_class_that_nobody_has_is_warned_of(federation, domain, pooled):
 def test_a_station_without_rows_is_named(files, domain, tmp_path):
     pd.DataFrame(columns=["age", "smoker", "stage", "class"]).to_csv(tmp_path / "none.csv", index=False)
     with (
-        EmbeddedFederation({**files, "empty": tmp_path / "none.csv"}) as running,
+        OneProcess({**files, "empty": tmp_path / "none.csv"}) as running,
         pytest.raises(errors.ThresholdError, match="empty"),
     ):
         fit(running, domain, epsilon=1)
-    with EmbeddedFederation(
-        {**files, "empty": tmp_path / "none.csv"}, policies={"empty": {"minimum_rows": 0}}
-    ) as running:
+    with OneProcess({**files, "empty": tmp_path / "none.csv"}, policies={"empty": {"minimum_rows": 0}}) as running:
         assert fit(running, domain, epsilon=1)["diagnostics"]["stations"] == 6

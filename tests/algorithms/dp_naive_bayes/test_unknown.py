@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 
 DOMAIN = {
     "sex": {"categories": ["female", "male"]},
@@ -41,7 +41,7 @@ def federations(tmp_path):
                 frame[column] = "many" if column == "age" else frame[column].map(CODES[column])
             frame.to_csv(tmp_path / f"{name}.csv", index=False)
             parties[name] = tmp_path / f"{name}.csv"
-        return EmbeddedFederation(parties)
+        return OneProcess(parties)
 
     return opened
 

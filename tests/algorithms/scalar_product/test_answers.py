@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-
-from fedbayes.federation.embedded import EmbeddedFederation
+from one_process import OneProcess
 
 from .conftest import pooled_table, spread
 
@@ -15,7 +14,7 @@ STAGE = {"column": "stage", "op": "in", "value": ["I", "II"]}
 
 @pytest.fixture(scope="module")
 def federation(parties):
-    with EmbeddedFederation(parties, helpers=["helper"]) as opened:
+    with OneProcess(parties, helpers=["helper"]) as opened:
         yield opened
 
 
@@ -117,7 +116,7 @@ def test_noisy_counts_say_their_epsilon_and_are_near(federation, table):
 def test_a_count_over_many_stations(tmp_path, stations, protocol):
     people = pooled_table(stations, 120)
     homes = {}
-    with EmbeddedFederation(spread(people, tmp_path, stations, homes=homes), helpers=["helper"]) as federation:
+    with OneProcess(spread(people, tmp_path, stations, homes=homes), helpers=["helper"]) as federation:
         conditions = [{"column": f"flag{number}", "op": "==", "value": 1} for number in range(stations)]
         result = ask(federation, "count", conditions=conditions, protocol=protocol)
     assert result["count"] == int(people[[f"flag{number}" for number in range(stations)]].all(axis=1).sum())

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 
 AGE = {"column": "age", "op": ">=", "value": 50}
 WEIGHT = {"column": "weight", "op": "<", "value": 75}
@@ -12,7 +12,7 @@ WEIGHT = {"column": "weight", "op": "<", "value": 75}
 
 @pytest.fixture(scope="module")
 def federation(parties):
-    with EmbeddedFederation(parties, helpers=["helper"]) as opened:
+    with OneProcess(parties, helpers=["helper"]) as opened:
         yield opened
 
 
@@ -72,7 +72,7 @@ def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
     changed["phone"] = [f"06-{row:06d}" for row in range(len(changed))]
     path = tmp_path / "phones.csv"
     changed.to_csv(path, index=False)
-    with EmbeddedFederation({**parties, "station0": {"default": path}}, helpers=["helper"]) as opened:
+    with OneProcess({**parties, "station0": {"default": path}}, helpers=["helper"]) as opened:
         assert_refused(
             opened, errors.PolicyError, "phone", conditions=[{"column": "phone", "op": "==", "value": "06-000001"}]
         )
@@ -80,13 +80,13 @@ def test_a_column_that_tells_people_apart_is_not_matched(parties, tmp_path):
 
 def test_helper_with_data_or_with_central_is_refused(federation, parties):
     assert_refused(federation, errors.PlacementError, "holds data", conditions=[AGE], helper="station1")
-    with EmbeddedFederation(parties, helpers=["helper"], aggregator="helper") as opened:
+    with OneProcess(parties, helpers=["helper"], aggregator="helper") as opened:
         assert_refused(opened, errors.PlacementError, "runs central", conditions=[AGE])
         assert_refused(opened, errors.PlacementError, "runs central", conditions=[AGE], helper="helper")
 
 
 def test_no_helper_at_all(parties):
-    with EmbeddedFederation(parties) as opened:
+    with OneProcess(parties) as opened:
         assert_refused(opened, errors.ArgumentError, "no organization without data", conditions=[AGE])
 
 
@@ -116,7 +116,7 @@ def changed_file(parties, tmp_path, name, change):
 )
 def test_files(parties, tmp_path, change, kind, words):
     files = changed_file(parties, tmp_path, "station1", change)
-    with EmbeddedFederation(files, helpers=["helper"]) as opened:
+    with OneProcess(files, helpers=["helper"]) as opened:
         assert_refused(opened, kind, words, conditions=[AGE, WEIGHT])
 
 
@@ -145,7 +145,7 @@ def test_too_many_states_are_refused_before_they_are_opened(federation):
 
 def test_exact_answers_are_refused_where_only_noisy_ones_may_leave(parties):
     policies = {"station2": {"allow_non_private": False}}
-    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as opened:
+    with OneProcess(parties, helpers=["helper"], policies=policies) as opened:
         assert_refused(opened, errors.PolicyError, "differentially private", conditions=[AGE, WEIGHT])
         assert (
             opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id", "epsilon": 1.0})["count"] > 0
@@ -157,7 +157,7 @@ def test_the_ledger_counts_questions_and_epsilon(parties, tmp_path):
     ledger.mkdir()
     files = {**parties, "station0": {**parties["station0"], "ledger": ledger}}
     policies = {"station0": {"ledger": "ledger", "maximum_queries": 2, "budget_epsilon": 10}}
-    with EmbeddedFederation(files, helpers=["helper"], policies=policies) as opened:
+    with OneProcess(files, helpers=["helper"], policies=policies) as opened:
         for _ in range(2):
             assert opened.run("scalar_product", "count", {"conditions": [AGE], "id_column": "id"})["count"] > 0
         assert_refused(opened, errors.BudgetError, "station0", conditions=[AGE])

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from fedbayes.federation.embedded import EmbeddedFederation
+from one_process import OneProcess
 
 DOMAIN = {
     "color": {"categories": ["red", "green", "blue"]},
@@ -41,9 +40,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def horizontal(
-    table: pd.DataFrame, ledger: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[EmbeddedFederation]:
+def horizontal(table: pd.DataFrame, ledger: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
     """Four stations with 225 rows each, and a helper; the first station has a ledger."""
     folder = tmp_path_factory.mktemp("horizontal")
     parties: dict[str, dict[str, Path]] = {}
@@ -53,17 +50,17 @@ def horizontal(
     parties["p"]["ledger"] = ledger
     # Fits here are next to exact, and over three of the stations and all four: only a node that lets differences out answers both.
     policies = {"p": {"ledger": "ledger", "budget_epsilon": 1e9, "allow_differences": True}}
-    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
+    with OneProcess(parties=parties, helpers=["dealer"], policies=policies) as federation:
         yield federation
 
 
 @pytest.fixture(scope="session")
-def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedFederation]:
+def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OneProcess]:
     """Three stations, each with one feature of the same rows and the label."""
     folder = tmp_path_factory.mktemp("vertical")
     parties = {}
     for name in ("color", "size", "shape"):
         table[[name, "kind"]].to_csv(folder / f"{name}.csv", index=False)
         parties[f"has {name}"] = {"default": folder / f"{name}.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies={"*": {"minimum_count": 1}}) as federation:
+    with OneProcess(parties=parties, helpers=["dealer"], policies={"*": {"minimum_count": 1}}) as federation:
         yield federation

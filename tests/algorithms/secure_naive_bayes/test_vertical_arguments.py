@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.horizontal import Columns
 from fedbayes.federation.policy import Policy
@@ -125,7 +125,7 @@ def odd(table, tmp_path_factory):
         "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": 1},
         "no label": {"allow_non_private": False},
     }
-    with EmbeddedFederation(parties=parties, helpers=["dealer"], policies=policies) as federation:
+    with OneProcess(parties=parties, helpers=["dealer"], policies=policies) as federation:
         run = federation.run
         yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=folder / "ledger")
 
@@ -263,7 +263,7 @@ def test_records_are_classified_only_where_every_node_allows_it(table, tmp_path)
         table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = tmp_path / f"{name}.csv"
     policies = {"size": {"allow_predictions": "false"}}
-    with EmbeddedFederation(parties=parties, policies=policies) as federation:
+    with OneProcess(parties=parties, policies=policies) as federation:
         with pytest.raises(PolicyError, match="size: this node does not let single records"):
             federation.run("secure_naive_bayes", "classify", CLASSIFY)
         assert federation.run("secure_naive_bayes", "fit", FIT)["privacy"]["differentially_private"] is True

@@ -6,9 +6,9 @@ import inspect
 import math
 
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_smooth_naive_bayes import options, partial
 from v6_smooth_naive_bayes.arguments import Fit
 
@@ -17,7 +17,7 @@ NAME = "smooth_naive_bayes"
 
 @pytest.fixture
 def federation(parties):
-    with EmbeddedFederation(parties) as running:
+    with OneProcess(parties) as running:
         yield running
 
 
@@ -95,19 +95,19 @@ def test_wrong_columns_and_domains_are_named(federation, domain):
 def test_wrong_files_are_named_without_a_value(parties, tables, domain):
     tables["south"].assign(age="secret-word").to_csv(parties["south"]["default"], index=False)
     printed = {"sensitivity": "published"}
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         with pytest.raises(errors.DataProblem, match=r"south: .*age") as caught:
             fit(federation, domain, **printed)
         assert fit(federation, domain)["model"]  # a refusal would be an answer that nobody paid for
     assert "secret-word" not in str(caught.value)
     tables["south"].drop(columns="age").to_csv(parties["south"]["default"], index=False)
-    with EmbeddedFederation(parties) as federation, pytest.raises(errors.DataProblem, match="'age'"):
+    with OneProcess(parties) as federation, pytest.raises(errors.DataProblem, match="'age'"):
         fit(federation, domain)
 
 
 def test_too_few_rows_or_organizations_are_refused(parties, tables, domain):
     tables["west"].head(5).to_csv(parties["west"]["default"], index=False)
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         with pytest.raises(errors.ThresholdError, match=r"west: .*fewer rows"):
             fit(federation, domain)
         with pytest.raises(errors.ThresholdError, match="organizations"):

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from mock_kit import run_mocked
+from one_process import OneProcess
 from sklearn.naive_bayes import GaussianNB
 
 from fedbayes.bayes.counting import fit_model
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_smooth_naive_bayes.messages import Settings
 from v6_smooth_naive_bayes.model import combine, perturb, summarise
 from v6_smooth_naive_bayes.queries import Release
@@ -26,7 +26,7 @@ PRIVATE = [
 def test_a_large_budget_gives_the_pooled_model_and_evaluate_takes_it(parties, domain, pooled):
     schema = Schema.from_domain(domain)
     reference = fit_model(schema, "class", schema.encode(pooled), "gaussian")
-    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+    with OneProcess(parties, helpers=["helper"]) as federation:
         for choice in PRIVATE:
             result = federation.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1e6, **choice})
             ours = NaiveBayes.from_dict(result["model"])
@@ -45,7 +45,7 @@ def test_a_large_budget_gives_the_pooled_model_and_evaluate_takes_it(parties, do
 def test_numeric_columns_agree_with_scikit_learn(parties, domain, pooled):
     numeric = {name: domain[name] for name in ("age", "pressure", "class")}
     complete = pooled.dropna()
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         result = federation.run(NAME, "fit", {"label": "class", "domain": numeric, "epsilon": 1e6})
     ours = NaiveBayes.from_dict(result["model"])
     theirs = GaussianNB().fit(complete[["age", "pressure"]], complete["class"])

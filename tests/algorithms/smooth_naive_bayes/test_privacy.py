@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from scipy import stats
 
 from fedbayes.bayes.schema import Schema
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import errors
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.policy import LEDGER_FILE
 from v6_smooth_naive_bayes import model, published, queries
 from v6_smooth_naive_bayes.messages import Settings
@@ -110,7 +110,7 @@ def test_positive_control_by_samples():
 
 
 def test_result_says_what_holds(parties, domain):
-    with EmbeddedFederation(parties) as federation:
+    with OneProcess(parties) as federation:
         arguments = {"label": "class", "domain": domain, "epsilon": 1.0}
         ours = federation.run(NAME, "fit", {**arguments, "neighbors": "replace_one"})["privacy"]
         printed = federation.run(NAME, "fit", {**arguments, "sensitivity": "published"})["privacy"]
@@ -126,7 +126,7 @@ def test_result_says_what_holds(parties, domain):
 def test_one_fit_is_one_debit_and_the_budget_ends(parties, domain):
     limits = {"*": {"ledger": "ledger", "budget_epsilon": 2.5, "allow_non_private": "false"}}
     arguments = {"label": "class", "domain": domain, "epsilon": 1.0}
-    with EmbeddedFederation(parties, policies=limits) as federation:
+    with OneProcess(parties, policies=limits) as federation:
         for _ in range(2):
             federation.run(NAME, "fit", arguments)
         with pytest.raises(errors.BudgetError, match="left"):
@@ -139,7 +139,7 @@ def test_one_fit_is_one_debit_and_the_budget_ends(parties, domain):
 
 
 def test_more_epsilon_than_a_node_allows_is_refused(parties, domain):
-    with EmbeddedFederation(parties, policies={"south": {"maximum_epsilon": 0.5}}) as federation:
+    with OneProcess(parties, policies={"south": {"maximum_epsilon": 0.5}}) as federation:
         with pytest.raises(errors.PolicyError, match="south: epsilon"):
             federation.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 1.0})
         result = federation.run(NAME, "fit", {"label": "class", "domain": domain, "epsilon": 0.5})

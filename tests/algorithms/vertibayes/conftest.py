@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.tables import PooledTables
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.vertical.states import resolve
 
 PEOPLE = 400
@@ -109,14 +109,14 @@ def holed(table: pd.DataFrame) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def federation(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
     parties = spread(table, tmp_path_factory.mktemp("whole"), extra=0)
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 
 @pytest.fixture(scope="module")
 def holed_federation(holed: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory):
     parties = spread(holed, tmp_path_factory.mktemp("holed"), extra=0)
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as embedded:
         yield embedded
 
 

@@ -6,9 +6,9 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.small_counts import grouped, shown
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import AlgorithmError, ArgumentError, ThresholdError
 
 LIMITS = {"*": {"minimum_count": 10, "allow_predictions": "false"}}
@@ -36,7 +36,7 @@ def split_columns(people: pd.DataFrame, folder: pathlib.Path) -> dict:
 @pytest.fixture(scope="module")
 def guarded(people, tmp_path_factory):
     parties = split_columns(people, tmp_path_factory.mktemp("guarded"))
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=LIMITS) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=LIMITS) as federation:
         yield federation
 
 
@@ -84,7 +84,7 @@ def test_a_category_of_one_person_is_not_told_by_any_part_of_a_result(guarded, p
     found = []
     for number, table in enumerate([swapped, other]):
         (tmp_path / str(number)).mkdir()
-        with EmbeddedFederation(
+        with OneProcess(
             parties=split_columns(table, tmp_path / str(number)), helpers=["helper"], policies=LIMITS
         ) as federation:
             public = {"street": ["lane"] * 10, "hiv": ["pos"] * 10}
@@ -111,7 +111,7 @@ def test_records_at_two_stations_do_not_count_twice_under_an_epsilon(people, tmp
     domain = {name: {"categories": sorted(set(people[name]))} for name in ("street", "hiv")}
     given = {"columns": ["street", "hiv"], "id_column": "id", "structure": [["street", "hiv"]], "split": "hybrid"}
     given |= {"domain": domain, "missing": "category"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=HOLES) as federation:
+    with OneProcess(parties=parties, helpers=["helper"], policies=HOLES) as federation:
         result = federation.run("vertibayes", "fit", {**given, "epsilon": 5.0})
         with pytest.raises(ArgumentError, match="two stations"):
             federation.run("vertibayes", "fit", given)
@@ -141,7 +141,7 @@ def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, tmp_
         limits = {"*": {"minimum_count": 10, "allow_non_private": "false"}}
         given = {"columns": ["street", "income", "hiv"], "structure": [["street", "hiv"]], "split": split}
         given |= {"epsilon": 1.0, "domain": domain} | ({"id_column": "id"} if split == "vertical" else {})
-        with EmbeddedFederation(parties=parties, helpers=helpers, policies=limits) as federation:
+        with OneProcess(parties=parties, helpers=helpers, policies=limits) as federation:
             result = federation.run("vertibayes", "fit", given)
         assert result["privacy"]["differentially_private"] is True
         assert result["privacy"]["neighbors"] == ("replace_one" if split == "vertical" else "add_remove")
@@ -154,7 +154,7 @@ def test_whether_a_category_occurs_decides_nothing_under_an_epsilon(people, tmp_
 def test_a_column_that_nobody_understands_is_the_first_warning(people, tmp_path) -> None:
     domain = {"street": {"categories": ["m", "f"]}, "hiv": {"categories": ["neg", "pos"]}}
     given = {"columns": ["street", "hiv"], "structure": [["street", "hiv"]], "id_column": "id", "domain": domain}
-    with EmbeddedFederation(
+    with OneProcess(
         parties=split_columns(people, tmp_path), helpers=["helper"], policies={"*": {"minimum_count": 0}}
     ) as federation:
         noisy = federation.run("vertibayes", "fit", {**given, "epsilon": 50.0})

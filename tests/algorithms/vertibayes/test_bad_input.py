@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import (
     ArgumentError,
     BudgetError,
@@ -82,7 +82,7 @@ def run(files: dict[str, pd.DataFrame], folder, arguments, helpers=("helper",), 
         frame.to_csv(folder / f"{name}.csv", index=False)
         parties[name] = {"default": folder / f"{name}.csv"}
     policies = {"*": {"minimum_rows": 5, **(limits or {})}}
-    with EmbeddedFederation(parties=parties, helpers=list(helpers), policies=policies) as embedded:
+    with OneProcess(parties=parties, helpers=list(helpers), policies=policies) as embedded:
         return embedded.run("vertibayes", "fit", arguments)
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.bif import from_bif, to_bif
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, PolicyError
 
 PEOPLE = 3000
@@ -62,7 +62,7 @@ def placed(table: pd.DataFrame, split: str) -> tuple[dict, list[str], dict]:
 
 def fitted(table: pd.DataFrame, split: str, **changes) -> dict:
     parties, helpers, own = placed(table, split)
-    with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+    with OneProcess(parties=parties, helpers=helpers, policies=LIMITS) as federation:
         return federation.run("vertibayes", "fit", {**ASKED, **own, **changes})
 
 
@@ -124,7 +124,7 @@ def test_a_result_is_a_network_like_any_other(run) -> None:
     network = BayesianNetwork.from_dict(run[1]["model"])
     assert from_bif(to_bif(network)).edges == network.edges
     parties, helpers, own = placed(people(), run[0])
-    with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+    with OneProcess(parties=parties, helpers=helpers, policies=LIMITS) as federation:
         drawn = federation.run("vertibayes", "sample", {"model": run[1]["model"], "rows": 50})["model"]["records"]
         scores = federation.run("vertibayes", "evaluate", {"model": run[1]["model"], "method": "counts", **own})[
             "model"
@@ -167,7 +167,7 @@ def test_a_ledger_is_debited_once_for_all_batches(tmp_path: Path) -> None:
         part.to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
     policies = {"*": {"minimum_rows": 5, "ledger": "ledger", "budget_epsilon": 10.0, "budget_delta": 1e-4}}
-    with EmbeddedFederation(parties=parties, policies=policies) as federation:
+    with OneProcess(parties=parties, policies=policies) as federation:
         federation.run("vertibayes", "fit", {**ASKED, "split": "horizontal"})
         with pytest.raises(BudgetError, match="clinic"):
             federation.run("vertibayes", "fit", {**ASKED, "split": "horizontal"})
@@ -178,7 +178,7 @@ def test_a_ledger_is_debited_once_for_all_batches(tmp_path: Path) -> None:
 def test_a_delta_beyond_a_nodes_limit_is_refused_before_anything_is_spent() -> None:
     parties, _, own = placed(people(rows=100), "horizontal")
     with (
-        EmbeddedFederation(parties=parties, policies={"*": {**LIMITS["*"], "maximum_delta": 1e-6}}) as federation,
+        OneProcess(parties=parties, policies={"*": {**LIMITS["*"], "maximum_delta": 1e-6}}) as federation,
         pytest.raises(PolicyError, match="delta"),
     ):
         federation.run("vertibayes", "fit", {**ASKED, **own})

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
 
@@ -97,7 +97,7 @@ def test_splits_count_what_pandas_counts(split, tmp_path) -> None:
         given |= {} if split == "horizontal" else {"id_column": "id"}
         parties = parties_of(table, split, names, tmp_path / str(seed))
         helpers = [] if split == "horizontal" else ["helper"]
-        with EmbeddedFederation(parties=parties, helpers=helpers, policies=LIMITS) as federation:
+        with OneProcess(parties=parties, helpers=helpers, policies=LIMITS) as federation:
             result = federation.run("vertibayes", "fit", given)
         seen = table.copy()
         if split == "hybrid":

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.variable import MISSING_STATE
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn
 
@@ -73,7 +73,7 @@ def test_three_steps_come_close_to_the_complete_network(holed_federation, kit, t
 
 def test_extra_people_and_other_orders_do_not_matter(table, kit, given, tmp_path) -> None:
     parties = kit.spread(table, tmp_path, extra=25)
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
         bins = {"age": [40.0, 60.0]}
         result = embedded.run("vertibayes", "fit", {**given, "bins": bins, "structure": [["age", "ill"]]})
     assert result["diagnostics"]["records"] == len(table)
@@ -90,7 +90,7 @@ def test_records_split_by_rows_equal_pooled(table, kit, given, tmp_path) -> None
         parties[f"hospital{number}"] = {"default": tmp_path / f"{number}.csv"}
     categories = {name: {"categories": sorted(table[name].unique().tolist())} for name in COLUMNS if name != "age"}
     arguments = {**given, "split": "horizontal", "domain": categories, "bins": {"age": [40.0, 60.0]}}
-    with EmbeddedFederation(parties=parties, policies=kit.limits) as embedded:
+    with OneProcess(parties=parties, policies=kit.limits) as embedded:
         result = embedded.run("vertibayes", "fit", {**arguments, "structure": "k2"})
     expected = learned(kit, table.assign(age=np.digitize(table["age"], [40, 60])), structure="k2")
     found = BayesianNetwork.from_dict(result["model"])
@@ -99,7 +99,7 @@ def test_records_split_by_rows_equal_pooled(table, kit, given, tmp_path) -> None
     assert result["federation"]["rounds"] == 1 + expected.structure.batches
     asked = {"model": result["model"], "label": "ill", "split": "horizontal"}
     noisy = {**arguments, "structure": [["smoke", "ill"]], "epsilon": 5.0}
-    with EmbeddedFederation(parties=parties, policies=kit.limits) as embedded:
+    with OneProcess(parties=parties, policies=kit.limits) as embedded:
         scores = embedded.run("vertibayes", "evaluate", asked)["model"]
         private = embedded.run("vertibayes", "fit", noisy)
     assert scores["rows"] == len(table)
@@ -116,7 +116,7 @@ def test_hybrid_records_are_united(table, kit, given, tmp_path) -> None:
         parties[f"hospital{number}"] = {"default": tmp_path / f"{number}.csv"}
     edges = [["smoke", "ill"], ["ill", "xray"]]
     arguments = {**given, "split": "hybrid", "structure": edges, "missing": "drop"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
+    with OneProcess(parties=parties, helpers=["helper"], policies=kit.limits) as embedded:
         result = embedded.run("vertibayes", "fit", arguments)
     assert result["diagnostics"]["records"] == len(table)
     both = table.drop(index=[*table.index[0::8], *table.index[1::8]])

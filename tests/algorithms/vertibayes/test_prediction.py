@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.discretise import Bins
 from fedbayes.bayes.inference import posteriors
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.bayes.record_scores import log_posteriors
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, PolicyError
 from v6_vertibayes.evaluation import chosen_method
 from v6_vertibayes.prediction import Model, classifier_of
@@ -92,7 +92,7 @@ def test_predictions_need_every_nodes_consent(kit, table, tmp_path, model) -> No
     limits = {"*": {"minimum_rows": 5}, "station1": {"allow_predictions": False}}
     parties = kit.spread(table, tmp_path)
     with (
-        EmbeddedFederation(parties=parties, helpers=["helper"], policies=limits) as embedded,
+        OneProcess(parties=parties, helpers=["helper"], policies=limits) as embedded,
         pytest.raises(PolicyError, match=r"station1.*predict"),
     ):
         embedded.run("vertibayes", "classify", {"model": model, "id_column": "id"})

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.client.survival import summary_frame
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, ConvergenceError, DataProblem, ThresholdError
 from v6_verticox.arguments import Fit
 from v6_verticox.stations.columns import design
@@ -70,7 +70,7 @@ def federation(records, tmp_path_factory):
     for name, frame in {"a": first, "b": second, "c": third}.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
         parties[name] = folder / f"{name}.csv"
-    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+    with OneProcess(parties=parties, helpers=["helper"]) as running:
         yield running
 
 

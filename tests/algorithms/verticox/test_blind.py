@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError
 from v6_verticox.cox import likelihood
 
@@ -28,9 +28,7 @@ def federation(records, tmp_path_factory):
     records[["age"]].to_csv(folder / "a.csv", index=False)
     records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
     parties = {name: folder / f"{name}.csv" for name in "ab"}
-    with EmbeddedFederation(
-        parties=parties, helpers=["helper"], policies={"*": {"allow_predictions": False}}
-    ) as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies={"*": {"allow_predictions": False}}) as running:
         yield running
 
 

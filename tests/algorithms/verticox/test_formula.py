@@ -5,9 +5,9 @@ import pandas as pd
 import patsy
 import pytest
 from lifelines import CoxPHFitter
+from one_process import OneProcess
 
 from fedbayes.client.predictions import by_cox
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError
 from v6_verticox.stations.columns import design
 
@@ -47,7 +47,7 @@ def parties_of(patients, folder, split=SPLIT):
 @pytest.fixture(scope="module")
 def federation(patients, tmp_path_factory):
     parties = parties_of(patients, tmp_path_factory.mktemp("formula"))
-    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+    with OneProcess(parties=parties, helpers=["helper"]) as running:
         yield running
 
 
@@ -144,7 +144,7 @@ def test_arithmetic_needs_the_nodes_permission(federation, patients, tmp_path):
     task = {**OUTCOME, **MATCHED, "formula": "~ log(dose) + arm"}
     with pytest.raises(PolicyError, match=r"FEDBAYES_ALLOW_FORMULAS.*nothing was spent"):
         federation.run("verticox", "fit", task)
-    with EmbeddedFederation(
+    with OneProcess(
         parties=parties_of(patients, tmp_path), helpers=["helper"], policies={"b": {"allow_formulas": True}}
     ) as running:
         result = running.run("verticox", "fit", task)
@@ -193,7 +193,7 @@ def test_a_formula_fits_in_every_way(patients, tmp_path, way):
         rng = np.random.default_rng(4)
         for name in ("age", "bmi", "stage"):
             frame.loc[rng.choice(ROWS, 20, replace=False), name] = np.nan
-    with EmbeddedFederation(parties=parties_of(frame, tmp_path, split), helpers=["helper"]) as running:
+    with OneProcess(parties=parties_of(frame, tmp_path, split), helpers=["helper"]) as running:
         task = {**OUTCOME, **MATCHED, "formula": formula, "dictionary": DICTIONARY}
         model = running.run("verticox", "fit", {**task, **SOLVED[way]})["model"]
     _, expected = pooled(frame.dropna().reset_index(drop=True), wanted, SOLVED[way].get("strata"))

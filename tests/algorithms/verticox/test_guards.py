@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
 from v6_verticox.stations import guards
 from v6_verticox.stations.columns import Survival, design
@@ -47,7 +47,7 @@ def federation(records, tmp_path_factory):
         records[columns].to_csv(folder / f"{name}.csv", index=False)
     parties = {name: folder / f"{name}.csv" for name in parts}
     policies = {"*": {"minimum_count": LIMIT, "allow_predictions": True}}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies=policies) as running:
         yield running
 
 
@@ -96,7 +96,7 @@ def test_queries_are_charged(records, tmp_path):
     }
     model = cox({"rank": 0.001, "z": 0.1})
     asked = {"time": "time", "event": "event", "features": ["rank", "z"], "id_column": "id", "solver": "bfgs"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies, aggregator="b") as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies=policies, aggregator="b") as running:
         running.run("verticox", "fit", asked)
         running.run("verticox", "evaluate", {"model": model, "id_column": "id"})
         with pytest.raises(BudgetError, match="c: "):

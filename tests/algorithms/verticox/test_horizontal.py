@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from lifelines import CoxPHFitter
 from lifelines.datasets import load_rossi
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import (
     AlgorithmError,
     ArgumentError,
@@ -273,7 +273,7 @@ def test_a_fit_is_one_query(clinic: pd.DataFrame, tmp_path: Any) -> None:
         clinic.iloc[place::2].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / name}
     policies = {"*": {"ledger": "ledger", "maximum_queries": 1, "minimum_organizations": 2}}
-    with EmbeddedFederation(parties=parties, policies=policies) as running:
+    with OneProcess(parties=parties, policies=policies) as running:
         debits = running.run("verticox", "fit", CLINIC)["federation"]["debits"]
         assert [entry["queries"] for entry in debits.values()] == [1, 1]
         with pytest.raises(BudgetError):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from mock_kit import NO_DATA, run_mocked
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, ThresholdError
 from v6_verticox.cox import likelihood
 
@@ -51,7 +51,7 @@ def run_on_shuffled_files(frame, folder, task):
     for place, (name, columns) in enumerate(SPLIT.items()):
         frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
         parties[name] = {"default": folder / f"{name}.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+    with OneProcess(parties=parties, helpers=["helper"]) as running:
         return running.run("verticox", "fit", task)
 
 

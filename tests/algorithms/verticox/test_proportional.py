@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.proportional import TRANSFORMS, check, trend, unavailable
@@ -81,7 +81,7 @@ def test_over_the_federation_with_strata(tmp_path):
     frame[["age"]].to_csv(tmp_path / "a.csv", index=False)
     frame[["dose", "time", "event", "site"]].to_csv(tmp_path / "b.csv", index=False)
     task = {"time": "time", "event": "event", "features": ["age", "dose"], "strata": "site", "rows_aligned": True}
-    with EmbeddedFederation(parties={n: tmp_path / f"{n}.csv" for n in "ab"}, helpers=["helper"]) as federation:
+    with OneProcess(parties={n: tmp_path / f"{n}.csv" for n in "ab"}, helpers=["helper"]) as federation:
         found = federation.run("verticox", "fit", {**task, "time_transform": "km"})
         seen = federation.run("verticox", "fit", {**task, "solver": "bfgs", "time_transform": "km"}, organization="a")
     own, expected = found["model"]["proportional_hazards"], pooled(frame, ["age", "dose"], "km", strata="site")

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ConvergenceError
 from v6_verticox.cox import likelihood
 from v6_verticox.cox.tails import ORDINARY, Tails, reach
@@ -81,7 +81,7 @@ def test_a_hospital_over_the_federation(tmp_path):
     for name, columns in parts.items():
         frame[columns].to_csv(tmp_path / f"{name}.csv", index=False)
     paths = {name: tmp_path / f"{name}.csv" for name in parts}
-    with EmbeddedFederation(parties=paths, helpers=["helper"], policies={"*": {"minimum_count": 4}}) as federation:
+    with OneProcess(parties=paths, helpers=["helper"], policies={"*": {"minimum_count": 4}}) as federation:
         result = federation.run(
             "verticox", "fit", {"time": "time", "event": "event", "features": features, "rows_aligned": True}
         )

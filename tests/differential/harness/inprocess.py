@@ -101,6 +101,15 @@ class InProcess:
     def __exit__(self, *_: Any) -> None:
         self._folder.cleanup()
 
+    def hand_over(self, organization: int, path: Path, kind: str, label: str) -> None:
+        """Give an organization a file or a folder that is there already."""
+        name = f"{label.upper()}_DATABASE"
+        self.limit(organization, {f"{name}_URI": str(path), f"{name}_TYPE": kind})
+
+    def limit(self, organization: int, variables: Mapping[str, str]) -> None:
+        """Give an organization environment variables."""
+        self._policies[organization] = {**self._policies.get(organization, {}), **variables}
+
     def run(self, function: str, arguments: Mapping[str, Any]) -> Any:
         """Run a central function as one task; what it raises is what the researcher's log would tell."""
         from fedbayes.federation import platform
@@ -205,11 +214,16 @@ def write_file(stem: Path, content: str | bytes) -> tuple[Path, str]:
 
 
 def _ours(key: str) -> bool:
-    return key.startswith(("FEDBAYES_", "DEFAULT_DATABASE")) or key in (
-        "TOKEN_FILE",
-        "TEMPORARY_FOLDER",
-        "PKG_NAME",
-        "USER_REQUESTED_DATABASE_LABELS",
+    return (
+        key.startswith("FEDBAYES_")
+        or key.endswith(("_DATABASE_URI", "_DATABASE_TYPE"))
+        or key
+        in (
+            "TOKEN_FILE",
+            "TEMPORARY_FOLDER",
+            "PKG_NAME",
+            "USER_REQUESTED_DATABASE_LABELS",
+        )
     )
 
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.bayes.dictionary import Dictionary
 from fedbayes.federation.dictionaries import take
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.reading import Source
 
@@ -62,7 +62,7 @@ def stations(tables, tmp_path):
             files[name] = tmp_path / (f"{name}.csv" if name != "c" else "c.xlsx")
             changed = change(name, table)
             changed.to_csv(files[name], index=False) if name != "c" else changed.to_excel(files[name], index=False)
-        opened.append(EmbeddedFederation(files, policies=policies))
+        opened.append(OneProcess(files, policies=policies))
         return opened[-1]
 
     yield make
@@ -218,7 +218,7 @@ def test_vertical_counts_with_recodes_and_cuts_equal_pandas(tmp_path, tables):
     whole[["patient", "age", "ill"]].sample(frac=1, random_state=1).to_csv(tmp_path / "r.csv", index=False)
     study = without("bmi")
     study["columns"]["patient"] = {"type": "identifier"}
-    with EmbeddedFederation({"l": tmp_path / "l.csv", "r": tmp_path / "r.csv"}, helpers=["h"]) as federation:
+    with OneProcess({"l": tmp_path / "l.csv", "r": tmp_path / "r.csv"}, helpers=["h"]) as federation:
         asked = {"columns": ["sex", "old"], "dictionary": study}
         model = federation.run("scalar_product", "contingency", asked)["model"]
         with pytest.raises(ArgumentError, match="subset"):

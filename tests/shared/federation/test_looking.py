@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 from scipy.optimize import linprog
 
 from fedbayes.bayes import profile
 from fedbayes.bayes.schema import Column
 from fedbayes.client.result import Result
 from fedbayes.federation import errors, looking
-from fedbayes.federation.embedded import EmbeddedFederation
 
 ROWS = 90
 
@@ -29,7 +29,7 @@ DOMAIN = {"age": {"bounds": [20, 80]}, "sex": {"categories": ["f", "m", "x"]}}
 
 
 def describe(**arguments: object) -> Result:
-    with EmbeddedFederation(tables(), helpers=["helper"]) as federation:
+    with OneProcess(tables(), helpers=["helper"]) as federation:
         return federation.run("scalar_product", "describe", {"domain": DOMAIN, **arguments})
 
 
@@ -126,9 +126,7 @@ def test_noise_is_that_of_the_stated_deviation() -> None:
 
 
 def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:
-    with EmbeddedFederation(
-        tables(), helpers=["helper"], policies={"registry": {"allow_non_private": "false"}}
-    ) as federation:
+    with OneProcess(tables(), helpers=["helper"], policies={"registry": {"allow_non_private": "false"}}) as federation:
         with pytest.raises(errors.PolicyError, match="registry"):
             federation.run("scalar_product", "describe", {"domain": DOMAIN})
         federation.run("scalar_product", "describe", {"domain": DOMAIN, "epsilon": 1.0})
@@ -137,7 +135,7 @@ def test_nodes_that_demand_privacy_refuse_exact_counts() -> None:
 def test_exact_counts_of_the_only_organization_with_data_are_refused() -> None:
     only = {"registry": tables()["registry"]}
     asked = {"domain": DOMAIN, "columns": ["sex"]}
-    with EmbeddedFederation(only, helpers=["one", "two"]) as federation:
+    with OneProcess(only, helpers=["one", "two"]) as federation:
         with pytest.raises(errors.ThresholdError, match="alone holds data"):
             federation.run("scalar_product", "describe", asked)
         assert federation.run("scalar_product", "describe", {**asked, "epsilon": 1.0})["privacy"]["epsilon"] == 1.0

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.loudness import noise_warnings
 
 PRIVACY = {"epsilon": 1.0, "delta": 0.0}
@@ -62,7 +62,7 @@ def test_a_fit_with_little_epsilon_says_so_and_one_with_much_does_not():
         for name in "abc"
     }
     domain = {"y": {"categories": ["p", "q"]}, **{f"x{k}": {"bounds": [0, 1]} for k in range(6)}}
-    with EmbeddedFederation(frames) as federation:
+    with OneProcess(frames) as federation:
         told = {
             epsilon: federation.fit("dp_naive_bayes", label="y", domain=domain, epsilon=epsilon).warnings
             for epsilon in (0.1, 20)

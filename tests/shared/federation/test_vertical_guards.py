@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
-from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
@@ -59,7 +59,7 @@ def two(tmp_path_factory):
 def test_a_column_is_not_opened_again_with_other_cut_points(two):
     """The difference of two openings under one mask is which records lie between the cut points."""
     with (
-        EmbeddedFederation(two, helpers=["helper"]) as federation,
+        OneProcess(two, helpers=["helper"]) as federation,
         pytest.raises(errors.MessageError, match="opened in another round"),
     ):
         federation.run("vertical_toy", "open_twice", {"column": "a", "cuts": [[40.0], [60.0]]})
@@ -215,7 +215,7 @@ def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hol
             part.to_csv(tmp_path / f"{name}{overlap}.csv", index=False)
             parties[name] = {"default": tmp_path / f"{name}{overlap}.csv"}
         pooled = pd.concat(pieces.values()).drop_duplicates("id")
-        with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+        with OneProcess(parties, helpers=["helper"]) as federation:
             found = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 50.0})
             assert found["rows"] == len(pooled)
             counts = np.array(found["model"][0][0])
