@@ -106,8 +106,10 @@ def learned_from(case: Case, arguments: dict[str, Any]) -> dict[str, tuple[set[s
 
 
 def refusals(case: Case, arguments: dict[str, Any]) -> Refusals:
-    """Return why the fit may be refused: a column without a value, cut points around few records, a label of one class."""
-    found: Refusals = []
+    """Return why the fit may be refused: a column without a value or that nobody has, cut points around few records, a label of one class."""
+    there = {name for columns in case.stations().values() for name in columns}
+    gone = sorted({*(arguments.get("features") or [])} - there)
+    found: Refusals = [("ArgumentError", f"nobody has {gone[0]!r}")] if gone else []
     minimum = max(case.limit("minimum_count", 5), 1)
     for columns in case.stations().values():
         for name, cells in columns.items():
