@@ -94,9 +94,9 @@ class Options(RunOptions):
         declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
         given = options.read_arguments(self.arg or [], self.args)
         names = set() if self.dictionary is not None or "dictionary" in given else {"dictionary"}
-        if "unit" not in declared and not set(MATCHING) & set(given):
-            names |= set(MATCHING) & declared
         told = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
+        if set(MATCHING) <= declared and told.get("split") != "horizontal" and not set(MATCHING) & set(given):
+            names |= set(MATCHING)
         return {name: told[name] for name in sorted(names & set(told)) if not _is_left_out(told[name])}
 
     def judges_its_own_records(self) -> bool:
