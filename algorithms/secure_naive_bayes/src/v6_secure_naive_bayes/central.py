@@ -8,7 +8,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, Parties, central
 from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, resolve_columns
 
-from . import grading, horizontal, model, statements, vertical
+from . import evaluation, horizontal, model, statements, vertical
 from .arguments import Change, Classify, Evaluate, Fit
 from .keying import MOST_PRODUCTS, check_work, open_keyring
 from .options import before_classify, before_fit, check_membership, resolve_member
@@ -109,7 +109,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         Naming the argument and the remedy.
     """
     if asked.split == "vertical":
-        return grading.evaluate(federation, asked)
+        return evaluation.evaluate(federation, asked)
     return evaluate_model(federation, asked, NaiveBayes.from_dict)
 
 
