@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from fedbayes.dp.neighbors import NEIGHBORS
-from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation.declare import (
     EPSILON,
     FLAG,
@@ -23,7 +21,7 @@ from fedbayes.federation.declare import (
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import Budget, Columns, CountNoise, Members, Scoring, Target, Units, check_bins
 from fedbayes.federation.horizontal.columns import REFUSALS
-from fedbayes.federation.horizontal.declared import BINS, HONEST_WORDS, NEIGHBORS_WORDS, OUTSIDE
+from fedbayes.federation.horizontal.declared import BINS, OUTSIDE, honest_fraction, neighbors
 from fedbayes.federation.signatures import Store
 
 from . import plan
@@ -117,8 +115,8 @@ class Fit(Target, Budget, Units, Members):
         "binned",
     )
     delta: float = argument(number(low=0, below=1), "Of the budget; must be above 0.", 1e-6, used_when=when("epsilon"))
-    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=when("epsilon"))
-    honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("epsilon"))
+    neighbors: str = neighbors(when("epsilon"))
+    honest_fraction: float = honest_fraction(when("epsilon"))
     clip: float | None = argument(
         number(above=0, high=LARGEST_CLIP),
         "Largest L2 norm of the contribution of a row, or of a station, with noise; when left out chosen by budget and noisy counts, or 1.",

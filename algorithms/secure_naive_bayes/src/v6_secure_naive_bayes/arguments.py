@@ -23,8 +23,7 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import ROW, Binned, Members, PlacedScores, Scoring, Target, Unit, check_unit
-from fedbayes.federation.horizontal.declared import DOMAIN, HONEST_WORDS
-from fedbayes.federation.horizontal.units import MOST_ROWS
+from fedbayes.federation.horizontal.declared import DOMAIN, honest_fraction, most_rows
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical import check_alignment
 
@@ -36,7 +35,6 @@ from .records import check_list
 LEAST_DELTA = 1e-100
 DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
-MOST_ROWS_WORDS = "Most rows of one identifier that a station uses, chosen by a keyed hash."
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"
 
 EVIDENCE = (("statements against debits, and what the noise really hides", "tests/privacy/test_secure_naive_bayes.py"),)
@@ -119,9 +117,7 @@ class Fit(Target, Binned, Split, Keys, Members):
         "How the shares of the noise are drawn; none is not private and says so.",
         "polya",
     )
-    honest_fraction: float = argument(
-        number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=when("split", "horizontal"), why=WHOLE
-    )
+    honest_fraction: float = honest_fraction(when("split", "horizontal"), WHOLE)
     unit: str = argument(
         choice(UNITS),
         "What a neighbouring table has more or less: a record, all that one party holds, or an identifier with all its rows.",
@@ -140,9 +136,7 @@ class Fit(Target, Binned, Split, Keys, Members):
         None,
         used_when=when("unit", "identifier"),
     )
-    max_rows_per_identifier: int = argument(
-        whole(1, MOST_ROWS), MOST_ROWS_WORDS, 1, used_when=when("unit", "identifier"), unit="rows"
-    )
+    max_rows_per_identifier: int = most_rows()
     membership: dict[str, Any] | None = argument(
         MEMBERSHIP,
         "Of an earlier result, after joins and leaves.",
@@ -214,9 +208,7 @@ class Evaluate(Scoring, PlacedScores, Split):
         "The column of identifiers, with unit identifier; or by which vertically split records are matched.",
         None,
     )
-    max_rows_per_identifier: int = argument(
-        whole(1, MOST_ROWS), MOST_ROWS_WORDS, 1, used_when=when("unit", "identifier"), unit="rows"
-    )
+    max_rows_per_identifier: int = most_rows()
     rows_aligned: bool = argument(
         FLAG,
         "The caller's word that vertically split files hold the same records in the same order, instead of an id_column.",

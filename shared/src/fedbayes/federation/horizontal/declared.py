@@ -16,10 +16,12 @@ from ..declare import (
     EPSILON,
     MODEL,
     ORGANIZATIONS,
+    OWN,
     PARTIES,
     TARGET,
     UNIT,
     Arguments,
+    When,
     argument,
     choice,
     json_value,
@@ -36,12 +38,27 @@ DOMAIN = json_value('{column: {"categories": [...]} or {"bounds": [low, high]}}'
 BINS = json_value('a number of bins, or {feature: number, edges or {"log": number}}', check_bin_rules)
 OUTSIDE = choice(("clip", "refuse"))
 DELTA = number(low=0, below=1)
-HONEST_WORDS = (
-    "Part of the stations whose shares of the noise alone must suffice; never all of several, since each knows its own."
-)
-NEIGHBORS_WORDS = "The neighbouring relation: one row more or less, or the content of one row."
 NOISY_SCORES = (when("epsilon"), unless("noise", "none"))
 EXACT = "the answer is exact and not private"
+IDENTIFIED = when("unit", "identifier")
+
+
+def neighbors(used_when: When | tuple[When, ...], why: str = "") -> Any:
+    """Return the field of the neighbouring relation."""
+    words = "The neighbouring relation: one row more or less, or the content of one row."
+    return argument(choice(NEIGHBORS), words, NEIGHBORS[0], used_when=used_when, why=why)
+
+
+def honest_fraction(used_when: When | tuple[When, ...], why: str = "") -> Any:
+    """Return the field of the part of the stations that is trusted to keep its noise."""
+    words = "Part of the stations whose shares of the noise alone must suffice; never all of several, since each knows its own."
+    return argument(number(above=0, high=1), words, HONEST_FRACTION, used_when=used_when, why=why)
+
+
+def most_rows(used_when: When | tuple[When, ...] = IDENTIFIED, rank: int = OWN) -> Any:
+    """Return the field of the rows of one identifier that are used."""
+    words = "Most rows of one identifier that a station uses, chosen by a keyed hash."
+    return argument(whole(1, MOST_ROWS), words, 1, used_when=used_when, unit="rows", rank=rank)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,17 +95,10 @@ class Units(Arguments):
         COLUMN,
         "The column of identifiers; a row without one is not used.",
         None,
-        used_when=when("unit", "identifier"),
+        used_when=IDENTIFIED,
         rank=UNIT,
     )
-    max_rows_per_identifier: int = argument(
-        whole(1, MOST_ROWS),
-        "Most rows of one identifier that a station uses, chosen by a keyed hash.",
-        1,
-        used_when=when("unit", "identifier"),
-        unit="rows",
-        rank=UNIT,
-    )
+    max_rows_per_identifier: int = most_rows(rank=UNIT)
 
     def check_together(self) -> None:
         """Refuse identifiers without the unit that protects them, and the reverse."""
@@ -121,19 +131,9 @@ class Budget(Arguments):
         why=EXACT,
         rank=TARGET,
     )
-    neighbors: str = argument(
-        choice(NEIGHBORS),
-        NEIGHBORS_WORDS,
-        NEIGHBORS[0],
-        used_when=unless("noise", "none"),
-        why=EXACT,
-    )
-    honest_fraction: float = argument(
-        number(above=0, high=1),
-        HONEST_WORDS,
-        HONEST_FRACTION,
-        used_when=unless("noise", "local", "none"),
-        why="local noise is whole at every station, and an exact answer has none",
+    neighbors: str = neighbors(unless("noise", "none"), EXACT)
+    honest_fraction: float = honest_fraction(
+        unless("noise", "local", "none"), "local noise is whole at every station, and an exact answer has none"
     )
 
     def check_together(self) -> None:
@@ -201,13 +201,8 @@ class Scoring(Budget, Members):
         used_when=NOISY_SCORES,
         rank=TARGET,
     )
-    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY_SCORES)
-    honest_fraction: float = argument(
-        number(above=0, high=1),
-        HONEST_WORDS,
-        HONEST_FRACTION,
-        used_when=(when("epsilon"), unless("noise", "local", "none")),
-    )
+    neighbors: str = neighbors(NOISY_SCORES)
+    honest_fraction: float = honest_fraction((when("epsilon"), unless("noise", "local", "none")))
 
 
 @dataclass(frozen=True, kw_only=True)

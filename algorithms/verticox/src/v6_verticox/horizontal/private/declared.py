@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.dp.neighbors import NEIGHBORS
-from fedbayes.dp.shares import HONEST_FRACTION
-from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, choice, number, when, whole
+from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, choice, number, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, Unit, check_noise, check_unit
-from fedbayes.federation.horizontal.declared import HONEST_WORDS, NEIGHBORS_WORDS
-from fedbayes.federation.horizontal.units import MOST_ROWS, UNITS
+from fedbayes.federation.horizontal.declared import honest_fraction, most_rows, neighbors
+from fedbayes.federation.horizontal.units import UNITS
 
 NOISY = when("epsilon")
 DELTA = 1e-6
@@ -23,8 +21,8 @@ class Promised(Arguments):
     """Noise of an answer, and whom its promise is for; who inherits says what `epsilon` pays."""
 
     epsilon: float | None = argument(EPSILON, "Privacy budget of the whole answer, for every row.", None, rank=TARGET)
-    neighbors: str = argument(choice(NEIGHBORS), NEIGHBORS_WORDS, NEIGHBORS[0], used_when=NOISY)
-    honest_fraction: float = argument(number(above=0, high=1), HONEST_WORDS, HONEST_FRACTION, used_when=NOISY)
+    neighbors: str = neighbors(NOISY)
+    honest_fraction: float = honest_fraction(NOISY)
     unit: str = argument(
         choice(UNITS),
         "Whom the promise is for: a row, or an identifier (id_column) with all its rows.",
@@ -32,14 +30,7 @@ class Promised(Arguments):
         used_when=NOISY,
         rank=UNIT,
     )
-    max_rows_per_identifier: int = argument(
-        whole(1, MOST_ROWS),
-        "Most rows of one identifier that a station uses, chosen by a keyed hash.",
-        1,
-        used_when=(NOISY, when("unit", "identifier")),
-        unit="rows",
-        rank=UNIT,
-    )
+    max_rows_per_identifier: int = most_rows((NOISY, when("unit", "identifier")), UNIT)
 
     @property
     def added(self) -> CountNoise:
