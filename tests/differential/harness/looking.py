@@ -126,6 +126,9 @@ def _compare(name: str, told: dict[str, Any], cells: list[Any], entry: dict[str,
         slack = int(sum(np.abs(edges - value).min() < UNDERSTOOD * (high - low) for value in inside))
         if minimum > 1 and len(values) > 1 and min(values) + slack < minimum:
             raise Difference(f"{name!r}: a bin with {min(values)} records is told apart")
+        if minimum > 1 and not slack:
+            every = edges_of(entry["bounds"], bins)
+            _check_fineness(name, edges, every, np.histogram(inside, every)[0], minimum)
         _check_quantiles(name, told, inside, slack)
     shown = [*zip(found, values, strict=True), (told["outside"], outside), (told["missing"], missing)]
     small = any(count < minimum for count in values) or any(0 < count < minimum for count in (outside, missing))
@@ -142,6 +145,19 @@ def _check_edges(name: str, edges: Any, all_edges: Any, minimum: int) -> None:
     known = [np.abs(all_edges - edge).min() <= UNDERSTOOD * (all_edges[-1] - all_edges[0]) for edge in edges]
     if not all(known) or (minimum <= 1 and len(edges) != len(all_edges)):
         raise Difference(f"edges of {name!r}: {edges.tolist()} of {all_edges.tolist()}")
+
+
+def _check_fineness(name: str, edges: Any, every: Any, counts: Any, minimum: int) -> None:
+    """Where both halves of bins hold enough there is a border, however few are elsewhere: united bins are no wider than small counts ask for."""
+    parts = [(0, len(counts))]
+    while parts:
+        low, high = parts.pop()
+        middle = (low + high) // 2
+        sides = [(low, middle), (middle, high)] if high - low > 1 else []
+        enough = [side for side in sides if counts[slice(*side)].sum() >= minimum]
+        if len(enough) == 2 and np.abs(edges - every[middle]).min() > UNDERSTOOD * (every[-1] - every[0]):
+            raise Difference(f"{name!r}: no border at {every[middle]}, where both halves hold enough")
+        parts += enough
 
 
 def _check_quantiles(name: str, told: dict[str, Any], inside: Any, slack: int) -> None:

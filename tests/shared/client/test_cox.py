@@ -8,6 +8,7 @@ import pytest
 
 from fedbayes.client.cox_text import chi_squared, hypothesis_tests, interval, ratio
 from fedbayes.client.report import render
+from fedbayes.client.result import Result
 from fedbayes.client.survival import summary_frame
 from fedbayes.client.terminal import print_result
 from fedbayes.client.views.cox import _profiles
@@ -111,6 +112,40 @@ def test_a_judgement_without_predictors_is_shown():
     assert "chi-squared 9.2 on 2 df, p = 0.010" in text
     other = {**metrics, "baseline": [part, {**part, "stratum": "b", "model_cumulative_hazard": None}]}
     assert "These records" in render({"metrics": other, "concordance": None}, "Cox")
+
+
+JUDGED = {
+    "concordance": 0.6,
+    "integrated_brier_score": 0.17,
+    "times": [365.0, 1460.0],
+    "brier_scores": [0.074, 0.207],
+    "calibration": {"time": 730.0, "groups": [{"predicted": 0.572, "observed": 0.504, "records": 138}]},
+    "records": 686,
+    "events": 299,
+}
+
+
+def test_scores_by_time_and_by_group_are_shown_and_in_the_frame():
+    text = printed({"metrics": JUDGED, "concordance": 0.6})
+    assert "Brier score" in text
+    assert "0.207" in text
+    assert "Survival at 730" in text
+    assert "0.504" in text
+    scores = Result({"model": None, "metrics": JUDGED, "concordance": 0.6}).to_frame()["value"]
+    assert (scores["Brier score(365)"], scores["observed(730, group 1)"], scores["events"]) == (0.074, 0.504, 299)
+
+
+@pytest.mark.parametrize("strata", [["all"] * 3, ["a", "a", "b"]])
+def test_a_baseline_without_a_model_is_shown_drawn_and_a_frame(strata):
+    told = {"strata": strata, "time": [1.0, 2.0, 3.0], "cumulative_hazard": [0.1, 0.3, 0.7]}
+    result = Result({"model": None, "baseline": told})
+    assert result.kind == "baseline hazard"
+    assert "0.741" in printed(result)
+    frame = result.to_frame()
+    assert list(frame["survival"]) == pytest.approx(list(np.exp(-frame["cumulative_hazard"])))
+    assert list(frame.get("stratum", strata)) == strata
+    assert len(result.plot().axes[0].lines) == len(set(strata))
+    assert "Survival over time" in render(result, "Baseline")
 
 
 def test_texts():

@@ -64,6 +64,32 @@ def test_hidden_counts_and_empty_classes_are_dashes_not_numbers():
     assert per_class(np.array([[0.0, 0.0], [1.0, 1.0]]), ["a", "b"])[0][2] is None
 
 
+def shown(result):
+    return " ".join(Result(result).summary().split())
+
+
+def test_hidden_tables_of_classes_say_why_and_partly_hidden_ones_show_the_rest():
+    hidden = {"confusion": [[32, None], [None, 35]], "classes": ["a", "b"]}
+    text = shown({"accuracy": 0.8, "auc": 0.9, "diagnostics": hidden})
+    assert "hidden: each needs a count below the smallest that the nodes publish" in text
+    assert "sens." not in text
+    assert "Sensitivity, specificity and predictive values are hidden" in render({"diagnostics": hidden}, "t")
+    partly = {"confusion": [[32, 7, 9], [None, 35, None], [8, 6, 40]], "classes": ["a", "b", "c"]}
+    assert "sens." in shown({"accuracy": 0.8, "auc": 0.9, "diagnostics": partly})
+
+
+def test_validation_criteria_and_intervals_of_an_answer_are_shown():
+    network = {"nodes": {"a": {"states": ["0", "1"]}}, "edges": [], "tables": {"a": {"probabilities": [0.3, 0.7]}}}
+    judged = {"validation": {"method": "svdg", "auc": 0.61, "rows": 500}, "criteria": {"aic": 6164.2607, "bic": 6295.6}}
+    text = shown({"model": network, "diagnostics": judged})
+    assert "Validation" in text
+    assert "0.61" in text
+    assert "6,164.26" in text or "6164.26" in text
+    counts = {"axes": [{"column": "a", "labels": ["0", "1"]}], "counts": [3, 4]}
+    text = shown({"model": counts, "association": {"odds_ratio": 0.7089, "odds_ratio_interval": [0.5157, 0.9745]}})
+    assert "0.5157 to 0.9745" in text
+
+
 @pytest.mark.parametrize(
     "result",
     [

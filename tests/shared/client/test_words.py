@@ -58,11 +58,13 @@ def test_entries_that_say_nothing_are_left_out():
     assert cost({"rounds": 0, "bytes": 0, "seconds": 0.1, "organizations": []}) == "no organization was asked"
 
 
-def test_quantiles_within_one_bin_are_told_as_the_bin():
+def test_quantiles_in_bins_too_wide_for_them_are_told_as_the_bins():
     bins = {"edges": [0, 50, 100], "counts": [95, 5]}
     told = {"records": 100, "bins": bins, "quantiles": {"0.25": 13.0, "0.5": 26.0, "0.75": 39.0}}
     assert holds(told) == "half of them or more in 0 to 50; finer bins tell more"
     told["quantiles"]["0.75"] = 61.0
+    assert holds(told) == "median in 0 to 50, quartiles in 0 to 50 and in 50 to 100"
+    told["bins"]["edges"] = [0, 20, 40, 80]
     assert holds(told) == "median 26, quartiles 13 to 61"
     assert holds({"records": 10, "categories": {"values": ["1", "2"], "counts": [4, 6]}}) == "2: 60.0%, 1: 40.0%"
 

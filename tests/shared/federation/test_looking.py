@@ -93,6 +93,27 @@ def test_fine_bins_do_not_give_the_value_of_every_fifth_record_back(seed: int) -
     assert sum(told[0]["bins"]["counts"]) == 80
 
 
+def test_a_far_record_does_not_blur_the_quantiles_of_the_others() -> None:
+    column, values = Column("dose", bounds=(-5, 15)), np.random.default_rng(7).normal(5, 1, 400)
+    values[0] = -4.9
+    counts = np.histogram(values, np.linspace(-5, 15, 21))[0]
+    entry = looking._told(column, np.append(counts, [0, 0]), 20, 5)
+    assert min(entry["bins"]["counts"]) >= 5
+    for level, value in entry["quantiles"].items():
+        assert value == pytest.approx(
+            np.quantile(values, float(level)), abs=1.0 if level in ("0.25", "0.5", "0.75") else 2.5
+        )
+
+
+def test_that_a_half_is_empty_is_not_told_from_that_it_holds_few() -> None:
+    edges = np.arange(17.0)
+    counts = np.array([0, 0, 0, 0, 0, 0, 0, 0, 9, 8, 7, 12, 6, 9, 0, 5])
+    for few in (1, 4):
+        changed = counts.copy()
+        changed[3] = few
+        assert np.array_equal(profile.merged(changed, edges, 5)[1], profile.merged(counts, edges, 5)[1])
+
+
 @pytest.mark.parametrize("counts", [[0] * 7, [3, 0, 0, 1], [0, 0, 9], [6, 0, 0, 0, 6], [1] * 30, [5, 4, 5, 5], [7]])
 def test_united_bins_hold_enough_or_are_one(counts: list[int]) -> None:
     values, edges = profile.merged(np.array(counts), np.arange(len(counts) + 1.0), 5)

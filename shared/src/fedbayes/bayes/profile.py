@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,9 +62,10 @@ def merged(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Unite neighbouring bins until each holds `minimum` rows, at borders that no single row chooses.
 
-    The bins are halved, and their halves again, where either half is empty or holds `minimum` rows; so every border is a place of the
-    public halving. Bins that were filled one after the other would end at every `minimum`-th row's own value.
-    What stays empty goes to its neighbour.
+    The bins are halved, and their halves again; a border stays where both halves hold `minimum` rows. A half with fewer, or none, goes
+    to its neighbour whole, and only the other one is halved on: one far value does not blur all others. So every border is a place of
+    the public halving with `minimum` rows at either side of it, whatever else its bins took in, and that a half was empty is not told
+    from that it held few. Bins that were filled one after the other would end at every `minimum`-th row's own value.
 
     Parameters
     ----------
@@ -82,19 +82,20 @@ def merged(
         Counts and edges; one bin where all hold fewer rows together.
     """
     below = np.concatenate([[0], np.cumsum(counts)])
-    ends = _halved(below, 0, len(counts), max(minimum, 1))
-    filled = [end for start, end in itertools.pairwise([0, *ends]) if below[end] > below[start]]
-    borders = [0, *filled[:-1], len(counts)]
+    borders = [0, *_halved(below, 0, len(counts), max(minimum, 1))]
     return np.diff(below[borders]).astype(np.int64), edges[borders]
 
 
 def _halved(below: NDArray[np.int64], low: int, high: int, least: int) -> list[int]:
     """Return where the parts of bins `low` to `high` end; ``below[k]``: rows in bins before k."""
     middle = (low + high) // 2
-    sides = (below[middle] - below[low], below[high] - below[middle])
-    if high - low < 2 or not any(sides) or any(0 < side < least for side in sides):
+    few_left, few_right = below[middle] - below[low] < least, below[high] - below[middle] < least
+    if high - low < 2 or (few_left and few_right):
         return [high]
-    return [*_halved(below, low, middle, least), *_halved(below, middle, high, least)]
+    if few_left:
+        return _halved(below, middle, high, least)
+    first = _halved(below, low, middle, least)
+    return [*first[:-1], high] if few_right else [*first, *_halved(below, middle, high, least)]
 
 
 def quantiles(counts: NDArray[Any], edges: NDArray[np.float64], levels: Sequence[float]) -> list[float] | None:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .count_text import axes_of
+from .cox_scores import flat_scores
 from .description import cells
 from .formats import is_plain
 from .kinds import extras_of, networks_of
 from .scores import scores_of
 from .sections import Predictions, Survival
-from .survival import summary_frame
+from .survival import baselines_of, summary_frame
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,18 @@ def cox(result: Mapping[str, Any]) -> pd.DataFrame:
         table = _frame(entries, index=[entry["feature"] for entry in entries])
         table.index.name = "feature"
         return table
+
+
+def hazards(result: Mapping[str, Any]) -> pd.DataFrame:
+    """Return stratum (where there are several), time, cumulative hazard and survival of a record at the mean."""
+    told = baselines_of(result)
+    rows = [
+        [name, time, hazard, np.exp(-hazard)]
+        for name, baseline in told.items()
+        for time, hazard in zip(baseline.times, baseline.cumulative, strict=True)
+    ]
+    table = _frame(rows, columns=["stratum", "time", "cumulative_hazard", "survival"])
+    return table.drop(columns="stratum") if list(told) == [""] else table
 
 
 def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
@@ -140,8 +153,11 @@ def sample(result: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def scores(result: Mapping[str, Any]) -> pd.DataFrame:
-    """Return score and value."""
-    plain = {name: value for name, value in (scores_of(result) or {}).items() if is_plain(value)}
+    """Return score and value; of a survival model the scores by time and group too."""
+    model = result.get("model")
+    criteria = model.get("criteria") if isinstance(model, Mapping) else None
+    told = {**scores_of(result), **(criteria or {}), **flat_scores(result.get("metrics"))}
+    plain = {name: value for name, value in told.items() if is_plain(value)}
     return named(plain, "score", "value")
 
 

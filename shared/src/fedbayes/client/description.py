@@ -40,14 +40,20 @@ def holds(entry: Mapping[str, Any]) -> str:
         )
         if within is not None:
             return f"half of them or more in {number(within[0], 3)} to {number(within[1], 3)}; finer bins tell more"
-        low, middle, high = (number(value, 3) for value in quartiles)
-        return f"median {middle}, quartiles {low} to {high}"
+        low, middle, high = (_place(value, edges, quartiles[2] - quartiles[0]) for value in quartiles)
+        return f"median {middle}, quartiles {low} {'to' if max(len(low.split()), len(high.split())) == 1 else 'and'} {high}"
     told = entry["categories"]
     known = [(value, count) for value, count in zip(told["values"], told["counts"], strict=True) if count is not None]
     common = sorted(known, key=lambda pair: -pair[1])[:MOST_VALUES]
     parts = [f"{value}: {_share(count, entry['records'])}" for value, count in common]
     more = len(told["values"]) - len(common)
     return ", ".join([*parts, *([f"{more} more"] if more else [])])
+
+
+def _place(value: float, edges: list[float], quartiles_apart: float) -> str:
+    """Return a quantile, or the bin that holds it, where that is wider than the quartiles are apart: a number would be of the bin, not of data."""
+    low, high = next((pair for pair in pairwise(edges) if pair[0] <= value <= pair[1]), (value, value))
+    return f"in {number(low, 3)} to {number(high, 3)}" if high - low > quartiles_apart else number(value, 3)
 
 
 def cells(model: Mapping[str, Any]) -> Iterator[tuple[str, str, int | None]]:

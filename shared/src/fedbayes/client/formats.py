@@ -9,6 +9,7 @@ from typing import Any
 SHORT = {
     "auc": "AUC",
     "auc_published": "AUC, scored as published",
+    "auc_by_scoring": "AUC by scoring",
     "n": "Records",
     "em": "EM",
     "aic": "AIC",
@@ -32,6 +33,10 @@ WORDS = (
     "score",
     "tables",
     "batches",
+    "method",
+    "accuracy",
+    "log_loss",
+    "rows",
 )
 """Fields inside answers that are words of ours; other names there are columns or organizations and stay as they are."""
 HIDDEN = ("format",)
@@ -91,6 +96,16 @@ def word(name: str) -> str:
 def is_plain(value: Any) -> bool:
     """Whether a value fits one cell of a table."""
     return value is None or isinstance(value, bool | int | float | str)
+
+
+def is_range(value: Any) -> bool:
+    """Whether a value is two numbers, such as an interval."""
+    return isinstance(value, list) and len(value) == 2 and all(type(bound) in (int, float) for bound in value)
+
+
+def ranged(value: Any, digits: int = 4) -> str:
+    """Return a plain value as `number` does, or two numbers as an interval."""
+    return " to ".join(number(part, digits) for part in (value if is_range(value) else [value]))
 
 
 def plain_items(mapping: Mapping[str, Any]) -> dict[str, str]:

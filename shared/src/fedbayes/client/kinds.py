@@ -20,6 +20,7 @@ SAMPLE = "synthetic records"
 GAIN = "information gain"
 DESCRIPTION = "description"
 SCORES = "scores"
+HAZARD = "baseline hazard"
 OTHER = "other"
 
 SECTIONS: dict[str, type] = {

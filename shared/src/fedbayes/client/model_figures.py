@@ -28,6 +28,11 @@ def cox(result: Mapping[str, Any], **options: Any) -> Any:
     return figures.forest(result["model"], **options)
 
 
+def hazards(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the survival of a record at the mean, by a baseline hazard that is no part of a model."""
+    return figures.survival_curves(result)
+
+
 def description(result: Mapping[str, Any], **_: Any) -> Any:
     """Return the columns of a described table."""
     return figures.column_bars(result["model"]["columns"])

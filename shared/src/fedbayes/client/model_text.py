@@ -16,6 +16,11 @@ PREVIEW = 6
 """Records of a table."""
 
 
+def spread(count: int) -> list[int]:
+    """Return at most `PREVIEW` places of so many, from the first to the last."""
+    return sorted({round(k * (count - 1) / (PREVIEW - 1)) for k in range(PREVIEW)}) if count else []
+
+
 def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the label, the rows of every class and the kinds of the features."""
     classes = model["domain"][model["label"]].get("categories", [])

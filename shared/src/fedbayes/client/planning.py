@@ -66,7 +66,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
         "private": told.private,
         "single_records": told.single_records,
-        "noise": _noise(job, setting.rows),
+        "noise": _noise(job, setting.rows, len(outlook.names)),
         "chosen": _chosen(job),
         "refusals": _refusals(policy, told, len(outlook.names)),
         "warnings": outlook.warnings,
@@ -179,18 +179,15 @@ def _tables(job: Job) -> tuple[int, list[int]] | None:
     return len(domain[label].get("categories", [])), values
 
 
-def _noise(job: Job, rows: int) -> dict[str, Any] | None:
-    """Return the noise in a cell of a table of a feature by class, about: the honest stations' shares make it a little larger; None for other tasks."""
-    from ..dp.laws import usual_deviation
-
+def _noise(job: Job, rows: int, stations: int) -> dict[str, Any] | None:
+    """Return the noise in a cell of a table of a feature by class, summed over the stations; None for other tasks."""
     arguments, found = job.arguments, _tables(job)
-    epsilon, delta = arguments.get("epsilon"), float(arguments.get("delta") or 0.0)
-    if found is None or not epsilon:
+    if found is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
         return None
     classes, values = found
-    law = arguments.get("mechanism")
+    law, delta = arguments.get("mechanism"), float(arguments.get("delta") or 0.0)
     deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
-    deviation = min(usual_deviation(float(epsilon), spent, len(values)) for spent in deltas)
+    deviation = min(_deviation(arguments, spent, len(values), stations) for spent in deltas)
     cells = classes * max(values, default=1)
     mean = rows / cells if rows and cells else None
     return {
@@ -199,6 +196,29 @@ def _noise(job: Job, rows: int) -> dict[str, Any] | None:
         "mean_count": mean,
         "dominates": None if mean is None else deviation > mean,
     }
+
+
+def _deviation(arguments: Mapping[str, Any], delta: float, tables: int, stations: int) -> float:
+    """Return the standard deviation of the noise in a cell of one of so many tables, as the central function's own arithmetic has it."""
+    from ..dp.shares import HONEST_FRACTION
+    from ..federation.horizontal.noise import CountNoise
+
+    alone = arguments.get("split") == "vertical"
+    unit = arguments.get("unit")
+    rows = arguments.get(UNIT_ROWS[unit]) if unit in UNIT_ROWS else 1
+    added = CountNoise(
+        "local" if alone or arguments.get("noise") == "local" else "distributed",
+        float(arguments["epsilon"]),
+        delta,
+        str(arguments.get("neighbors") or "add_remove"),
+        float(arguments.get("honest_fraction") or HONEST_FRACTION),
+        int(rows or 1),
+    )
+    return added.deviation(tables, 1.0, 1.0, 1, 1 if alone else stations, nonnegative=True)
+
+
+UNIT_ROWS = {"identifier": "max_rows_per_identifier", "party": "maximum_records"}
+"""Unit of the promise -> the argument that bounds its rows."""
 
 
 def _bytes(job: Job, stations: int) -> int | None:

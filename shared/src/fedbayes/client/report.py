@@ -11,8 +11,9 @@ from .figures.style import to_svg
 from .formats import number, promise, size, title
 from .kinds import extras_of, kind_of
 from .scores import confusion_of, scores_of
+from .survival import baselines_of
 from .views import view
-from .views.answers import prediction_pieces
+from .views.answers import hazard_pieces, prediction_pieces
 from .views.cox_scores import survival_scores
 from .views.plain import entry, mapping
 from .views.scores import pieces as score_pieces
@@ -140,9 +141,18 @@ def _answer(result: Mapping[str, Any]) -> list[str]:
         return prediction_pieces(result)
     model = result.get("model")
     shown = model if isinstance(model, Mapping) else {}
-    shown_above = (*SCORES, "calibration", "roc", *(("metrics",) if survival_scores(result.get("metrics")) else ()))
+    shown_above = (
+        *SCORES,
+        "calibration",
+        "roc",
+        *(("metrics",) if survival_scores(result.get("metrics")) else ()),
+        *(("baseline",) if baselines_of(result) else ()),
+    )
     extras = {name: value for name, value in extras_of(result).items() if name not in shown_above}
-    return mapping({name: value for name, value in extras.items() if shown.get(name) != value})
+    return [
+        *hazard_pieces(result),
+        *mapping({name: value for name, value in extras.items() if shown.get(name) != value}),
+    ]
 
 
 def _diagnostics(result: Mapping[str, Any]) -> list[str]:

@@ -97,7 +97,7 @@ class Result(dict[str, Any]):
             If there is nothing to draw.
         """
         from . import figures
-        from .cox_text import is_survival_score
+        from .cox_scores import is_survival_score
         from .scores import confusion_of, scores_of
 
         view = view_of_result(self)

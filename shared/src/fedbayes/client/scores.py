@@ -45,6 +45,16 @@ def confusion_of(result: Mapping[str, Any]) -> tuple[Floats, list[str]] | None:
     return None
 
 
+HIDDEN_CLASSES = (
+    "hidden: each needs a count below the smallest that the nodes publish; more records, or an epsilon, tell more"
+)
+
+
+def is_told(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether any number of `per_class` can be told."""
+    return any(value is not None for row in rows for value in row[1:])
+
+
 def per_class(counts: Floats, classes: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return a row for every class: name, records, sensitivity, specificity, predictive values, F1; None where a count is hidden or nothing is divided.
 

@@ -82,14 +82,29 @@ class Baseline:
 
 
 def baselines_of(model: Mapping[str, Any]) -> dict[str, Baseline]:
-    """Return stratum -> baseline of a Cox model; one without strata has the name ""; empty if the model tells none."""
+    """Return stratum -> baseline of a Cox model, or of a result of ``verticox.baseline``; one without strata has the name ""; empty if there is none."""
     told = model.get("baseline")
     if not isinstance(told, Mapping):
         return {}
     parts = told.get("strata")
-    entries = {str(part.get("stratum")): part for part in parts} if isinstance(parts, list) else {"": told}
+    if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
+        entries = _by_stratum(told, parts)
+    else:
+        entries = {str(part.get("stratum")): part for part in parts} if isinstance(parts, list) else {"": told}
     found = {name: _read(part) for name, part in entries.items()}
     return {name: baseline for name, baseline in found.items() if baseline is not None}
+
+
+def _by_stratum(told: Mapping[str, Any], strata: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the rows of a baseline that names the stratum of every row, by stratum; "" for the only one."""
+    names = list(dict.fromkeys(strata))
+    fields = [name for name in ("time", "cumulative_hazard") if isinstance(told.get(name), list)]
+    return {
+        "" if len(names) == 1 else name: {
+            field: [value for value, at in zip(told[field], strata, strict=True) if at == name] for field in fields
+        }
+        for name in names
+    }
 
 
 def _read(part: Mapping[str, Any]) -> Baseline | None:

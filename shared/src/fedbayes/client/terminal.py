@@ -7,15 +7,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .cox_text import score_lines
-from .formats import HIDDEN, WORDS, cost, is_plain, number, plain_items, promise, title, word
+from .cox_scores import score_lines, score_sections
+from .formats import HIDDEN, WORDS, cost, is_plain, is_range, number, plain_items, promise, ranged, title, word
 from .kinds import GAIN, OTHER, extras_of
-from .model_text import PREVIEW, table
-from .scores import confusion_of, per_class
+from .model_text import spread, table
+from .scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
 from .survival import baselines_of
 from .view import View, view_of
 
 MOST_LINES = 40
+LIKELIHOOD_DIGITS = 7  # what models are compared by: differences of a few units in thousands
 NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
 
 
@@ -38,9 +39,11 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
     named = "Model" if view.kind == OTHER else f"Model: {view.kind}"
     sections = [
         (named, model_lines(model)),
-        ("Baseline", _baseline(model)),
+        *score_sections(result.get("metrics")),
+        ("Baseline", _baseline(model) or _baseline(result)),
         ("Classes", _classes(result)),
         *([("Predictions", table(result))] if isinstance(result.get("predictions"), Mapping) else _nested(result)),
+        *_judged(result),
         ("Diagnostics", _diagnostics(result)),
     ]
     for heading, rows in sections:
@@ -55,16 +58,31 @@ def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]
     return [
         (title(name), _entries(value))
         for name, value in extras_of(result).items()
-        if isinstance(value, Mapping) and not (name == "metrics" and score_lines(value)) and told.get(name) != value
+        if isinstance(value, Mapping)
+        and not (name == "metrics" and score_lines(value))
+        and name != "baseline"
+        and told.get(name) != value
     ]
 
 
-def _entries(value: Mapping[str, Any]) -> list[tuple[str, ...]]:
+def _judged(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return what a fit tells of how well it fits and predicts: its validation, its likelihood and criteria."""
+    model = result.get("model")
+    sources = (result.get("diagnostics") or {}, model if isinstance(model, Mapping) else {})
+    return [
+        (title(name), _entries(source[name], digits))
+        for source in sources
+        for name, digits in (("validation", 4), ("criteria", LIKELIHOOD_DIGITS))
+        if isinstance(source.get(name), Mapping)
+    ]
+
+
+def _entries(value: Mapping[str, Any], digits: int = 4) -> list[tuple[str, ...]]:
     """Return the entries of an answer; of our own fields those that say something."""
     return [
-        (word(str(key)), number(entry))
+        (word(str(key)), ranged(entry, digits))
         for key, entry in value.items()
-        if is_plain(entry) and key not in HIDDEN and (entry is not None or key not in WORDS)
+        if (is_plain(entry) or is_range(entry)) and key not in HIDDEN and (entry is not None or key not in WORDS)
     ]
 
 
@@ -105,7 +123,7 @@ def _baseline(model: Any) -> list[tuple[str, ...]]:
     """Return survival at the mean at a few times of every baseline, from the first event to the last."""
     rows: list[tuple[str, ...]] = []
     for name, baseline in (baselines_of(model) if isinstance(model, Mapping) else {}).items():
-        places = sorted({round(k * (len(baseline.times) - 1) / (PREVIEW - 1)) for k in range(PREVIEW)})
+        places = spread(len(baseline.times))
         rows += [
             (*((name,) if name else ()), f"{baseline.times[k]:g}", f"{math.exp(-baseline.cumulative[k]):.3f}")
             for k in places
@@ -123,5 +141,8 @@ def _classes(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     confusion = confusion_of(result)
     if confusion is None:
         return []
-    rows = [tuple(_cell(v) for v in row) for row in per_class(*confusion)]
+    told = per_class(*confusion)
+    if not is_told(told):
+        return [(HIDDEN_CLASSES,)]
+    rows = [tuple(_cell(v) for v in row) for row in told]
     return [("class", "records", "sens.", "spec.", "PPV", "NPV", "F1"), *rows]

@@ -172,6 +172,11 @@ VIEWS = (
         figure="model_figures:description",
     ),
     View(
+        kind=kinds.HAZARD,  # never a model's: of results that tell a baseline beside one
+        frame="answer_tables:hazards",
+        figure="model_figures:hazards",
+    ),
+    View(
         kind=kinds.SCORES,
         fits=lambda model: {"accuracy", "auc"} <= set(model),
         html="views.plain:nothing",  # the scores' own section shows them
@@ -210,4 +215,6 @@ def view_of_result(result: Mapping[str, Any]) -> View:
         return named(kinds.PREDICTIONS)
     if isinstance(result.get("metrics"), Mapping) or {"accuracy", "auc"} <= set(result):
         return named(kinds.SCORES)
+    if isinstance(result.get("baseline"), Mapping):
+        return named(kinds.HAZARD)
     return named(kinds.GAIN) if isinstance(result.get("information_gain"), Mapping) else View()

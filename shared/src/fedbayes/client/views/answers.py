@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..answer_tables import predictions, sample
-from ..figures import named_bars
+from ..answer_tables import hazards, predictions, sample
+from ..figures import named_bars, survival_curves
 from ..figures.style import to_svg
 from ..formats import number
+from ..survival import baselines_of
 from ..weighted import effects
 
 MOST_ROWS = 20
@@ -38,6 +39,14 @@ def prediction_pieces(result: Mapping[str, Any]) -> list[str]:
 
 
 EXPORT = "All of them as a table: fedbayes show RESULT.json --export FILE.csv"
+
+
+def hazard_pieces(result: Mapping[str, Any]) -> list[str]:
+    """Return the survival of a record at the mean and its first rows, of a result that tells a baseline hazard beside a model; else nothing."""
+    if not baselines_of(result):
+        return []
+    picture = html.picture(to_svg(survival_curves(result)), "Survival over time of a record at the mean.")
+    return [picture, _preview(hazards(result), "Baseline hazard"), html.paragraph(EXPORT)]
 
 
 def predicted_pieces(model: Mapping[str, Any]) -> list[str]:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import html
-from ..cox_text import MEASURES, is_blind_score, is_survival_score, score_lines
+from ..cox_scores import HAZARD_HEADING, MEASURES, by_time, hazard_rows, is_blind_score, is_survival_score, score_lines
 from ..figures import survival_calibration
 from ..figures.style import to_svg
-from ..formats import number
+from ..formats import number, title
 
 CAPTION = (
     "Left: observed survival by predicted survival, groups of records; the dashed line is perfect. Right: Brier score over time; "
@@ -38,23 +38,14 @@ def survival_scores(metrics: Any) -> list[str]:
 
 def _by_time(metrics: Mapping[str, Any]) -> list[str]:
     """Return the table of measures at each time, where they are told."""
-    if not isinstance(metrics.get("concordance_by_time"), list):
-        return []
-    columns = [metrics[name] for name in ("times", "concordance_by_time", "auc_by_time", "brier_scores")]
-    rows = [[number(value, 3) for value in row] for row in zip(*columns, strict=True)]
-    headers = ("Time", "Concordance up to it", "AUC at it", "Brier score")
-    return [html.table("Measures by time", headers, rows, numeric=(0, 1, 2, 3))]
-
-
-def _hazards(part: Mapping[str, Any]) -> list[list[str]]:
-    """Return the rows of one stratum: time, cumulative hazard of the records and of the model."""
-    expected = part["model_cumulative_hazard"] or [None] * len(part["time"])
-    values = zip(part["time"], part["cumulative_hazard"], expected, strict=True)
-    return [[str(part["stratum"]), *(number(value) for value in row)] for row in values]
+    names, told = by_time(metrics)
+    rows = [[number(value, 3) for value in row] for row in told]
+    headers = ("Time", *(name[:1].upper() + name[1:] for name in names))
+    return [html.table("Measures by time", headers, rows, numeric=tuple(range(len(headers))))] if rows else []
 
 
 def _blind(metrics: Mapping[str, Any]) -> list[str]:
-    rows = [row for part in metrics["baseline"] for row in _hazards(part)]
-    names = ("Stratum", "Time", "These records", "Model")
+    rows = [row for part in metrics["baseline"] for row in hazard_rows(part)]
+    names = [title(name) for name in HAZARD_HEADING]
     told = html.table("Cumulative hazard at these records' mean", names, rows, numeric=(1, 2, 3))
     return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]

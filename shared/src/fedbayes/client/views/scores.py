@@ -9,7 +9,7 @@ from .. import html
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
 from ..formats import number
-from ..scores import HEADERS, confusion_of, per_class, scores_of
+from ..scores import HEADERS, HIDDEN_CLASSES, confusion_of, is_told, per_class, scores_of
 
 MOST_CLASSES = 30
 MOST_CURVES = 10
@@ -42,12 +42,15 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
     if confusion is None or len(confusion[1]) > MOST_CLASSES:
         return []
     counts, classes = confusion
+    each = per_class(counts, classes)
     rows = [
         (name, number(records), *("–" if value is None else f"{value:.3f}" for value in values))
-        for name, records, *values in per_class(counts, classes)
+        for name, records, *values in each
     ]
     told = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
     return [
         html.picture(to_svg(confusion_matrix(counts, classes)), told, told),
-        html.table("Each class told from all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6)),
+        html.table("Each class told from all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6))
+        if is_told(each)
+        else html.paragraph(f"Sensitivity, specificity and predictive values are {HIDDEN_CLASSES}."),
     ]
