@@ -8,7 +8,9 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.client.result import Result
 from fedbayes.federation.dictionaries import take
+from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
 from fedbayes.federation.reading import Source
 
@@ -102,6 +104,36 @@ def test_a_model_is_scored_on_what_the_dictionary_means(stations):
     model = federation.run("dp_naive_bayes", "fit", fit)["model"]
     scored = federation.run("dp_naive_bayes", "evaluate", {"model": model, "dictionary": without("bmi")})
     assert scored["n"] == 360
+
+
+def test_a_result_that_is_used_brings_the_dictionary_of_its_fit(stations):
+    place = stations(FORMULAS)
+    fitted = place.fit("dp_naive_bayes", label="ill", noise="none", dictionary=STUDY)
+    told = place.run("dp_naive_bayes", "evaluate", {"model": fitted, "noise": "none"})
+    named = place.run("dp_naive_bayes", "evaluate", {"model": fitted["model"], "noise": "none", "dictionary": STUDY})
+    assert told.scores == named.scores
+    assert told.provenance.arguments["dictionary"] == STUDY
+    other = {"columns": {name: entry for name, entry in STUDY["columns"].items() if name != "old"}}
+    with pytest.raises(DataProblem, match="column 'old'"):
+        place.run("dp_naive_bayes", "evaluate", {"model": fitted, "noise": "none", "dictionary": other})
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({}, {"id_column": "person", "dictionary": {"columns": {}}}),
+        ({"rows_aligned": True}, {"dictionary": {"columns": {}}}),
+        ({"id_column": "other"}, {"dictionary": {"columns": {}}}),
+        ({"dictionary": None}, {"id_column": "person"}),
+    ],
+)
+def test_a_result_that_is_used_tells_how_records_are_matched(given, taken):
+    kept = {"id_column": "person", "dictionary": {"columns": {}}, "label": "ill", "domain": {"omitted": "too long"}}
+    fitted = Result({"model": {"nodes": []}, "privacy": {}, "provenance": {"arguments": kept}})
+    assert task_of("vertibayes", "evaluate", {"model": fitted, **given}) == {"model": {"nodes": []}, **given, **taken}
+    assert task_of("dp_naive_bayes", "evaluate", {"model": fitted})["dictionary"] == {"columns": {}}
+    assert "id_column" not in task_of("dp_naive_bayes", "evaluate", {"model": fitted})
+    assert task_of("vertibayes", "evaluate", {"model": fitted["model"]}) == {"model": {"nodes": []}}
 
 
 def test_an_exact_answer_with_a_formula_needs_the_nodes_leave(stations):

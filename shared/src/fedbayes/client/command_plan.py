@@ -6,13 +6,16 @@ import json
 from typing import Any
 
 from . import options
+from .expected import SIGNAL
 from .formats import number, size
 from .local import Job
 from .planning import Setting, plan
 from .run_options import Options
 
 
-def execute(given: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool) -> None:
+def execute(
+    given: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool, signal: float = SIGNAL
+) -> None:
     """Print what a task would ask and cost; nobody is asked.
 
     Raises
@@ -21,7 +24,7 @@ def execute(given: Options, stations: int, rows: int, policy: list[str] | None, 
         If a limit that was given would refuse it, after the plan is printed.
     """
     limits = {name: value for entry in options.read_policies(policy or []).values() for name, value in entry.items()}
-    found = plan(Job(given.algorithm, given.function, given.arguments()), Setting(stations, rows, limits))
+    found = plan(Job(given.algorithm, given.function, given.arguments()), Setting(stations, rows, limits, signal))
     if as_json:
         print(json.dumps(found, indent=1))
     else:
@@ -47,6 +50,7 @@ def _print(found: dict[str, Any]) -> None:
         ("differentially private", number(found["private"])),
         ("predicts single records", number(found["single_records"])),
         *_noise_rows(found["noise"]),
+        *_expected_rows(found["expected"]),
         *(
             (f"chosen {name}" if name != "from" else "chosen from", _text(value))
             for name, value in found["chosen"].items()
@@ -79,3 +83,18 @@ def _noise_rows(noise: dict[str, Any] | None) -> list[tuple[str, str]]:
         )
         rows.append(("mean count of a cell", f"{noise['mean_count']:.3g}: {told}"))
     return rows
+
+
+def _expected_rows(expected: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if expected is None:
+        return []
+    asked, exact = expected["asked"], expected["without_noise"]
+    return [
+        ("expected accuracy", f"about {asked:.2f}, {exact:.2f} without noise, on made-up records"),
+        *((f"  with {words}", f"{value:.2f}") for words, value in expected["instead"].items()),
+        (
+            "  made up",
+            f"classes alike, the log-odds of every feature of deviation {expected['signal']:g} (--signal): what the noise takes, "
+            "not how well your data can be told apart",
+        ),
+    ]

@@ -101,6 +101,12 @@ def plan(
     policy: Annotated[Texts, option("LIMIT=VALUE of a node. Repeatable.", "--policy")] = None,
     stations: Annotated[int, option("How many organizations take part (3).", "--stations", min=1)] = 3,
     rows: Annotated[int, option("Records in all, to judge the noise by.", "--rows", min=0)] = 0,
+    signal: Annotated[
+        float,
+        option(
+            "How much a feature tells, to simulate the accuracy: deviation of its log-odds (0.5).", "--signal", min=0
+        ),
+    ] = 0.5,
     as_json: AsJson = False,
 ) -> None:
     """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
@@ -109,7 +115,7 @@ def plan(
     given = run_options.Options.read(
         algorithm=algorithm, function=function, arg=arg, args=args, dictionary=dictionary, model=model
     )
-    command_plan.execute(given, stations, rows, policy, as_json)
+    command_plan.execute(given, stations, rows, policy, as_json, signal)
 
 
 @app.command()

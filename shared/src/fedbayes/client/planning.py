@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .catalogue import declared_of, rounds_of
 from .exits import UsageProblem
+from .expected import SIGNAL, Feature, Tables, accuracy
 from .local import Job
 
 if TYPE_CHECKING:
@@ -17,17 +18,22 @@ if TYPE_CHECKING:
 USUAL_BINS = 20  # of a numeric column where a method does not say
 STATION_BYTES, PEER_BYTES, FEATURE_BYTES = 3400, 200, 70
 """Of one station in two rounds: keys, names and seals; what of them grows with the other stations; a feature in the question. Measured over 3 and 6."""
+EPSILON_FACTORS = (1.0 / 3.0, 3.0)
+USUAL_DELTA = 1e-6
+LEAST_BINS = 3
+"""What is changed to show what would help: a third and three times of epsilon, Gaussian noise, half of the bins (not fewer than two), half of the features."""
 CELL_BYTES = 32 / 3  # a masked count: 8 bytes, in base 64
 SECONDS_A_ROUND = 3.3  # on stock nodes, docs/status.md
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits."""
+    """Where a task would run: how many organizations, with how many records in all (0: unknown), under which limits; how much a feature tells (`expected`)."""
 
     stations: int = 3
     rows: int = 0
     limits: Mapping[str, Any] | None = None
+    signal: float = SIGNAL
 
 
 def plan(job: Job, setting: Setting) -> dict[str, Any]:
@@ -39,7 +45,8 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         ``rounds`` (usual; None where it is not known) and ``seconds`` on stock nodes, ``bytes`` (about; None
         where they depend on more than the question), ``columns``, ``debit`` (epsilon, delta, queries at every
         station with data), ``private``, ``single_records``, ``noise`` (of tables by class: deviation of a cell, cells, mean count; None for
-        others), ``chosen`` (what the task chooses of itself, and from what), ``refusals`` (the words of each limit), ``warnings``.
+        others), ``expected`` (accuracy on made-up records; None without rows, or for other tasks), ``chosen`` (what the task
+        chooses of itself, and from what), ``refusals`` (the words of each limit), ``warnings``.
 
     Raises
     ------
@@ -66,7 +73,8 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
         "private": told.private,
         "single_records": told.single_records,
-        "noise": _noise(job, setting.rows, len(outlook.names)),
+        "noise": _noise(job, setting),
+        "expected": _expected(job, setting),
         "chosen": _chosen(job),
         "refusals": _refusals(policy, told, len(outlook.names)),
         "warnings": outlook.warnings,
@@ -106,7 +114,7 @@ def _ask(job: Job, outlook: Outlook) -> Any:
 
 
 def _chosen(job: Job) -> dict[str, Any]:
-    """Return what the task chooses of itself; nothing where the domain comes from a dictionary or the stations."""
+    """Return what the task chooses of itself; nothing where the domain comes from the stations."""
     declared = declared_of(job)
     if set(job.arguments) - {one.name for one in declared.declared()}:
         return {}
@@ -164,8 +172,8 @@ def _refusals(policy: Any, told: Any, stations: int) -> list[str]:
     return found
 
 
-def _tables(job: Job) -> tuple[int, list[int]] | None:
-    """Return the classes and the values of every feature of the tables that a task releases; None for other tasks."""
+def _tables(job: Job) -> tuple[int, list[Feature]] | None:
+    """Return the classes and the features of the tables that a task releases; None for other tasks."""
     arguments, declared = job.arguments, declared_of(job)
     domain, label = arguments.get("domain"), arguments.get("label")
     if not declared.releases_tables or not isinstance(domain, Mapping) or label not in domain:
@@ -175,20 +183,17 @@ def _tables(job: Job) -> tuple[int, list[int]] | None:
     features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
     usual = getattr(declared, "bins", None)
     bins = usual if arguments.get("bins") is None else arguments["bins"]
-    values = [_values(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
+    values = [_feature(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
     return len(domain[label].get("categories", [])), values
 
 
-def _noise(job: Job, rows: int, stations: int) -> dict[str, Any] | None:
+def _noise(job: Job, setting: Setting) -> dict[str, Any] | None:
     """Return the noise in a cell of a table of a feature by class, summed over the stations; None for other tasks."""
-    arguments, found = job.arguments, _tables(job)
-    if found is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
+    found, deviation, rows = _tables(job), _spread(job, setting), setting.rows
+    if found is None or deviation is None:
         return None
-    classes, values = found
-    law, delta = arguments.get("mechanism"), float(arguments.get("delta") or 0.0)
-    deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
-    deviation = min(_deviation(arguments, spent, len(values), stations) for spent in deltas)
-    cells = classes * max(values, default=1)
+    classes, features = found
+    cells = classes * max((feature.values for feature in features), default=1)
     mean = rows / cells if rows and cells else None
     return {
         "deviation": deviation,
@@ -196,6 +201,16 @@ def _noise(job: Job, rows: int, stations: int) -> dict[str, Any] | None:
         "mean_count": mean,
         "dominates": None if mean is None else deviation > mean,
     }
+
+
+def _spread(job: Job, setting: Setting) -> float | None:
+    """Return the deviation of the noise in a cell, by the law that the task will choose; None for tasks that add none."""
+    arguments, found = job.arguments, _tables(job)
+    if found is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
+        return None
+    law, delta = arguments.get("mechanism"), float(arguments.get("delta") or 0.0)
+    deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
+    return min(_deviation(arguments, spent, len(found[1]), setting.stations) for spent in deltas)
 
 
 def _deviation(arguments: Mapping[str, Any], delta: float, tables: int, stations: int) -> float:
@@ -221,15 +236,51 @@ UNIT_ROWS = {"identifier": "max_rows_per_identifier", "party": "maximum_records"
 """Unit of the promise -> the argument that bounds its rows."""
 
 
+def _expected(job: Job, setting: Setting) -> dict[str, Any] | None:
+    """Return the accuracy on made-up records as the task is asked, without noise, and with one argument changed; None without rows, or for other tasks."""
+    found = _tables(job)
+    if found is None or _spread(job, setting) is None or not setting.rows or not found[1] or found[0] < 2:
+        return None
+
+    def judged(changed: Job) -> float:
+        classes, features = _tables(changed) or found
+        return accuracy(Tables(classes, features, _spread(changed, setting) or 0.0), setting.rows, setting.signal)
+
+    instead = {words: judged(Job(job.algorithm, job.function, changed)) for words, changed in _changes(job, found[1])}
+    exact = accuracy(Tables(*found, 0.0), setting.rows, setting.signal)
+    return {"signal": setting.signal, "asked": judged(job), "without_noise": exact, "instead": instead}
+
+
+def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any]]]:
+    """Return arguments with one of them changed, and what it is in words."""
+    given = dict(job.arguments)
+    epsilon, label = float(given["epsilon"]), given["label"]
+    names = given.get("features") or [column for column in given["domain"] if column not in (label, "missing")]
+    bins = max((feature.values for feature in features if feature.numeric), default=0)
+    changes: list[tuple[str, dict[str, Any]]] = [
+        (f"epsilon {factor * epsilon:.3g}", {"epsilon": factor * epsilon}) for factor in EPSILON_FACTORS
+    ]
+    if not given.get("delta") and given.get("mechanism") != "laplace":
+        changes.append((f"delta {USUAL_DELTA:g}", {"delta": USUAL_DELTA}))
+    if bins > LEAST_BINS and not isinstance(given.get("bins"), Mapping):
+        changes.append((f"bins {bins // 2}", {"bins": bins // 2}))
+    if len(names) > 1:
+        half = len(names) // 2
+        changes.append((f"{half} of {len(names)} features", {"features": list(names)[:half]}))
+    return [(words, {**given, **change}) for words, change in changes]
+
+
 def _bytes(job: Job, stations: int) -> int | None:
     """Return the bytes of a task that adds up tables in two rounds, about; None for other tasks."""
     found = _tables(job)
     one_sum = job.arguments.get("aggregation") in (None, "sum") and job.arguments.get("split") in (None, "horizontal")
     if found is None or not one_sum:
         return None
-    classes, values = found
-    cells = classes * sum(values)
-    return round(stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(values)))
+    classes, features = found
+    cells = classes * sum(feature.values for feature in features)
+    return round(
+        stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(features))
+    )
 
 
 def _bins_of(bins: Any, column: str, usual: Any) -> Any:
@@ -240,5 +291,7 @@ def _bins_of(bins: Any, column: str, usual: Any) -> Any:
     return len(one) + 1 if isinstance(one, list) else one
 
 
-def _values(entry: Mapping[str, Any], bins: Any) -> int:
-    return len(entry["categories"]) if "categories" in entry else bins if isinstance(bins, int) else USUAL_BINS
+def _feature(entry: Mapping[str, Any], bins: Any) -> Feature:
+    if "categories" in entry:
+        return Feature(len(entry["categories"]), numeric=False)
+    return Feature(bins if isinstance(bins, int) else USUAL_BINS, numeric=True)

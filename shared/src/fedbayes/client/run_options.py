@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from ..federation.results import OMITTED
+from ..federation.inherited import is_left_out, of_fit
 from . import options
 from .catalogue import declared_of
 from .command_options import RunOptions
@@ -32,8 +32,6 @@ KEPT = (
     "database",
 )
 """What a written result keeps of its place; never the user, a code or a key."""
-MATCHING = ("id_column", "rows_aligned")
-"""How records are matched: by one of these."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ class Options(RunOptions):
                 raise UsageProblem(f"--model: {self.model} holds no model")
             given = {**self.inherited(), **given}
         found = {**(self.repeated or {}), **given}
-        lost = next((name for name, value in found.items() if _is_left_out(value)), None)
+        lost = next((name for name, value in found.items() if is_left_out(value)), None)
         if lost is not None:
             raise UsageProblem(
                 f"--again: the result does not keep the argument '{lost}'; give it by --arg, --args or --model"
@@ -93,11 +91,9 @@ class Options(RunOptions):
             return {}
         declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
         given = options.read_arguments(self.arg or [], self.args)
-        names = set() if self.dictionary is not None or "dictionary" in given else {"dictionary"}
         told = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
-        if set(MATCHING) <= declared and told.get("split") != "horizontal" and not set(MATCHING) & set(given):
-            names |= set(MATCHING)
-        return {name: told[name] for name in sorted(names & set(told)) if not _is_left_out(told[name])}
+        own = set(given) if self.dictionary is None else {*given, "dictionary"}
+        return of_fit(told, own, declared)
 
     def judges_its_own_records(self) -> bool:
         """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
@@ -138,11 +134,6 @@ class Options(RunOptions):
 
     def _from_environment(self) -> bool:
         return self.username == os.environ.get("VANTAGE6_USERNAME")
-
-
-def _is_left_out(value: Any) -> bool:
-    """Whether a written result keeps of an argument only that it was long."""
-    return isinstance(value, dict) and bool(value) and set(value) <= {OMITTED, "sha256"}
 
 
 def _files(parties: list[str]) -> set[Path]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields
+from importlib import import_module
+from typing import Any, TypeGuard
 
+from .. import inherited, signatures
 from ..errors import ArgumentError
 
 
@@ -54,7 +57,7 @@ def check_policies(policies: Any) -> None:
 
 
 def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
-    """Return the arguments of a task as JSON has them: arrays as lists, of a whole result its model.
+    """Return the arguments of a task as JSON has them: arrays as lists, of a whole result its model and what `inherited` says.
 
     Raises
     ------
@@ -65,12 +68,30 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
         raise ArgumentError('algorithm and function must be texts, such as "dp_naive_bayes" and "fit"')
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ArgumentError('arguments must map names to values, such as {"label": "ill", "epsilon": 1}')
-    return {str(name): _plain(str(name), value) for name, value in (arguments or {}).items()}
+    given = {str(name): value for name, value in (arguments or {}).items()}
+    if _is_whole(model := given.get("model")):
+        told = (model.get("provenance") or {}).get("arguments") or {}
+        given = {**inherited.of_fit(told, given.keys(), _declared(algorithm, function)), **given}
+    return {name: _plain(name, value) for name, value in given.items()}
+
+
+def _declared(algorithm: str, function: str) -> set[str]:
+    """Return the names of a function's arguments; none where it is not installed, which is said elsewhere."""
+    try:
+        module = import_module(algorithm if algorithm.startswith("v6_") else f"v6_{algorithm}")
+    except ImportError:
+        return set()
+    return {field.name for field in fields(signatures.arguments_class(getattr(module, function, None)))}
+
+
+def _is_whole(value: Any) -> TypeGuard[Mapping[str, Any]]:
+    """Return whether this is a whole result and not only its model."""
+    return isinstance(value, Mapping) and {"model", "privacy"} <= set(value)
 
 
 def _plain(name: str, value: Any) -> Any:
-    if name == "model" and isinstance(value, Mapping) and {"model", "privacy"} <= set(value):
-        value = value["model"]  # of a whole result
+    if name == "model" and _is_whole(value):
+        value = value["model"]
     try:
         return json.loads(json.dumps(value, default=_listed))
     except (TypeError, ValueError, RecursionError):
