@@ -31,7 +31,9 @@ def of_fit(told: Mapping[str, Any], given: Collection[str], declared: Collection
         Name -> value; what the result keeps too briefly is not there.
     """
     names = {"dictionary"} - set(given)
-    if "unit" not in declared and not set(MATCHING) & set(given):
+    # Where records are whole, identifiers match nothing: they are the unit of a promise, which a use states for itself.
+    matched = "unit" not in declared or ("rows_aligned" in declared and told.get("split") != "horizontal")
+    if matched and not set(MATCHING) & set(given):
         names |= set(MATCHING) & set(declared)
     return {name: told[name] for name in sorted(names & set(told)) if not is_left_out(told[name])}
 
