@@ -122,8 +122,8 @@ def test_a_last_round_that_the_platform_runs_again_gets_the_same_reply(files):
         parent = federation._server.tasks[1]
         message = last["input"]["kwargs"]["message"]
         again = rogue(federation, last["organization"], "partial_score", message, parent)
-    assert again.status == "completed"
-    assert from_text(again.result) == last["result"]
+        assert again.status == "completed"
+        assert from_text(again.result) == last["result"]
 
 
 def facts(job=1, parent=1, created="2026-01-01", organization=1):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import io
 import json
 import os
 import shutil
@@ -22,7 +21,7 @@ from ..randomness import secret_bytes
 from . import platform
 from .errors import MessageError, StationError
 from .platform import Origin, Run
-from .secrets import KEY_FILE, UNWRITABLE, once, own_keys
+from .secrets import KEY_FILE, UNWRITABLE, first, once, own_keys
 
 FOLDER = "fedbayes-"
 SESSION_FILE = "session"
@@ -134,11 +133,9 @@ class Memory:
             raise MessageError("a message is missing in the job's folder at this node; start the job again")
         return content
 
-    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
-        """Keep arrays for later rounds of this job at this station (the first writer wins)."""
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        once(self.path / f"kept-{_safe(name)}", buffer.getvalue())
+    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
+        """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
+        return first(self.path / f"kept-{_safe(name)}", lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored.
@@ -151,7 +148,7 @@ class Memory:
         path = self.path / f"kept-{_safe(name)}"
         if not path.exists():
             raise MessageError("an earlier round of this job is missing at this station; start the job again")
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        with np.load(path, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
 
     def _reply(self, asked: str, reply_key: bytes) -> Path:
@@ -164,11 +161,11 @@ class Memory:
 
     def record(self, asked: str, reply_key: bytes, payload: Any, also: str) -> Any:
         """Record a sealed reply before it leaves, under two names; of two runs at the same time the first one's reply is returned by both."""
-        text, path = json.dumps(payload).encode(), self._reply(asked, reply_key)
-        written = once(path, text)
+        path = self._reply(asked, reply_key)
+        written = first(path, lambda file: file.write(json.dumps(payload).encode()))
         with suppress(FileExistsError):
             os.link(path, self._reply(also, reply_key))
-        return payload if written == text else json.loads(written)
+        return payload if written else json.loads(path.read_bytes())
 
     @contextmanager
     def alone(self, asked: str) -> Iterator[None]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 from ..mpc.relay import KeyPair
 from .errors import StationError
@@ -25,25 +27,40 @@ def once(path: Path, content: bytes, renew: bool = False) -> bytes:
     """
     try:
         if renew or not path.exists():
-            _write(path, content, renew)
+            _write(path, lambda file: file.write(content), renew)
         return path.read_bytes()
     except OSError:
         raise StationError(UNWRITABLE) from None
 
 
-def _write(path: Path, content: bytes, renew: bool) -> None:
+def first(path: Path, write: Callable[[IO[bytes]], object]) -> bool:
+    """Write a file as `once` does, without reading it again, for what is long; return whether it was this call that wrote it.
+
+    Raises
+    ------
+    StationError
+        If the folder is full or cannot be written.
+    """
+    try:
+        return not path.exists() and _write(path, write, False)
+    except OSError:
+        raise StationError(UNWRITABLE) from None
+
+
+def _write(path: Path, write: Callable[[IO[bytes]], object], renew: bool) -> bool:
     # Not named by the process: every container's is number 1.
     handle, draft = tempfile.mkstemp(prefix=f"{path.name}-", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            write(file)
             file.flush()
             os.fsync(file.fileno())
         (os.replace if renew else os.link)(draft, path)
     except FileExistsError:
-        pass
+        return False
     finally:
         Path(draft).unlink(missing_ok=True)
+    return True
 
 
 def own_keys(folder: Path, name: str = KEY_FILE) -> KeyPair:

@@ -461,9 +461,9 @@ class Station:
         if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
             raise MessageError("this round of the job has been asked with another request before; start the job again")
 
-    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> None:
-        """Keep arrays for later rounds of this job at this station (the first writer wins)."""
-        self.memory.keep(self._part + name, **arrays)
+    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
+        """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
+        return self.memory.keep(self._part + name, **arrays)
 
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""

@@ -200,9 +200,11 @@ class Transport:
         return answers
 
     def _receive(self, payloads: list[Any], sent: Sent, record: dict[str, Any]) -> dict[int, Any]:
-        """Open replies, count their bytes in `record`."""
+        """Open replies, count their bytes in `record`; each leaves the list before it is opened, as it may be long."""
         answers: dict[int, Any] = {}
-        for payload in payloads:
+        payloads.reverse()
+        while payloads:
+            payload = payloads.pop()
             member, content = self._open(sent, payload)
             if member in answers:
                 raise MessageError("a reply came twice; the job stops")

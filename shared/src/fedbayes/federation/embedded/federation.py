@@ -287,12 +287,7 @@ class EmbeddedFederation:
 
     def _environment(self, run: RunState, task: TaskState, folder: Path) -> dict[str, str]:
         name = self.names[run.organization]
-        if self._tamper_request is not None and task.parent:
-            asked = from_text(run.input)
-            function = str(asked["method"])
-            asked["kwargs"]["message"] = self._tamper_request(name, function, asked["kwargs"]["message"])
-            run.input = to_text(asked)
-        (folder / "input").write_bytes(base64.b64decode(run.input))
+        self._leave_input(run, task, folder / "input")
         (folder / "token").write_text(self._token(run, task))
         job_folder = Path(self._folder.name) / f"job-{task.job}" / name
         job_folder.mkdir(parents=True, exist_ok=True)
@@ -320,26 +315,40 @@ class EmbeddedFederation:
         inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
         return {**inherited, **encoded, "PKG_NAME": self._module}
 
+    def _leave_input(self, run: RunState, task: TaskState, path: Path) -> None:
+        """Write a run's input to its folder, where it lies from now on."""
+        asked = from_text(run.input)
+        run.method = str(asked.get("method", ""))
+        path.write_bytes(base64.b64decode(run.input))
+        if self._tamper_request is not None and task.parent:
+            name, message = self.names[run.organization], asked["kwargs"]["message"]
+            asked["kwargs"]["message"] = self._tamper_request(name, run.method, message)
+            path.write_text(json.dumps(asked), encoding="utf-8")
+        run.input = ""
+
     def _ended(self, run: RunState, folder: Path, code: int) -> None:
         output, log = folder / "output", folder / "log"
         text = log.read_text(errors="replace") if log.exists() else ""
         self._numbers.pop(run.id, None)
-        status, result = "crashed", None
-        if code == 0 and output.exists():
-            status, payload = "completed", json.loads(output.read_bytes())
-            function = json.loads(base64.b64decode(run.input)).get("method", "")
-            name = self.names[run.organization]
-            if self._tamper is not None:
-                payload = self._tamper(name, function, payload)
-            if self._record and function != CLOSING:
-                asked = json.loads(base64.b64decode(run.input))
-                self._note_keys(run, self._server.tasks[run.task].job)
-                opened = self._views.opened(run.organization, asked.get("kwargs", {}).get("message"), payload)
-                entry = {"organization": name, "function": function, "input": asked, "result": payload}
-                self.transcript.append({**entry, **opened})
-            result = to_text(payload)
-        self._server.finish(run, status, result, text)
+        answered = code == 0 and output.exists()
+        if answered and (self._tamper is not None or self._record):
+            self._look_at(run, folder / "input", output)
+        (folder / "input").unlink(missing_ok=True)
+        self._server.finish(run, "completed" if answered else "crashed", output if answered else None, text)
         self._tell("end", run)
+
+    def _look_at(self, run: RunState, asked: Path, output: Path) -> None:
+        """Change a run's answer, or record it, as this federation was asked to."""
+        payload, name = json.loads(output.read_bytes()), self.names[run.organization]
+        if self._tamper is not None:
+            payload = self._tamper(name, run.method, payload)
+            output.write_text(json.dumps(payload), encoding="utf-8")
+        if self._record and run.method != CLOSING:
+            content = json.loads(asked.read_bytes())
+            self._note_keys(run, self._server.tasks[run.task].job)
+            opened = self._views.opened(run.organization, content.get("kwargs", {}).get("message"), payload)
+            entry = {"organization": name, "function": run.method, "input": content, "result": payload}
+            self.transcript.append({**entry, **opened})
 
     def _note_keys(self, run: RunState, job: int) -> None:
         if self._record:
@@ -349,13 +358,12 @@ class EmbeddedFederation:
 
     def _tell(self, event: str, run: RunState) -> None:
         if self._progress is not None:
-            function = json.loads(base64.b64decode(run.input)).get("method", "")
             self._progress(
                 {
                     "event": event,
                     "task": run.task,
                     "name": self._server.tasks[run.task].name,
-                    "function": function,
+                    "function": run.method,
                     "organization": self.names[run.organization],
                     "status": run.status,
                 }

@@ -10,28 +10,68 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 FAILED = ("crashed", "killed by user")
 LONG_POLL_SECONDS = 1.0
+PIECE = 3 * 2**18
+"""Bytes of an answer that are read at a time: whole groups of three, as base64 has."""
 
 
 @dataclass
 class RunState:
-    """One run of a task at one organization."""
+    """One run of a task at one organization.
+
+    Attributes
+    ----------
+    id, task, organization : int
+    input : str
+        As it came; empty once the run has its folder, which has it then.
+    status : str
+    method : str
+        Name of the remote function.
+    output : Path or None
+        File of the run's answer, as JSON: long answers lie on the disk, not in this process.
+    log : str
+    """
 
     id: int
     task: int
     organization: int
     input: str
     status: str = "pending"
-    result: str | None = None
+    method: str = ""
+    output: Path | None = None
     log: str = ""
+
+    @property
+    def result(self) -> str | None:
+        """The answer as the platform tells it, base64 of JSON; None without one."""
+        return None if self.output is None else base64.b64encode(self.output.read_bytes()).decode("ascii")
+
+    def told(self) -> Iterator[bytes]:
+        """Yield what the server tells of the answer, as JSON, piece by piece."""
+        yield b'{"id": %d, "blob_storage_used": false, "result": ' % self.id
+        if self.output is None:
+            yield b"null}"
+            return
+        yield b'"'
+        with self.output.open("rb") as file:
+            while part := file.read(PIECE):
+                yield base64.b64encode(part)
+        yield b'"}'
+
+    @property
+    def told_bytes(self) -> int:
+        """How many bytes `told` yields."""
+        head = len('{"id": , "blob_storage_used": false, "result": ') + len(str(self.id))
+        return head + (len("null}") if self.output is None else len('""}') + 4 * -(-self.output.stat().st_size // 3))
 
 
 @dataclass
@@ -47,6 +87,7 @@ class TaskState:
     image: str
     init_org: int
     runs: list[RunState] = field(default_factory=list)
+    told: bool = False
 
     @property
     def status(self) -> str:
@@ -132,11 +173,23 @@ class Server:
             self._launch(run, task)
         return task
 
-    def finish(self, run: RunState, status: str, result: str | None, log: str) -> None:
+    def finish(self, run: RunState, status: str, output: Path | None, log: str) -> None:
         """Note the end of a run."""
         with self.changed:
-            run.status, run.result, run.log = status, result, log
+            run.status, run.output, run.log = status, output, log
             self.changed.notify_all()
+
+    def forget(self, told: TaskState) -> None:
+        """Remove the answers that a parent had read before those of a task that it has read now: it will not ask for them again."""
+        with self.changed:
+            before = [
+                task for task in self.tasks.values() if task.told and task.parent == told.parent and task is not told
+            ]
+            told.told = True
+        for run in (run for task in before for run in task.runs):
+            if run.output is not None:
+                run.output.unlink(missing_ok=True)
+                run.output = None
 
     def settle(self, job: int, seconds: float) -> None:
         """Wait until no task of a job runs any more, or some time has passed."""
@@ -183,6 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
         url = urlsplit(self.path)
         parts = url.path.strip("/").split("/")[1:]
         query = {key: values[0] for key, values in parse_qs(url.query).items()}
+        if parts[0] == "result" and int(query.get("task_id", 0)) in self.platform.tasks:
+            return self._tell_results(self.platform.tasks[int(query["task_id"])])
         answer = self._read(parts, query)
         if answer is None:
             return self._send({"msg": "Not found"}, 404)
@@ -204,21 +259,36 @@ class _Handler(BaseHTTPRequestHandler):
             if parts[2:] == ["status"]:
                 return {"status": platform.wait(task, LONG_POLL_SECONDS)}
             return task.to_dict()
-        if parts[0] in ("result", "run") and int(query.get("task_id", 0)) in platform.tasks:
-            return {"data": self._runs(parts[0], platform.tasks[int(query["task_id"])]), "links": {}}
+        if parts[0] == "run" and int(query.get("task_id", 0)) in platform.tasks:
+            return {"data": self._runs(platform.tasks[int(query["task_id"])]), "links": {}}
         if parts[:2] == ["blobstream", "status"]:
             return {"blob_store_enabled": False}
         return None
 
-    def _runs(self, kind: str, task: TaskState) -> list[dict[str, Any]]:
+    def _runs(self, task: TaskState) -> list[dict[str, Any]]:
         with self.platform.changed:
-            runs = sorted(task.runs, key=lambda run: -run.id)
-            if kind == "result":
-                return [{"id": run.id, "result": run.result, "blob_storage_used": False} for run in runs]
             return [
                 {"id": run.id, "status": run.status, "organization": {"id": run.organization}, "log": run.log}
-                for run in runs
+                for run in sorted(task.runs, key=lambda run: -run.id)
             ]
+
+    def _tell_results(self, task: TaskState) -> None:
+        """Send the answers of a task's runs, which may be long, one after the other from where they lie."""
+        with self.platform.changed:
+            runs = sorted((replace(run) for run in task.runs), key=lambda run: -run.id)
+        head, tail = b'{"links": {}, "data": [', b"]}"
+        length = len(head) + len(tail) + sum(run.told_bytes for run in runs) + 2 * max(len(runs) - 1, 0)
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(length))
+        self.end_headers()
+        self.wfile.write(head)
+        for place, run in enumerate(runs):
+            self.wfile.write(b", " if place else b"")
+            for part in run.told():
+                self.wfile.write(part)
+        self.wfile.write(tail)
+        self.platform.forget(task)
 
     def do_POST(self) -> None:
         """Create a sub-task."""
