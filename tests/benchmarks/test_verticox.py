@@ -1,7 +1,9 @@
 """Time of vertical Cox: all roles of the private solver in one process, and growth with the records, as ratios."""
 
+import os
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +20,68 @@ from v6_verticox.solvers.newton import solve
 pytestmark = pytest.mark.benchmark
 PUBLISHED = {100: 0.31, 500: 0.49, 1_000: 2.2, 5_000: 31.0, 10_000: 65.0}  # seconds an iteration, three parties
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "algorithms" / "verticox"))
+GROWTH = [1_000, 10_000, 50_000, *([2**18] if os.environ.get("FEDBAYES_LARGEST") else [])]
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Memory:
+    """The largest resident memory of this process, and of a process below it (a container, or who starts them), in bytes; sampled."""
+
+    def __enter__(self):
+        self.own = self.below = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._sample, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self._thread.join()
+
+    def _sample(self):
+        while not self._over.wait(0.1):
+            found = {}
+            for stat in Path("/proc").glob("[0-9]*/stat"):
+                try:
+                    fields = stat.read_text().rpartition(")")[2].split()
+                except OSError:
+                    continue
+                found[int(stat.parent.name)] = int(fields[1]), int(fields[21]) * PAGE
+            tree, size = {os.getpid()}, 0
+            while len(tree) > size:
+                size = len(tree)
+                tree |= {number for number, (parent, _) in found.items() if parent in tree}
+            self.own = max(self.own, found.get(os.getpid(), (0, 0))[1])
+            self.below = max([self.below, *(found[number][1] for number in tree - {os.getpid()} if number in found)])
+
+
+def test_growth_with_records():
+    """Efron's ties at 50 times, five columns, three stations and a helper: rounds do not grow, bytes, time and memory in proportion to the records at most.
+
+    FEDBAYES_LARGEST=1 adds 2^18 records. The MPyC program of noahmr/secure_survival_analysis took 3 h 39 min for these, by its own log.
+    """
+    rows, features = {}, [f"x{i}" for i in range(5)]
+    for size in GROWTH:
+        frame = records(size).drop(columns="x5")
+        grid = np.quantile(frame["time"], np.linspace(0.0, 1.0, 51)[1:])
+        frame["time"] = grid[np.minimum(np.searchsorted(grid, frame["time"]), 49)]
+        found = {}
+        with Memory() as memory:
+            took = seconds(
+                lambda f=frame, told=found: told.update(r=fitted(f, features, "private_newton", "efron", told=told))
+            )
+        rows[size] = (found["r"][0], found["bytes"], took, memory.own, memory.below, found["r"][1])
+        print(
+            f"{size} records: {rows[size][0]} rounds, {found['bytes'] / 1e6:.0f} MB, {took:.0f} s, this process {memory.own / 1e6:.0f} MB, "
+            f"the largest container {memory.below / 1e6:.0f} MB, error {rows[size][5]:.1e}"
+        )
+    first, last = GROWTH[1], GROWTH[-1]
+    share = last / first
+    assert rows[last][0] <= rows[first][0] + 3
+    assert rows[last][1] / rows[first][1] < 1.1 * share
+    assert rows[last][2] / rows[first][2] < 1.5 * share
+    assert max(rows[last][3:5]) / max(rows[first][3:5]) < share
+    assert max(entry[5] for entry in rows.values()) <= 1e-6
 
 
 def records(rows, seed=0):
@@ -129,8 +193,11 @@ def table(paper_data, name):
     return frame.reset_index(drop=True), [column for column in frame if column not in ("time", "event")]
 
 
-def fitted(frame, features, solver, ties, stations=3):
-    """Fit over the embedded federation, records aligned by an identifier; return rounds, largest errors of coefficient and log-likelihood."""
+def fitted(frame, features, solver, ties, stations=3, told=None):
+    """Fit over the embedded federation, records aligned by an identifier; return rounds, largest errors of coefficient and log-likelihood.
+
+    `told` gets the bytes.
+    """
     frame["id"] = [f"p{row}" for row in range(len(frame))]
     with TemporaryDirectory() as folder:
         parties = {}
@@ -142,6 +209,8 @@ def fitted(frame, features, solver, ties, stations=3):
         task = {"time": "time", "event": "event", "features": features, "id_column": "id"}
         with EmbeddedFederation(parties=parties, helpers=["helper"]) as federation:
             result = federation.run("verticox", "fit", {**task, "solver": solver, "ties": ties})
+    if told is not None:
+        told["bytes"] = result["federation"]["bytes"]
     risk = likelihood.RiskSets.of(frame["time"].to_numpy(), frame["event"].to_numpy(), ties=ties)
     expected = likelihood.fit(risk, frame[features].to_numpy(dtype=float), features)
     found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
