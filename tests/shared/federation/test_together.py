@@ -122,10 +122,19 @@ def test_a_record_that_is_damaged_lets_nothing_out(tmp_path):
             Answers(tmp_path, 1, "table").admit(["age"], *sets("abc"), 3)
 
 
+def test_nobody_fills_the_record(tmp_path):
+    """Of all sets of eleven organizations that are admitted, and of any order, no more are kept than there are organizations."""
+    record, rng = Answers(tmp_path, 1, "table"), np.random.default_rng(3)
+    admitted = [record.admit(["age"], frozenset(np.flatnonzero(rng.random(11) < 0.7).tolist()), 1) for _ in range(400)]
+    assert sum(admitted) > together.MOST_SETS
+    with record._file.reading() as connection:
+        assert len(record._sets(connection, "age")) <= 11
+
+
 def test_too_many_sets_end_in_a_refusal_within_a_moment():
     rng = np.random.default_rng(1)
-    known = [frozenset(np.flatnonzero(rng.random(60) < 0.5).tolist()) for _ in range(together.MOST_SETS)]
-    assert tells_of_few(known, frozenset(range(60)), 3)
+    known = [frozenset(np.flatnonzero(rng.random(70) < 0.5).tolist()) for _ in range(together.MOST_SETS)]
+    assert tells_of_few(known, frozenset(range(70)), 3)
     assert tells_of_few(known[:40], frozenset(range(61)), 8) in (True, False)
 
 
@@ -199,8 +208,13 @@ QUESTIONS = {
 def test_an_organization_that_drops_out_is_not_told(federation, question):
     algorithm, function, arguments = QUESTIONS[question]
     ask(federation, algorithm, function, "abcd", **arguments)
+    others = "abc" if question != "describe" else "abce"
+    for members, refused in ((others, True), ("abcd", False)):
+        asked = {"function": function, "arguments": {**arguments, "organizations": list(members)}}
+        told = federation.run(algorithm, "preflight", asked)["stations"]
+        assert any(REFUSED in str(word) for word in told.values()) is refused, "foreseen, and nothing is remembered"
     with pytest.raises(errors.ThresholdError, match=REFUSED):
-        ask(federation, algorithm, function, "abc" if question != "describe" else "abce", **arguments)
+        ask(federation, algorithm, function, others, **arguments)
 
 
 def test_one_method_remembers_for_another_and_noise_is_the_remedy(federation):

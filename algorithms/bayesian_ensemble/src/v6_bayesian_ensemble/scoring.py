@@ -201,7 +201,9 @@ def scored(replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
 
 def local_scores(federation: Federation, model: Ensemble, organizations: list[int | str] | None) -> dict[str, Any]:
     """Return the scores of an ensemble on every station's own rows: two rounds, a secure sum."""
-    preflight = Preflight(tuple(columns_of(model)), functions=("partial_local",), queries=1, single_records=False)
+    preflight = Preflight(
+        tuple(columns_of(model)), functions=("partial_local",), queries=1, single_records=False, summed=True
+    )
     parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(model.to_json())
     replies = federation.round("partial_local", request, parties.stations, TalliesReply, last=True)

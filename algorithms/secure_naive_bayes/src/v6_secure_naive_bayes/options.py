@@ -21,6 +21,7 @@ def before_fit(noise: Noise, columns: list[str], whom: Unit = ROW) -> Preflight:
     return Preflight(
         columns=tuple(whom.columns(columns)),
         everywhere=True,
+        summed=True,
         functions=("partial_counts",),
         epsilon=epsilon,
         delta=delta,

@@ -176,6 +176,7 @@ class Question:
         return Preflight(
             columns=(*self.columns, *identifier),
             everywhere=by_rows,
+            summed=by_rows,
             functions=("partial_counts",) if by_rows else PARTIALS,
             epsilon=self.budget.epsilon or 0.0,
             delta=self.budget.delta,

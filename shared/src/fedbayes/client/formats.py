@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..dp.promise import WEAK_EPSILON, certainty
+
 SHORT = {
     "auc": "AUC",
     "auc_published": "AUC, scored as published",
@@ -125,7 +127,11 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
     relation = {"add_remove": "adding or removing", "replace_one": "replacing"}.get(
         str(privacy.get("neighbors")), "changing"
     )
-    return f"Differentially private with {parameters}, for {relation} one {privacy.get('unit') or 'row'}."
+    unit, epsilon = privacy.get("unit") or "row", float(privacy.get("epsilon") or 0.0)
+    weak = f"; so large an epsilon lets who knows all others become {100 * certainty(epsilon):.8g} % sure of one {unit}"
+    return (
+        f"Differentially private with {parameters}, for {relation} one {unit}{weak if epsilon > WEAK_EPSILON else ''}."
+    )
 
 
 def cost(federation: Mapping[str, Any]) -> str:

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["IMPLIED_DELTA", "MOST_DELTA", "MOST_EPSILON", "budget_delta", "covers", "excess", "holds"]
+__all__ = [
+    "IMPLIED_DELTA",
+    "MOST_DELTA",
+    "MOST_EPSILON",
+    "WEAK_EPSILON",
+    "budget_delta",
+    "certainty",
+    "covers",
+    "excess",
+    "holds",
+]
 
 MOST_EPSILON = 20.0
 LEAST_EPSILON = 1e-9
 """What is asked for less is nothing but noise, of a width that floating point does not hold."""
 MOST_DELTA = 1e-3
+WEAK_EPSILON = 5.0
+"""Above it whoever holds a record's presence, or its other content, for as likely as not may become more than 99 % sure: `certainty`."""
 IMPLIED_DELTA = 1e-4
 """The delta budget of a ledger that has an epsilon budget and none of delta: a hundred releases of delta 1e-6."""
 
@@ -46,6 +58,14 @@ def excess(epsilon: float | None, delta: float | None = 0.0) -> str | None:
 def holds(epsilon: float | None, delta: float | None = 0.0) -> bool:
     """Return whether a release of this loss may be called private (see `excess`)."""
     return excess(epsilon, delta) is None
+
+
+def certainty(epsilon: float) -> float:
+    """Return how sure an answer can make somebody of one unit who knows all others and held both possibilities for equally likely, but for delta.
+
+    The odds change by a factor of at most e^epsilon: from 1/2 to 1 / (1 + e^-epsilon), .73 at epsilon 1 and .99995 at 10.
+    """
+    return 1.0 / (1.0 + math.exp(-epsilon))
 
 
 def covers(epsilon: float | None, delta: float | None = 0.0) -> bool:

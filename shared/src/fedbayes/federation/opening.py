@@ -33,6 +33,8 @@ class Preflight(Message):
         Whether single records are predicted.
     derived_from : tuple of str
         Columns that arithmetic of the task's own takes; a station that has one of them must let formulae through.
+    summed : bool
+        Whether answers add up over the stations' rows, so that a check can ask what they remember (`together`).
     """
 
     columns: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Preflight(Message):
     private: bool = False
     single_records: bool = False
     derived_from: tuple[str, ...] = ()
+    summed: bool = False
 
     def __post_init__(self) -> None:
         costs = (self.epsilon, self.delta, float(self.queries))
@@ -53,11 +56,23 @@ class Preflight(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest(Message):
-    """Ask for a channel key, and say what the task will ask; `members`: how many organizations are asked; `dictionary`: of the study, as stations apply it."""
+    """Ask for a channel key, and say what the task will ask.
+
+    Attributes
+    ----------
+    members : int
+        How many organizations are asked.
+    preflight : Preflight or None
+    dictionary : dict or None
+        Of the study, as stations apply it.
+    stations : tuple of int
+        The organizations with data, where a check asks for the second time.
+    """
 
     members: int = 0
     preflight: Preflight | None = None
     dictionary: dict[str, Any] | None = None
+    stations: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..bayes.dictionary import Dictionary
-from ..bayes.encoding import SchemaError
+from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.missing import Reading, inexact, settle
 from ..bayes.recoding import applied, named_values
 from . import parquet, platform
@@ -19,6 +19,7 @@ from .dialect import Dialect, of_file
 from .errors import DataProblem, PolicyError, ThresholdError
 from .excel import check_formulas
 from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
+from .readings import words_of
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
 if TYPE_CHECKING:
@@ -261,6 +262,17 @@ class Source:
         if kept is None:
             return made, self._small.rows, 0
         return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
+
+    def reads(self, column: str, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> str:
+        """Return in words how the task reads a column of the table, see `readings`."""
+        rule = self._reading(domain, identifiers).rule(column)
+        entry = None if self._dictionary is None else self._dictionary.columns.get(column)
+        return words_of(rule.missing, rule.listed, {} if entry is None or column in identifiers else entry.recode)
+
+    def texts(self, column: str) -> list[str | None]:
+        """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""
+        plain = Source(self._mock, self._schema, None, self._cohort, self._folder, *self._declared)
+        return [canonical_text(value) for value in plain.frame({}, (column,), (column,))[column].tolist()]
 
     def _plain(self, kind: str) -> Path | None:
         """Return the table's file if it is of this kind and wanted as it is."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -164,6 +164,12 @@ class Federation(Outset):
         request = OpenRequest(len(members), preflight, self.dictionary)
         answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
         if self.dry:
+            # Who has data is known by now, and with it over whom an answer would be: asked again, stations hold it against what they remember.
+            if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
+                stations = tuple(m for m, reply in self._read(OpenReply, answers).items() if reply.has_data.value)
+                answers = self._ask(
+                    "partial_open_channel", replace(request, stations=stations), members, TIMEOUT_SECONDS, False
+                )
             raise Checked({self.name(member): self._refusal(answers[member]) for member in sorted(answers)})
         self._raise_refusals(answers, " (nothing was spent)")
         replies = self._read(OpenReply, answers)
@@ -213,9 +219,13 @@ class Federation(Outset):
     def _refusal(answer: dict[str, Any]) -> str | None:
         return str(answer["error"][1]) if "error" in answer else None
 
+    @staticmethod
+    def _refused(answers: dict[int, Any]) -> dict[int, Any]:
+        return {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
+
     def _raise_refusals(self, answers: dict[int, Any], spent: str) -> None:
         """Raise what stations refuse: the kind of the first, the words of all; the same words once, with all who say them."""
-        failures = {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
+        failures = self._refused(answers)
         if failures:
             saying: dict[str, list[str]] = {}
             for member, (_, text) in failures.items():

@@ -140,8 +140,8 @@ class Station:
         PolicyError, DataProblem, ThresholdError
             If a column may not be used here, the table lacks it or has it twice, or has fewer rows than the node demands.
         """
-        together.note_read(self, [column for column in columns if column not in identifiers])
         self.check_columns(columns)
+        together.note_read(self, columns, identifiers, domain)
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
             frame, left_out = self._source.applied(columns, domain, identifiers)
@@ -165,8 +165,8 @@ class Station:
 
         Under the same guards as `data`, without importing pandas for a small CSV file.
         """
-        together.note_read(self, columns)
         self.check_columns(columns)
+        together.note_read(self, columns, (), domain)
         small = self._source.arrays(columns, domain)
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
@@ -197,6 +197,19 @@ class Station:
         """Return the columns of the table behind `columns`: what they are made of, and what rows are left out by."""
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
+
+    def readings(
+        self, columns: Sequence[str], identifiers: Sequence[str], domain: Mapping[str, Any] | None
+    ) -> dict[str, str]:
+        """Return, of the columns of the table behind `columns` that it has, how the task reads each, see `readings`."""
+        there = set(self._source.names)
+        return {
+            name: self._source.reads(name, domain, identifiers) for name in self.sources(list(columns)) if name in there
+        }
+
+    def texts(self, column: str) -> list[str | None]:
+        """Return a column of the table as it is written, canonical texts, one a row, None where missing whatever a task says."""
+        return self._source.texts(column)
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -352,8 +365,7 @@ class Station:
     def _guard(self, summed: bool) -> None:
         self.require_members()
         arrival.check_models(self)
-        if summed:
-            together.check(self)
+        together.check(self, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.

@@ -19,15 +19,15 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..dp.storage import Storage
-from . import platform
+from . import platform, readings
 from .errors import StationError, ThresholdError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ANSWERS_FILE = "fedbayes-answers.sqlite3"
 MOST_SETS = 64
-"""Sets that one column may have been answered over: past studies of a node, and as many rows as are eliminated in milliseconds."""
+"""Sets that one column is remembered to be answered over; none follows from others, so there are no more than organizations, and nobody fills the record."""
 MOST_GROUPS = 10_000
 """Groups of organizations that are looked at in one check, a second's work; where there are more, a new set is refused."""
 _PRIME = 2_147_483_647
@@ -47,6 +47,12 @@ CREATE TABLE IF NOT EXISTS answers (
     organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, members TEXT NOT NULL,
     PRIMARY KEY (organization, source, name, members));
 """
+
+TELLS_OF_FEW = (
+    "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
+    "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
+    "FEDBAYES_ALLOW_DIFFERENCES"
+)
 
 Members = frozenset[int]
 
@@ -99,16 +105,25 @@ class Answers:
         if not columns:
             return True
         with self._file.reading() as connection:
-            if connection is not None and all(members in self._sets(connection, name) for name in columns):
+            if connection is not None and all(follows(self._sets(connection, name), members) for name in columns):
                 return True
         with self._file.transaction() as connection:
+            new = []
             for name in columns:
-                if tells_of_few(self._sets(connection, name), members, fewest):
+                known = self._sets(connection, name)
+                if tells_of_few(known, members, fewest):
                     return False
-            text = json.dumps(sorted(members))
-            rows = [(*self._key, name, text) for name in columns]
-            connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", rows)
+                if not follows(known, members):
+                    new.append((*self._key, name, json.dumps(sorted(members))))
+            connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", new)
         return True
+
+    def foresees(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+        """Return whether `admit` would let an answer out, as things stand; nothing is remembered."""
+        with self._file.reading() as connection:
+            return connection is None or not any(
+                tells_of_few(self._sets(connection, name), members, fewest) for name in columns
+            )
 
     def _sets(self, connection: sqlite3.Connection, name: str) -> list[Members]:
         """Return the sets over which a column was answered."""
@@ -138,20 +153,17 @@ def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
     is asked whether the syndrome of `new` is a combination of those of its members. Organizations that no set tells apart have one coefficient in every
     form, so groups are made of such bundles.
     """
-    if fewest <= 1 or not known or new in known:
+    if fewest <= 1 or not known or follows(known, new):
         return False
     if len(known) >= MOST_SETS:
         return True
-    everyone = sorted(new.union(*known))
-    rows = [[member in one for member in everyone] for one in (*known, new)]
+    rows = _rows(known, new)
     bundles: dict[tuple[bool, ...], int] = {}
     for pattern in zip(*rows, strict=True):
         bundles[pattern] = bundles.get(pattern, 0) + 1
     matrix = np.array(list(bundles), dtype=np.int64).T
     checks = _orthogonal(matrix[:-1])
     syndrome = matrix[-1] @ checks % _PRIME
-    if not syndrome.any():  # the sum over `new` follows from known ones
-        return False
     for looked, group in enumerate(_groups(list(bundles.values()), fewest)):
         if looked >= MOST_GROUPS:
             return True
@@ -159,6 +171,19 @@ def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
         if not alone and _in_span(checks[list(group)], syndrome):
             return True
     return False
+
+
+def follows(known: Sequence[Members], new: Members) -> bool:
+    """Return whether sums over `new` follow from sums over `known` sets, so that there is nothing to remember."""
+    if new in known or not known:
+        return new in known
+    table = np.array(_rows(known, new), dtype=np.int64)
+    return not (table[-1] @ _orthogonal(table[:-1]) % _PRIME).any()
+
+
+def _rows(known: Sequence[Members], new: Members) -> list[list[bool]]:
+    everyone = sorted(new.union(*known))
+    return [[member in one for member in everyone] for one in (*known, new)]
 
 
 def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
@@ -203,19 +228,29 @@ def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
     return not left[-1].any()
 
 
-def note_read(station: Station, columns: Iterable[str]) -> None:
-    """Remember for the rounds of the job which columns of the table this station reads, where it remembers answers at all."""
+def note_read(
+    station: Station, columns: Sequence[str], identifiers: Sequence[str], domain: Mapping[str, Any] | None
+) -> None:
+    """Remember for the rounds of the job which columns of the table this station reads, and how, where it remembers answers at all."""
     if _folder(station) is None:
         return
-    text = json.dumps(sorted(set(station.sources(list(columns))))).encode()
+    readings.note(station, station.readings(columns, identifiers, domain))
+    text = json.dumps(sorted(set(station.sources([name for name in columns if name not in identifiers])))).encode()
     for number in itertools.count():
         known = station.memory.read(f"columns-{number}")
         if (station.memory.once(f"columns-{number}", text) if known is None else known) == text:
             return
 
 
-def check(station: Station) -> None:
-    """Refuse an exact answer that would, with earlier ones, tell about fewer organizations than this node demands; remember it else.
+def check(station: Station, summed: bool) -> None:
+    """Refuse an exact answer that would, with earlier ones, tell about fewer organizations or rows than this node demands; remember it else.
+
+    Parameters
+    ----------
+    station : Station
+        Whose answer it is.
+    summed : bool
+        Whether it adds up over organizations.
 
     Raises
     ------
@@ -227,6 +262,9 @@ def check(station: Station) -> None:
     folder, manifest = _folder(station), station.manifest
     if folder is None or manifest is None:
         return
+    readings.check(station, folder, _source(station))
+    if not summed:
+        return
     members = frozenset(manifest.stations) & frozenset(station.participants)
     answers = Answers(folder, station.organization, _source(station))
     try:
@@ -234,11 +272,29 @@ def check(station: Station) -> None:
     except Unreadable as problem:
         raise StationError(str(problem)) from None
     if not admitted:
-        raise ThresholdError(
-            "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
-            "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
-            "FEDBAYES_ALLOW_DIFFERENCES"
-        )
+        raise ThresholdError(TELLS_OF_FEW)
+
+
+def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
+    """Refuse, before anything is asked, what `check` would: an exact answer about these columns over these organizations; nothing is remembered.
+
+    Raises
+    ------
+    ThresholdError, StationError
+        As `check`. What readings of columns would set apart is not foreseen: no value of the table is looked at.
+    """
+    folder = _folder(station)
+    if folder is None or not station.has_data:
+        return
+    there = set(station.columns)
+    names = sorted(set(station.sources([name for name in columns if name in there])))
+    answers = Answers(folder, station.organization, _source(station))
+    try:
+        allowed = answers.foresees(names, members, station.policy.minimum_organizations)
+    except Unreadable as problem:
+        raise StationError(str(problem)) from None
+    if not allowed:
+        raise ThresholdError(TELLS_OF_FEW)
 
 
 def _folder(station: Station) -> Path | None:

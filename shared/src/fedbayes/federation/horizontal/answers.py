@@ -107,6 +107,7 @@ def preflight(
     return Preflight(
         columns=tuple(dict.fromkeys(known)),
         everywhere=True,
+        summed=True,
         functions=tuple(functions),
         epsilon=noise.epsilon if noise.private else 0.0,
         delta=noise.delta if noise.private else 0.0,

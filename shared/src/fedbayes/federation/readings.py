@@ -1,0 +1,213 @@
+"""How a task reads a column: which of its values are missing, unknown, or recoded; and what two readings tell together.
+
+Two exact answers of which one takes a value for missing, or for another one, differ by the rows that have it: each is about many rows, and both about one.
+So a node with a folder database remembers, column by column, by which readings it has given exact answers. Of a task with another one the station counts,
+on its own table, the rows that all readings together set apart: fewer than the node's minimum are too few, unless every reading leaves them by themselves.
+
+Any combination of answers is made of the groups that all readings together make, so no number of tasks tells of fewer. What is remembered is what tasks
+said, and never a value that they did not name; and only of readings that tell more apart than earlier ones did, so that nobody fills the record with words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bayes.encoding import canonical_text
+from ..dp.storage import Storage
+from .errors import StationError, ThresholdError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from .station import Station
+
+READINGS_FILE = "fedbayes-readings.sqlite3"
+MOST_READINGS = 64
+"""Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS readings (
+    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, words TEXT NOT NULL,
+    PRIMARY KEY (organization, source, name, words));
+"""
+GONE = -1
+"""Group of the rows whose value is missing."""
+
+
+class Unreadable(ValueError):
+    """The record cannot be read or written, so nothing exact may leave."""
+
+
+def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:
+    """Return a reading in words: what is missing, what is known (nothing: everything), what each value that is recoded becomes; canonical texts."""
+    recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
+    return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
+
+
+def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
+    """Return the group of each value by a reading, `GONE` where it is missing.
+
+    Parameters
+    ----------
+    texts : sequence of str or None
+        Canonical texts.
+    words : str
+        From `words_of`.
+    """
+    missing, listed, recode = json.loads(words)
+    gone, known = frozenset(missing), frozenset(listed)
+    places: dict[str | None, int] = {}
+    found = np.full(len(texts), GONE, dtype=np.int64)
+    for place, text in enumerate(texts):
+        if text is None or text in gone or (known and text not in known):
+            continue
+        found[place] = places.setdefault(recode.get(text, text), len(places))
+    return found
+
+
+def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
+    """Return whether readings together set fewer than `minimum` rows apart that are not by themselves, and alike missing or not, in each of them.
+
+    Parameters
+    ----------
+    groups : sequence of int64 array, shape (values,)
+        Group of each value by every reading.
+    rows : int64 array, shape (values,)
+        Rows that have the value.
+    minimum : int
+        Rows.
+    """
+    table = np.stack(groups)
+    _, together = np.unique(table, axis=1, return_inverse=True)
+    sizes = np.bincount(together.ravel(), weights=rows)[together.ravel()]
+    gone = table == GONE
+    changed = gone.any(axis=0) & ~gone.all(axis=0)
+    for one in table:
+        changed |= np.bincount(one - GONE, weights=rows)[one - GONE] > sizes
+    return bool((changed & (sizes > 0) & (sizes < minimum)).any())
+
+
+class Readings:
+    """The readings by which one node has given exact answers.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the ledger.
+    organization : int
+        Whose answers; the mock client's organizations share a folder.
+    source : str
+        Which data: what is remembered of one table says nothing of another.
+    """
+
+    def __init__(self, folder: Path, organization: int, source: str) -> None:
+        self._file = Storage(folder / READINGS_FILE, _TABLES, "record of readings", "what was answered", Unreadable)
+        self._key = (organization, source)
+
+    def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Callable[[str], Any]) -> bool:
+        """Remember readings of columns, unless with earlier ones they set fewer than `minimum` rows apart.
+
+        Parameters
+        ----------
+        asked : iterable of tuple of str
+            Column and words, each.
+        minimum : int
+            Rows.
+        texts : callable
+            Gives a column's canonical texts, one a row; asked for only where there is an earlier, different reading.
+
+        Returns
+        -------
+        bool
+            Whether the answer may leave; the readings are remembered then.
+
+        Raises
+        ------
+        Unreadable
+            If the file cannot be read or written.
+        """
+        wanted = sorted(set(asked))
+        with self._file.reading() as connection:
+            if connection is not None and all(words in self._known(connection, name) for name, words in wanted):
+                return True
+        with self._file.transaction() as connection:
+            for name, words in wanted:
+                known = self._known(connection, name)
+                if words in known:
+                    continue
+                new = not known
+                if known:
+                    rows = Counter(texts(name))
+                    groups = [groups_of(list(rows), one) for one in (*known, words)]
+                    new = _splits(groups)
+                    if sets_few_apart(groups, np.array(list(rows.values())), minimum) or (
+                        new and len(known) >= MOST_READINGS
+                    ):
+                        return False
+                if new:
+                    connection.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*self._key, name, words))
+        return True
+
+    def _known(self, connection: sqlite3.Connection, name: str) -> list[str]:
+        asked = "SELECT words FROM readings WHERE organization=? AND source=? AND name=? ORDER BY rowid"
+        return [words for (words,) in connection.execute(asked, (*self._key, name))]
+
+
+def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
+    """Return whether the last reading tells values apart that the others do not; else nothing need be remembered of it, now that it was admitted."""
+    counts = [np.unique(np.stack(part), axis=1).shape[1] for part in (groups[:-1], groups)]
+    return counts[0] < counts[1]
+
+
+def note(station: Station, readings: Mapping[str, str]) -> None:
+    """Remember for the rounds of the job how this station reads columns, column -> words."""
+    for number, text in enumerate(_noted(station)):
+        if text in (None, content := json.dumps(sorted(readings.items()))):
+            if text is None:
+                station.memory.once(f"readings-{number}", content.encode())
+            return
+
+
+def check(station: Station, folder: Path, source: str) -> None:
+    """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
+
+    Raises
+    ------
+    ThresholdError
+        If they do.
+    StationError
+        If the record cannot be read or written.
+    """
+    noted = [text for text in _noted(station) if text is not None]
+    seen = f"readings admitted|{len(noted)}"
+    if station.memory.read(seen) is not None:
+        return
+    asked = [(name, words) for text in noted for name, words in json.loads(text)]
+    try:
+        admitted = Readings(folder, station.organization, source).admit(
+            asked, station.policy.minimum_count, station.texts
+        )
+    except Unreadable as problem:
+        raise StationError(str(problem)) from None
+    if not admitted:
+        raise ThresholdError(
+            "dictionary or domain: with exact answers that were given before, what is missing, unknown or recoded here would set apart fewer rows than "
+            "this node demands; read the columns as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+        )
+    station.memory.once(seen, b"1")
+
+
+def _noted(station: Station) -> Iterator[str | None]:
+    """Yield what was noted in the job, and None at its end."""
+    for number in itertools.count():
+        content = station.memory.read(f"readings-{number}")
+        yield None if content is None else content.decode()
+        if content is None:
+            return

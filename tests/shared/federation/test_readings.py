@@ -1,0 +1,189 @@
+"""Exact answers by two readings of a column that differ in a few rows: what a node remembers, and what it refuses."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbayes.federation import errors, readings
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.readings import Readings, Unreadable, groups_of, sets_few_apart, words_of
+
+ROWS = 120
+REFUSED = "set apart fewer rows"
+
+
+def words(missing=(), listed=(), **recode):
+    return words_of(missing, listed, recode)
+
+
+def test_a_reading_in_groups():
+    texts = ["a", "b", "9", None, "c"]
+    assert groups_of(texts, words()).tolist() == [0, 1, 2, -1, 3]
+    assert groups_of(texts, words(missing=["9"], c="a")).tolist() == [0, 1, -1, -1, 0]
+    assert groups_of(texts, words(listed=["a", "b", "9"], missing=["9"])).tolist() == [0, 1, 2, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        (words(), words(missing=["one"]), True),  # drops one row
+        (words(), words(one="many"), True),  # moves it to others
+        (words(many="other"), words(many="other", one="other"), True),
+        (words(), words(missing=["many"]), False),
+        (words(), words(many="other"), False),
+        (words(), words(many="much", one="few"), False),  # other names of the same groups
+        (words(), words(missing=["nobody"], nobody="many"), False),
+        (words(), words(listed=["many", "other"]), True),  # unknown, so missing
+        (words(), words(listed=["many", "other", "one", "nobody"]), False),
+        (words(many="one"), words(other="one"), True),
+    ],
+)
+def test_readings_that_differ_in_one_row(tmp_path, old, new, refused):
+    texts = ["many"] * 20 + ["other"] * 20 + ["one"]
+    for number, pair in enumerate([(old, new), (new, old)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        record = Readings(folder, 1, "table")
+        assert record.admit([("column", pair[0])], 5, lambda _: texts)
+        assert record.admit([("column", pair[1])], 5, lambda _: texts) is not refused
+        assert record.admit([("column", pair[0])], 5, lambda _: texts), "what was answered once is no new reading"
+        assert Readings(folder, 2, "table").admit([("column", pair[1])], 5, lambda _: texts)
+        assert Readings(folder, 1, "another").admit([("column", pair[1])], 5, lambda _: texts)
+
+
+def alone(groups, rows, minimum):
+    """Whether some sum of rows of few, told by all readings together, is not told by each of them: every union of groups, brute force."""
+    cells = {}
+    for value in range(len(rows)):
+        cells.setdefault(tuple(int(one[value]) for one in groups), []).append(value)
+    for key, values in cells.items():
+        if not 0 < sum(rows[value] for value in values) < minimum:
+            continue
+        for one, label in zip(groups, key, strict=True):
+            same = [value for value in range(len(rows)) if one[value] == label and rows[value]]
+            if sorted(same) != sorted(value for value in values if rows[value]):
+                return True
+        if len({label == readings.GONE for label in key}) == 2:
+            return True
+    return False
+
+
+@given(
+    st.lists(st.lists(st.integers(-1, 3), min_size=6, max_size=6), min_size=1, max_size=3),
+    st.lists(st.integers(1, 8), min_size=6, max_size=6),
+    st.integers(2, 6),
+)
+def test_against_every_group_one_by_one(groups, rows, minimum):
+    found = sets_few_apart([np.array(one) for one in groups], np.array(rows), minimum)
+    assert found is alone(groups, rows, minimum)
+
+
+def test_three_readings_that_are_apart_in_pairs_are_held_against_each_other(tmp_path):
+    """Each two differ in many rows; the third makes one row of the first two's groups."""
+    texts = [*("a" * 6), *("b" * 6), *("c" * 6), "p", *("q" * 5)]
+    record = Readings(tmp_path, 1, "table")
+    assert record.admit([("column", words(missing=["a", "b", "p", "q"]))], 5, lambda _: texts)
+    assert record.admit([("column", words(missing=["a", "c", "p", "q"]))], 5, lambda _: texts)
+    assert not record.admit([("column", words(missing=["b", "c", "q"]))], 5, lambda _: texts)
+
+
+def test_too_many_readings_and_a_damaged_record_let_nothing_out(tmp_path):
+    record = Readings(tmp_path, 1, "table")
+    texts = [f"v{number}" for number in range(readings.MOST_READINGS + 2) for _ in range(5)]
+    everything = {f"v{number}": "all" for number in range(readings.MOST_READINGS + 2)}
+
+    def split(number):
+        return [("column", words(**{**everything, f"v{number}": "one"}))]
+
+    for number in range(readings.MOST_READINGS):
+        assert record.admit(split(number), 5, lambda _: texts)
+        assert record.admit([("column", words(missing=[f"of no effect {number}"], **everything))], 5, lambda _: texts)
+    assert not record.admit([("column", words())], 5, lambda _: texts)
+    (tmp_path / readings.READINGS_FILE).write_bytes(b"no database at all " * 100)
+    with pytest.raises(Unreadable, match="record of readings"):
+        record.admit([("column", words())], 5, lambda _: texts)
+
+
+# -- whole tasks -------------------------------------------------------------------------------------------------------
+
+
+def table(name):
+    rng = np.random.default_rng(ord(name))
+    town = rng.choice(["north", "south", "west"], ROWS).astype(object)
+    town[17] = "island"  # the one whom somebody is after
+    return pd.DataFrame(
+        {"town": town, "ill": rng.choice(["no", "yes"], ROWS), "smoker": rng.choice(["no", "yes"], ROWS)}
+    )
+
+
+TOWNS = ["north", "south", "west"]
+STUDY = {
+    "town": {"type": "category", "categories": [*TOWNS, "island"]},
+    "ill": {"type": "category", "categories": ["no", "yes"]},
+    "smoker": {"type": "category", "categories": ["no", "yes"]},
+}
+DROPPED = {**STUDY, "town": {"type": "category", "categories": TOWNS, "missing": ["island"]}}
+MOVED = {**STUDY, "town": {"type": "category", "categories": TOWNS, "recode": {"island": "north"}}}
+NETWORK = {"columns": ["town", "ill"], "split": "horizontal", "structure": [["town", "ill"]], "missing": "drop"}
+WEIGHTS = {"label": "ill", "features": ["town", "smoker"], "rounds": 1}
+
+
+def asked(tmp_path, tasks, **policy):
+    parties = {}
+    for name in "abc":
+        (tmp_path / name).mkdir(exist_ok=True)
+        table(name).to_csv(
+            tmp_path / f"{name}.csv", index=False
+        )  # the same file in every federation: another is another table
+        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
+    policies = {name: {"ledger": "vault", **policy} for name in parties}
+    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        return [
+            federation.run(algorithm, function, {**arguments, "dictionary": {"columns": study}})
+            for algorithm, function, arguments, study in tasks
+        ]
+
+
+@pytest.mark.parametrize("other", [DROPPED, MOVED], ids=["missing", "recode"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        ("vertibayes", "fit", NETWORK),
+        ("discriminative_naive_bayes", "fit", WEIGHTS),
+        ("scalar_product", "describe", {}),
+    ],
+    ids=lambda task: task[0],
+)
+def test_one_row_more_or_less_is_not_told(tmp_path, task, other):
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked(tmp_path, [(*task, STUDY), (*task, other)])
+
+
+def test_control_the_same_reading_noise_and_the_administrators_leave(tmp_path):
+    task = ("vertibayes", "fit", NETWORK)
+    asked(tmp_path, [(*task, STUDY), (*task, STUDY), ("scalar_product", "describe", {}, STUDY)])
+    asked(tmp_path, [("scalar_product", "describe", {"epsilon": 1.0}, DROPPED)])
+    with pytest.raises(errors.ThresholdError, match=REFUSED):
+        asked(tmp_path, [("scalar_product", "describe", {"epsilon": 1e6}, DROPPED)])
+    first, second = asked(tmp_path, [(*task, DROPPED), (*task, STUDY)], allow_differences=True)
+    assert first["model"] != second["model"]
+
+
+def test_linked_records_too(tmp_path):
+    """A table over columns of two stations: the code leaves out one record, whose value at the other station the difference is."""
+    whole, parties = table("a").assign(id=[f"p{row}" for row in range(ROWS)]), {}
+    for name, column in (("a", "town"), ("b", "ill"), ("c", "smoker")):
+        (tmp_path / name).mkdir()
+        parties[name] = {"default": whole[["id", column]], "vault": tmp_path / name}
+    given = {"columns": ["town", "ill"], "id_column": "id"}
+    policies = {name: {"ledger": "vault"} for name in parties}
+    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        for study, refused in ((MOVED, False), (DROPPED, True), (MOVED, False)):
+            arguments = {**given, "dictionary": {"columns": study}}
+            if refused:
+                with pytest.raises(errors.ThresholdError, match=REFUSED):
+                    federation.run("scalar_product", "contingency", arguments)
+            else:
+                federation.run("scalar_product", "contingency", arguments)
