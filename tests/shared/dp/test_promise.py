@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fedbayes.client import formats
 from fedbayes.dp import promise
 from fedbayes.federation import errors, results
 from fedbayes.federation.policy import Policy
@@ -45,3 +46,14 @@ def test_a_nodes_budget_of_epsilon_implies_one_of_delta():
     assert read().budget_delta is None
     with pytest.raises(errors.PolicyError, match="FEDBAYES_BUDGET_DAYS"):
         read(BUDGET_EPSILON="1", BUDGET_DAYS="0")
+
+
+@pytest.mark.parametrize(("epsilon", "sure"), [(0.0, "0.5"), (1.0, "0.731"), (5.0, "0.993"), (10.0, "1")])
+def test_how_sure_an_answer_can_make_somebody(epsilon, sure):
+    assert f"{promise.certainty(epsilon):.3g}" == sure
+
+
+def test_a_weak_promise_says_so():
+    told = {"differentially_private": True, "neighbors": "add_remove", "unit": "row", "delta": 0.0}
+    assert formats.promise({**told, "epsilon": promise.WEAK_EPSILON}).endswith("one row.")
+    assert "be sure of one row and wrong once in 2,982 times" in formats.promise({**told, "epsilon": 8.0})

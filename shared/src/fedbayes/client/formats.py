@@ -128,7 +128,7 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
         str(privacy.get("neighbors")), "changing"
     )
     unit, epsilon = privacy.get("unit") or "row", float(privacy.get("epsilon") or 0.0)
-    weak = f"; so large an epsilon lets who knows all others become {100 * certainty(epsilon):.8g} % sure of one {unit}"
+    weak = f"; so large an epsilon lets who knows all others be sure of one {unit} and wrong once in {1 / (1 - certainty(epsilon)):,.0f} times"
     return (
         f"Differentially private with {parameters}, for {relation} one {unit}{weak if epsilon > WEAK_EPSILON else ''}."
     )

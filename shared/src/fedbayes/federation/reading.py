@@ -263,11 +263,16 @@ class Source:
             return made, self._small.rows, 0
         return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
 
-    def reads(self, column: str, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> str:
-        """Return in words how the task reads a column of the table, see `readings`."""
-        rule = self._reading(domain, identifiers).rule(column)
-        entry = None if self._dictionary is None else self._dictionary.columns.get(column)
-        return words_of(rule.missing, rule.listed, {} if entry is None or column in identifiers else entry.recode)
+    def reads(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None, identifiers: Sequence[str]
+    ) -> dict[str, str]:
+        """Return in words how the task reads each of these columns that the table has, see `readings`."""
+        reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
+        found = {}
+        for name in set(columns).intersection(self.names):
+            rule, recodes = reading.rule(name), name in entries and name not in identifiers
+            found[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
+        return found
 
     def texts(self, column: str) -> list[str | None]:
         """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""

@@ -192,7 +192,7 @@ def check(station: Station, folder: Path, source: str) -> None:
     asked = [(name, words) for text in noted for name, words in json.loads(text)]
     try:
         admitted = Readings(folder, station.organization, source).admit(
-            asked, station.policy.minimum_count, station.texts
+            asked, station.policy.minimum_count, station.source.texts
         )
     except Unreadable as problem:
         raise StationError(str(problem)) from None

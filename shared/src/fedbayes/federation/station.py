@@ -198,18 +198,10 @@ class Station:
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
-    def readings(
-        self, columns: Sequence[str], identifiers: Sequence[str], domain: Mapping[str, Any] | None
-    ) -> dict[str, str]:
-        """Return, of the columns of the table behind `columns` that it has, how the task reads each, see `readings`."""
-        there = set(self._source.names)
-        return {
-            name: self._source.reads(name, domain, identifiers) for name in self.sources(list(columns)) if name in there
-        }
-
-    def texts(self, column: str) -> list[str | None]:
-        """Return a column of the table as it is written, canonical texts, one a row, None where missing whatever a task says."""
-        return self._source.texts(column)
+    @property
+    def source(self) -> Source:
+        """The table, without guards: for what a node keeps of its answers, see `readings`."""
+        return self._source
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 

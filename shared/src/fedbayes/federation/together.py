@@ -234,7 +234,7 @@ def note_read(
     """Remember for the rounds of the job which columns of the table this station reads, and how, where it remembers answers at all."""
     if _folder(station) is None:
         return
-    readings.note(station, station.readings(columns, identifiers, domain))
+    readings.note(station, station.source.reads(station.sources(list(columns)), domain, identifiers))
     text = json.dumps(sorted(set(station.sources([name for name in columns if name not in identifiers])))).encode()
     for number in itertools.count():
         known = station.memory.read(f"columns-{number}")
