@@ -18,7 +18,14 @@ from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import log_posterior
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count, tables_from_counts
-from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare, table_deviation
+from v6_discriminative_naive_bayes.partial import (
+    TABLE_BITS,
+    encode_rows,
+    honest_deviation,
+    move,
+    prepare,
+    table_deviation,
+)
 from v6_discriminative_naive_bayes.plan import USUAL_BINS
 from v6_discriminative_naive_bayes.training import Training
 
@@ -59,8 +66,8 @@ class NoisySums:
             exact = move(request, self.evidence, labels, request.clip)[0][1] * 2.0**16
             honest = honest_deviation(request, self.stations)
         else:
-            exact = count(request.shape.layout, codes, labels).astype(float)
-            honest = table_deviation(request, self.stations)
+            exact = count(request.shape.layout, codes, labels) * 2.0**TABLE_BITS
+            honest = table_deviation(request, self.stations) * 2.0**TABLE_BITS
         return np.rint(exact + self._noise(len(exact), honest, request)).astype(np.int64).astype(np.uint64)
 
 

@@ -109,7 +109,9 @@ def requests(epsilon=1.0, neighbors="add_remove", steps=4, rows=1):
 def likelihoods(counts, step, parties, samples, scale=1.0):
     """Return the scores of the most telling test of two neighbours on tables and all steps together, without central's own share."""
     change = 2.0 if step.noise.neighbors == "replace_one" else 1.0
-    parts = [(partial.table_deviation(counts, parties), change * np.sqrt(partial.families(step.shape.layout)))]
+    unit = 2.0**partial.TABLE_BITS
+    row = change * np.sqrt(partial.families(step.shape.layout))
+    parts = [(unit * partial.table_deviation(counts, parties), unit * row)]
     parts += [(partial.honest_deviation(step, parties), change * step.clip * 2.0**16)] * step.steps
     score, gap = np.zeros(samples), 0.0
     for sigma, moved in parts:

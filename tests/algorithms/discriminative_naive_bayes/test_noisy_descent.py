@@ -9,7 +9,7 @@ from v6_discriminative_naive_bayes.arguments import Fit
 from v6_discriminative_naive_bayes.likelihood import Evidence, loss_and_gradient
 from v6_discriminative_naive_bayes.messages import Shape, StepRequest
 from v6_discriminative_naive_bayes.model import Layout, count, tables_from_counts, without_noise
-from v6_discriminative_naive_bayes.partial import encode_rows, honest_deviation, move, prepare
+from v6_discriminative_naive_bayes.partial import TABLE_BITS, encode_rows, honest_deviation, move, prepare
 from v6_discriminative_naive_bayes.training import Training, trust
 
 SHAPE = Shape(Columns("class", ["a", "b", "c", "z"], DOMAIN), {"z": 4}, tables="dp")
@@ -31,7 +31,7 @@ class NoisySums:
 
     def secure_sum(self, function, request, organizations, reply_type, *, field, last=False):
         if not isinstance(request, StepRequest):
-            return count(request.shape.layout, *self.rows).astype(np.uint64)
+            return (count(request.shape.layout, *self.rows) * 2**TABLE_BITS).astype(np.uint64)
         codes, labels = self.rows
         direction = move(request, prepare(request, codes, labels), labels, request.clip)[0][1]
         wide = honest_deviation(request, PARTIES) * np.sqrt(PARTIES / request.noise.honest(PARTIES))

@@ -14,6 +14,7 @@ from fedbayes.federation.horizontal import Columns, check_noise
 from v6_discriminative_naive_bayes.messages import CountsRequest, Shape, StepRequest
 from v6_discriminative_naive_bayes.model import count
 from v6_discriminative_naive_bayes.partial import (
+    TABLE_BITS,
     encode_rows,
     families,
     honest_deviation,
@@ -82,7 +83,7 @@ def test_the_noise_of_all_steps_fits_the_budget():
     change = sensitivity(request)
     steps = 10 * (change / honest_deviation(request, 5)) ** 2
     tables = CountsRequest(request.shape, request.noise)
-    rows = families(request.shape.layout) / (table_deviation(tables, 5) ** 2 - 1 / 12)
+    rows = families(request.shape.layout) / (table_deviation(tables, 5) ** 2 - 4.0**-TABLE_BITS / 12)
     assert 0.998 * mu_of(1.0, 1e-6) ** 2 < steps + rows <= mu_of(1.0, 1e-6) ** 2
     assert change >= 2**16
 

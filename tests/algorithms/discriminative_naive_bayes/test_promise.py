@@ -143,7 +143,18 @@ def test_the_sum_of_all_tables_has_the_promised_deviation():
     zeros = np.zeros(asked.shape.layout.counts, dtype=np.int64)
     sums = [sum(partial._noisy_counts(Memory(), counts, zeros) for _ in range(PARTIES)) for _ in range(60)]
     expected = partial.table_deviation(counts, PARTIES) * np.sqrt(PARTIES / asked.noise.honest(PARTIES))
-    assert 0.9 < float(np.std(np.array(sums))) / expected < 1.1
+    assert 0.9 < float(np.std(np.array(sums))) / 2**partial.TABLE_BITS / expected < 1.1
+
+
+def test_a_thousand_stations_need_no_more_noise_in_the_tables_than_ten():
+    """Their shares are whole numbers of sixteenths; of whole rows each would be narrower than one, and all together had to be wider."""
+    asked = request()
+    counts = CountsRequest(asked.shape, asked.noise)
+
+    def together(stations):
+        return partial.table_deviation(counts, stations) * np.sqrt(stations / asked.noise.honest(stations))
+
+    assert together(1000) == pytest.approx(together(10), rel=0.001)
 
 
 def test_who_has_the_marks_of_the_steps_wiped_pays_again():

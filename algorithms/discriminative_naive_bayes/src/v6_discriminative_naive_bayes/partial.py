@@ -30,6 +30,8 @@ from .model import LARGEST_WEIGHT, Codes, Floats, Layout, Tables, count, tables_
 FRACTION_BITS = 24
 NOISY_FRACTION_BITS = 16
 LARGEST_NUMBER = 2.0**31
+TABLE_BITS = 4
+"""Fractional bits of noisy counts: noise in sixteenths, so that the shares of a thousand stations, which are whole numbers, need no more noise than one."""
 PARTS = 2
 """The tables and all steps together have half of the budget each (of the square of mu)."""
 
@@ -67,27 +69,28 @@ def families(layout: Layout) -> int:
 
 
 def table_change(request: CountsRequest) -> Change:
-    """Return what one unit changes in the tables."""
+    """Return what one unit changes in the tables, in units of 2^-`TABLE_BITS` rows."""
     layout = request.shape.layout
-    crossed = families(layout)
-    return request.noise.change(crossed, math.sqrt(crossed), layout.counts, nonnegative=True)
+    crossed, unit = families(layout), 2**TABLE_BITS
+    return request.noise.change(unit * crossed, unit * math.sqrt(crossed), layout.counts, nonnegative=True)
 
 
 def table_deviation(request: CountsRequest, parties: int) -> float:
-    """Return the standard deviation of the honest stations' noise on one cell of the tables: half of the budget is theirs."""
+    """Return the standard deviation of the honest stations' noise on one cell of the tables, in rows: half of the budget is theirs."""
     noise = request.noise
-    return noise.law.deviation(noise.width(PARTS, table_change(request), parties))
+    return noise.law.deviation(noise.width(PARTS, table_change(request), parties)) / 2.0**TABLE_BITS
 
 
 def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> Released[NDArray[np.int64]]:
-    """Return the counts with this station's share of the noise, charged once with all steps of the job."""
+    """Return the counts, in units of 2^-`TABLE_BITS`, with this station's share of the noise, charged once with all steps of the job."""
     parties = len(station.participants)
     noise = request.noise
     change = table_change(request)
     noise.shares(0, PARTS, change, parties)  # what cannot be sampled is not charged
     receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=one_budget(station))
     one_question(station, "tables")
-    return station.released(counts + noise.shares(len(counts), PARTS, change, parties), receipt)
+    share = noise.shares(len(counts), PARTS, change, parties)
+    return station.released(counts * 2**TABLE_BITS + share, receipt)
 
 
 @partial

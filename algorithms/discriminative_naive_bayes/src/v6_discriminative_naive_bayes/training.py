@@ -19,7 +19,14 @@ from .descent import expected_curvature, minimise
 from .learning import Fit, regularised
 from .messages import CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Floats, Tables, tables_from_counts, without_noise
-from .partial import FRACTION_BITS, NOISY_FRACTION_BITS, honest_deviation, noisy_queries, table_deviation
+from .partial import (
+    FRACTION_BITS,
+    NOISY_FRACTION_BITS,
+    TABLE_BITS,
+    honest_deviation,
+    noisy_queries,
+    table_deviation,
+)
 from .settings import PERSONAL_ITERATIONS, Settings, settled
 
 LEARNING_RATE = 0.3
@@ -65,6 +72,7 @@ class Training:
         self.counts = signed(summed, self.layout.counts)
         if request.noise.private:
             parties = len(self.stations)
+            self.counts = np.asarray(np.rint(self.counts / 2.0**TABLE_BITS), dtype=np.int64)
             honest = table_deviation(request, parties)
             clean = terms.drawn_together if self.settings.by_terms else without_noise
             self.counts = clean(self.layout, self.counts, honest * (parties / request.noise.honest(parties)) ** 0.5)

@@ -1,0 +1,107 @@
+"""Costs that have a goal and no place elsewhere: 100 stations, and a station's tables of 20 million rows beside duckdb. They write docs/benchmarks.md."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import goals
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation.embedded import EmbeddedFederation
+
+pytestmark = pytest.mark.benchmark
+PEERS = os.environ.get("FEDBAYES_PEERS")
+ROWS = 20_000_000
+CATEGORIES = {"sex": ["f", "m"], "stage": ["I", "II", "III", "IV"], "ill": ["no", "yes"]}
+DOMAIN = {**{name: {"categories": states} for name, states in CATEGORIES.items()}, "age": {"bounds": [0, 100]}}
+
+OURS = """
+import json, resource, sys, time
+from pathlib import Path
+from fedbayes.bayes.missing import Reading
+from fedbayes.federation.horizontal import Columns, check_bins
+from fedbayes.federation.horizontal.counts import table_queries
+from fedbayes.federation.reading import read_file
+path, domain = Path(sys.argv[1]), json.loads(sys.argv[2])
+columns = Columns("ill", ["sex", "stage", "age"], domain)
+began = time.process_time()
+frame = read_file(path, "parquet", Reading(domain), columns=list(domain))
+queries = table_queries(columns, columns.schema.encode(frame, "absorb"), check_bins(columns, 20))
+spent = time.process_time() - began
+print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, [q.values[:, :-1].tolist() for q in queries if q.values.ndim == 2]]))
+"""
+THEIRS = """
+import json, sys, time
+import duckdb
+found, began = [], time.process_time()
+base = duckdb.connect()
+base.execute("set threads = 1")
+for cell in ("sex", "stage", "least(floor(age / 5), 19)"):
+    found.append(base.execute(f"select ill, {cell} as cell, count(*) from read_parquet('{sys.argv[1]}') group by all order by all").fetchall())
+print(json.dumps([time.process_time() - began, [[row[2] for row in rows] for rows in found]]))
+"""
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Path:
+    """Return a parquet file of 20 million rows, written in groups."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    draw, path, writer = np.random.default_rng(0), tmp_path / "large.parquet", None
+    for _ in range(20):
+        cells = {
+            name: pa.DictionaryArray.from_arrays(
+                pa.array(draw.integers(0, len(states), ROWS // 20).astype(np.int8)), states
+            )
+            for name, states in CATEGORIES.items()
+        }
+        part = pa.table({**cells, "age": draw.integers(0, 100, ROWS // 20).astype(np.float64)})
+        writer = writer or parquet.ParquetWriter(path, part.schema)
+        writer.write_table(part)
+    assert writer is not None
+    writer.close()
+    return path
+
+
+@pytest.mark.skipif(PEERS is None, reason="FEDBAYES_PEERS names no Python with duckdb")
+def test_tables_of_twenty_million_parquet_rows_beside_duckdb(large: Path) -> None:
+    ours = subprocess.run(
+        [sys.executable, "-c", OURS, str(large), json.dumps(DOMAIN)], capture_output=True, text=True, check=True
+    )
+    theirs = subprocess.run([str(PEERS), "-c", THEIRS, str(large)], capture_output=True, text=True, check=True)
+    seconds, memory, tables = json.loads(ours.stdout)
+    beside, counts = json.loads(theirs.stdout)
+    assert [[cell for row in table for cell in row] for table in tables] == counts
+    ratio, gib = seconds / beside, memory / 2**20
+    print(f"\nours {seconds:.1f} s of a processor and {gib:.2f} GiB, duckdb {beside:.1f} s: {ratio:.1f}")
+    goals.note("parquet", ratio, note=f"{seconds:.1f} s and {beside:.1f} s of one processor")
+    goals.note("parquet_memory", gib)
+    assert gib < 2.2
+    assert ratio < 30.0
+
+
+def test_a_private_fit_over_a_hundred_stations(tmp_path: Path) -> None:
+    draw, parties = np.random.default_rng(0), {}
+    for number in range(100):
+        path = tmp_path / f"{number}.csv"
+        cells = {name: draw.choice(states, 200) for name, states in CATEGORIES.items()}
+        pd.DataFrame({**cells, "age": draw.integers(0, 100, 200)}).to_csv(path, index=False)
+        parties[f"station{number}"] = path
+    found = []
+    with EmbeddedFederation(parties) as federation:
+        for _ in range(3):
+            before = goals.spent()
+            began = time.monotonic()
+            result = federation.run("dp_naive_bayes", "fit", {"label": "ill", "domain": DOMAIN, "epsilon": 1.0})
+            found.append((time.monotonic() - began, goals.spent() - before))
+            assert result["federation"]["rounds"] == 2
+    wall, computing = (min(times) for times in zip(*found, strict=True))
+    print(f"\n100 stations: {wall:.1f} s, {computing:.1f} s of two processors")
+    goals.note("hundred", computing, note=f"best of 3; {wall:.1f} s passed at a load of {os.getloadavg()[0]:.0f}")
+    assert computing < 6.0
