@@ -11,7 +11,7 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.readings import Readings, Unreadable, groups_of, sets_few_apart, words_of
 
 ROWS = 120
-REFUSED = "set apart fewer rows"
+REFUSED = "would set apart"
 
 
 def words(missing=(), listed=(), **recode):
@@ -187,3 +187,52 @@ def test_linked_records_too(tmp_path):
                     federation.run("scalar_product", "contingency", arguments)
             else:
                 federation.run("scalar_product", "contingency", arguments)
+
+
+def test_two_ranges_that_one_row_lies_between(tmp_path):
+    """Each count is about many; the difference is the value of the one between, at another station."""
+    rng, parties = np.random.default_rng(4), {}
+    ids = [f"p{row}" for row in range(ROWS)]
+    age = np.sort(rng.permutation(np.arange(20, 20 + ROWS)))
+    ill = np.where(rng.random(ROWS) < 0.4, "yes", "no")
+    for name, frame in (("a", pd.DataFrame({"id": ids, "age": age})), ("b", pd.DataFrame({"id": ids, "ill": ill}))):
+        (tmp_path / name).mkdir()
+        parties[name] = {"default": frame, "vault": tmp_path / name}
+
+    def count(federation, limit, **given):
+        tests = [{"column": "age", "op": "<", "value": limit}, {"column": "ill", "op": "==", "value": "yes"}]
+        return federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **given})["count"]
+
+    for allowed in (False, True):
+        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
+        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+            first = count(federation, 80)
+            assert count(federation, 80) == first
+            assert count(federation, 100) > first, "twenty rows lie between"
+            if allowed:
+                assert count(federation, 81) - first == int(ill[60] == "yes"), "a control"
+                continue
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                count(federation, 81)
+            assert isinstance(count(federation, 81, epsilon=1.0), int)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        (("<", 30), ("<=", 30), False),  # five rows
+        (("<", 29), ("<=", 29), True),
+        (("<", 30), (">=", 30), False),
+        (("<", 30), (">", 29.5), False),
+        (("<", 30), ("<", 40), False),
+        (("in", [28, 29, 30, 31, 32]), ("in", [28, 29, 30, 31, 33]), True),
+        (("==", 30), ("missing", None), False),
+        (("between", [10, 30]), ("between", [10, 31]), True),
+    ],
+)
+def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
+    texts = [str(value) for value in range(60)] + ["30"] * 4
+    record = Readings(tmp_path, 1, "table")
+    asked = [[("conditions on x", readings.conditions_of([one], {}))] for one in (first, second)]
+    assert record.admit(asked[0], 5, lambda _: texts)
+    assert record.admit(asked[1], 5, lambda _: texts) is not refused

@@ -37,6 +37,8 @@ CREATE TABLE IF NOT EXISTS readings (
     organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, words TEXT NOT NULL,
     PRIMARY KEY (organization, source, name, words));
 """
+OF = "conditions on "
+"""Before a column's name: the conditions of counts on it, which are held against one another."""
 GONE = -1
 """Group of the rows whose value is missing."""
 
@@ -61,7 +63,9 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
     words : str
         From `words_of`.
     """
-    missing, listed, recode = json.loads(words)
+    missing, listed, recode, *conditions = json.loads(words)
+    if conditions:
+        return _held(texts, recode, conditions)
     gone, known = frozenset(missing), frozenset(listed)
     places: dict[str | None, int] = {}
     found = np.full(len(texts), GONE, dtype=np.int64)
@@ -70,6 +74,31 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
             continue
         found[place] = places.setdefault(recode.get(text, text), len(places))
     return found
+
+
+def conditions_of(conditions: Sequence[tuple[str, Any]], recode: Mapping[str, Any]) -> str:
+    """Return the conditions on one column, (operator, value) each, in words: a reading by which values are alike where all hold."""
+    recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
+    return json.dumps([[], [], recoded, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
+
+
+def _held(
+    texts: Sequence[str | None], recode: Mapping[str, str | None], conditions: Sequence[Sequence[Any]]
+) -> NDArray[np.int64]:
+    """Return 1 for each value for which all conditions hold, else 0."""
+    import pandas
+
+    from .vertical.conditions import holds
+    from .vertical.messages import Condition
+
+    values = pandas.Series([None if text is None else recode.get(text, text) for text in texts], dtype=object)
+    found = np.ones(len(values), dtype=np.bool_)
+    for operator, value in conditions:
+        number = operator not in ("==", "!=", "in", "missing")
+        found &= holds(
+            pandas.to_numeric(values, errors="coerce") if number else values, Condition("value", operator, value)
+        )
+    return found.astype(np.int64)
 
 
 def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
@@ -175,6 +204,16 @@ def note(station: Station, readings: Mapping[str, str]) -> None:
             return
 
 
+def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
+    """Note the conditions of a count, (column, operator, value) each, on columns that the table has: see `note`."""
+    entries = {} if station.dictionary is None else station.dictionary.columns
+    there = set(station.source.names)
+    for column in dict.fromkeys(one[0] for one in conditions if one[0] in there):
+        recode = entries[column].recode if column in entries else {}
+        asked = [(operator, value) for name, operator, value in conditions if name == column]
+        note(station, {OF + column: conditions_of(asked, recode)})
+
+
 def check(station: Station, folder: Path, source: str) -> None:
     """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
 
@@ -192,14 +231,14 @@ def check(station: Station, folder: Path, source: str) -> None:
     asked = [(name, words) for text in noted for name, words in json.loads(text)]
     try:
         admitted = Readings(folder, station.organization, source).admit(
-            asked, station.policy.minimum_count, station.source.texts
+            asked, station.policy.minimum_count, lambda name: station.source.texts(name.removeprefix(OF))
         )
     except Unreadable as problem:
         raise StationError(str(problem)) from None
     if not admitted:
         raise ThresholdError(
-            "dictionary or domain: with exact answers that were given before, what is missing, unknown or recoded here would set apart fewer rows than "
-            "this node demands; read the columns as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
+            "dictionary, domain or conditions: with exact answers that were given before, what is missing, unknown, recoded or asked for here would set apart "
+            "fewer rows than this node demands; ask as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
         )
     station.memory.once(seen, b"1")
 

@@ -275,6 +275,20 @@ def check(station: Station, summed: bool) -> None:
         raise ThresholdError(TELLS_OF_FEW)
 
 
+def check_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
+    """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
+
+    Raises
+    ------
+    ThresholdError, StationError
+        As `check`.
+    """
+    folder = _folder(station)
+    if folder is not None:
+        readings.note_conditions(station, conditions)
+        readings.check(station, folder, _source(station))
+
+
 def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
     """Refuse, before anything is asked, what `check` would: an exact answer about these columns over these organizations; nothing is remembered.
 
