@@ -117,7 +117,11 @@ def test_gaussian_batches_have_all_parts_of_one_budget(kit, structure, validatio
         take(parts)
         return [np.full([3] * len(table), 900 // 3 ** len(table)) for table in tables]
 
-    learn(options, [Variable(name, ("0", "1"), True) for name in COLUMNS], oracle, rest, lambda: 1.0)
+    def contrasted(tables, asked):
+        counts = np.concatenate([table.ravel() for table in oracle(tables)])
+        return asked.split(tables, asked.of(tables, counts.astype(np.uint64)))
+
+    learn(options, [Variable(name, ("0", "1"), True) for name in COLUMNS], oracle, rest, lambda: 1.0, contrasted)
     if options.held_out:
         take()
     assert budget.spent

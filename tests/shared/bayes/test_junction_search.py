@@ -5,8 +5,9 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from fedbayes.bayes.junction_search import Limits, search, singles, surplus
-from fedbayes.bayes.markov import Margin
+from fedbayes.bayes.balance import simplex
+from fedbayes.bayes.junction_search import Limits, search, surplus
+from fedbayes.bayes.markov import Margin, along
 
 PEOPLE = 20_000
 TREE = [(0, 1), (1, 2), (1, 3), (3, 4), (0, 5)]
@@ -23,13 +24,23 @@ def records(seed=2, edges=TREE):
     return codes
 
 
-def pairs_of(codes, deviation, seed=3):
-    draw, found = np.random.default_rng(seed), []
-    for a, b in combinations(range(len(CARDINALITIES)), 2):
-        table = np.zeros((CARDINALITIES[a], CARDINALITIES[b]))
-        np.add.at(table, (codes[:, a], codes[:, b]), 1.0)
-        found.append(Margin((a, b), table + draw.normal(0, deviation, table.shape), deviation))
-    return found
+def table_of(codes, axes):
+    table = np.zeros([CARDINALITIES[v] for v in axes])
+    np.add.at(table, tuple(codes[:, v] for v in axes), 1.0)
+    return table
+
+
+def measured(codes, deviation, seed=3):
+    """Return the counts of every variable, and differences between the states of every pair."""
+    draw, alone, found = np.random.default_rng(seed), [], []
+    for v in range(len(CARDINALITIES)):
+        table = table_of(codes, (v,))
+        alone.append(Margin((v,), table + draw.normal(0, deviation, table.shape), deviation))
+    for axes in combinations(range(len(CARDINALITIES)), 2):
+        maps = tuple(simplex(CARDINALITIES[v]) for v in axes)
+        table = along(maps, table_of(codes, axes))
+        found.append(Margin(axes, table + draw.normal(0, deviation, table.shape), deviation, maps))
+    return alone, found
 
 
 def chow_liu(codes):
@@ -51,7 +62,7 @@ def chow_liu(codes):
 @pytest.mark.parametrize("deviation", [0.5, 20.0])
 def test_a_tree_is_found_as_chow_and_liu_find_it(deviation):
     codes = records()
-    found = search(pairs_of(codes, deviation), CARDINALITIES, PEOPLE, Limits(2, 1e6))
+    found = search(*measured(codes, deviation), CARDINALITIES, PEOPLE, Limits(2, 1e6))
     cliques = {clique for clique in found.tree.cliques if len(clique) == 2}
     assert cliques == set(TREE) == chow_liu(codes)
 
@@ -59,26 +70,19 @@ def test_a_tree_is_found_as_chow_and_liu_find_it(deviation):
 def test_hardly_anything_is_found_in_independent_records():
     codes, edges = records(edges=[]), 0
     for seed in range(20):
-        found = search(pairs_of(codes, 100.0, seed), CARDINALITIES, PEOPLE, Limits(4, 1e6))
+        found = search(*measured(codes, 400.0, seed), CARDINALITIES, PEOPLE, Limits(4, 1e6))
         edges += sum(len(clique) > 1 for clique in found.tree.cliques)
-    assert edges <= 10  # of 300 pairs; one in a hundred stands out by chance
+    assert edges <= 10  # of 300 pairs; one in a hundred stands out by chance, beside which the sample's own is small
 
 
 def test_cliques_stay_within_their_limits():
     codes = records(edges=[*pairwise(range(6)), (0, 2), (1, 3), (0, 3), (2, 5)])
-    loose = search(pairs_of(codes, 1.0), CARDINALITIES, PEOPLE, Limits(6, 1e6))
+    loose = search(*measured(codes, 1.0), CARDINALITIES, PEOPLE, Limits(6, 1e6))
     assert max(map(len, loose.tree.cliques)) > 3
-    for limits in (Limits(1, 1e6), Limits(2, 1e6), Limits(3, 1e6), Limits(6, 12)):
-        found = search(pairs_of(codes, 1.0), CARDINALITIES, PEOPLE, limits)
+    for limits in (Limits(1, 1e6), Limits(2, 1e6), Limits(3, 1e6), Limits(6, 60)):
+        found = search(*measured(codes, 1.0), CARDINALITIES, PEOPLE, limits)
         assert max(map(len, found.tree.cliques)) <= limits.variables
-        assert max((logs.size for logs in found.logs if logs.ndim > 2), default=0) <= limits.cells
-
-
-def test_margins_of_one_variable_are_weighted_by_their_noise():
-    many = [Margin((0, 1), np.full((2, 8), 10.0), 1.0), Margin((0, 2), np.full((2, 2), 50.0), 1.0)]
-    first = singles(many, [2, 8, 2])[0]
-    assert first.counts == pytest.approx([(80 / 8 + 100 / 2) / (1 / 8 + 1 / 2)] * 2)
-    assert first.deviation == pytest.approx((1 / 8 + 1 / 2) ** -0.5)
+        assert found.cells <= limits.cells
 
 
 def test_noise_alone_is_no_surplus():
@@ -87,3 +91,10 @@ def test_noise_alone_is_no_surplus():
     assert np.mean([score > 0 for score in scores]) < 0.02
     moved = expected + np.array([[300.0, -300.0, 0.0], [-300.0, 300.0, 0.0], [0.0] * 3])
     assert surplus(Margin((0, 1), moved, 30.0), expected) == pytest.approx(1200.0 - np.sqrt(2 / np.pi) * 270)
+
+
+def test_of_differences_the_surplus_is_of_the_counts_that_make_them() -> None:
+    maps = (simplex(3), simplex(3))
+    moved = np.array([[300.0, -300.0, 0.0], [-300.0, 300.0, 0.0], [0.0] * 3])
+    found = surplus(Margin((0, 1), along(maps, moved), 30.0, maps), np.full((3, 3), 500.0))
+    assert found == pytest.approx(1200.0 - np.sqrt(2 / np.pi) * 30 * np.sqrt(4 * 9))

@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from fedbayes.bayes.markov import Margin, MarkovNetwork, starts_of
+from fedbayes.bayes.balance import simplex
+from fedbayes.bayes.markov import Margin, MarkovNetwork, along, starts_of
 
 CARDINALITIES = [2, 3, 2, 4, 2]
 EDGES = [(0, 1), (1, 2), (0, 2), (2, 3)]  # 4 stands alone
@@ -91,3 +92,22 @@ def test_a_fit_weighs_by_variance_and_leaves_nothing_negative():
     below = MarkovNetwork.over([], [3]).fit([Margin((0,), np.array([-5.0, 45.0, 60.0]), 1.0)], 100, 2000).margin((0,))
     assert below.min() >= 0.0
     assert below == pytest.approx([0.0, 0.425, 0.575], abs=3e-3)  # the projection on the simplex
+
+
+def test_a_fit_to_differences_and_single_columns_is_one_to_the_counts() -> None:
+    target = joint(filled(seed=5))
+    alone = [Margin((v,), 1000 * summed(target, (v,)), 2.0) for v in range(len(CARDINALITIES))]
+    found = []
+    for axes in [(0, 1), (1, 2), (0, 2), (2, 3), (0, 1, 2)]:
+        maps = tuple(simplex(CARDINALITIES[v]) for v in axes)
+        found.append(Margin(axes, along(maps, 1000 * summed(target, axes)), 2.0, maps))
+    network = MarkovNetwork.over(EDGES, CARDINALITIES).fit([*alone, *found], 1000, 4000)
+    for axes in [(0, 1, 2), (2, 3)]:
+        assert network.margin(axes) == pytest.approx(summed(target, axes), abs=3e-3)
+
+
+def test_matrices_are_applied_along_their_axes() -> None:
+    draw = np.random.default_rng(2)
+    table, first, second = draw.normal(size=(3, 4)), draw.normal(size=(2, 3)), draw.normal(size=(5, 4))
+    assert along((first, second), table) == pytest.approx(first @ table @ second.T)
+    assert (along((), table) == table).all()

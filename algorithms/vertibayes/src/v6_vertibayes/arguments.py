@@ -48,9 +48,11 @@ MOST_SYNTHETIC_ROWS = 1_000_000
 MOST_PARENTS = 7
 BY_CLASS = "mdl"
 FINE_BINS = 10
-PAIRS, CLIQUES = 2.0, 3.0
-"""Weights of the two batches of structure="private", tables of all pairs and of cliques: the best of thirds to halves, tried on the
-four sets that the page compares with AIM."""
+PSEUDOCOUNT = 0.5
+"""Of Krichevsky and Trofimov, 1981."""
+SINGLES, PAIRS, CLIQUES = 3.0, 3.5, 3.5
+"""Weights of the three batches of structure="private", single columns, pairs and cliques: chosen on Child and Alarm, two of the sets that
+the page compares with AIM."""
 
 
 def _check_rules(_: str, bins: Any) -> Any:
@@ -84,7 +86,7 @@ class Fit(Split):
             "k2",
             "k2, hill_climb, naive (needs a label), private (needs an epsilon and a delta), or edges [[parent, child], ...]",
         ),
-        "How edges are found, or the edges; private: by noisy tables of all pairs, then of the cliques that these suggest.",
+        "How edges are found, or the edges; private: by noisy tables of single columns and all pairs, then of the cliques that these suggest.",
         "k2",
     )
     label: str | None = argument(COLUMN, "The node to predict.", None, rank=TARGET)
@@ -114,7 +116,12 @@ class Fit(Split):
         whole(100, MOST_SYNTHETIC_ROWS), "Of em, and of synthetic validation.", 10_000, unit="rows"
     )
     restarts: int = argument(whole(1, 50), "Starts of EM.", 3)
-    pseudocount: float = argument(number(low=0, high=1e6), "Added to every cell.", 0.5, unit="records")
+    pseudocount: float | None = argument(
+        number(low=0, high=1e6),
+        "Added to every cell; 0.5 when left out, but 0 where structure is private, whose tables are fitted.",
+        None,
+        unit="records",
+    )
     minimum_count: float = argument(
         number(low=0, high=1e9),
         "Parent configurations with fewer records, and those that would give them back by subtraction, are published as the node's margin; the "
@@ -202,6 +209,13 @@ class Fit(Split):
         return fine_rules(self.bins)
 
     @property
+    def added(self) -> float:
+        """`pseudocount`, or what it is when left out."""
+        if self.pseudocount is not None:
+            return self.pseudocount
+        return 0.0 if self.structure == "private" else PSEUDOCOUNT
+
+    @property
     def batches(self) -> int | None:
         """Largest number of batches of tables that are asked: what an epsilon is divided by; None: nobody knows."""
         if self.structure == "hill_climb":
@@ -211,7 +225,7 @@ class Fit(Split):
     @property
     def weights(self) -> list[float] | None:
         """Parts of the budget that the batches have, in proportion; None: equal ones, or nobody knows how many."""
-        return [PAIRS, CLIQUES, *[1.0] * self.held_out] if self.structure == "private" else None
+        return [SINGLES, PAIRS, CLIQUES, *[1.0] * self.held_out] if self.structure == "private" else None
 
     @property
     def held_out(self) -> int:
@@ -220,7 +234,7 @@ class Fit(Split):
 
     def _searched(self) -> int:
         if self.structure == "private":
-            return 2
+            return 3
         if self.structure != "k2":
             return 1
         required = self.space().start()

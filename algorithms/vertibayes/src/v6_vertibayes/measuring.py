@@ -1,11 +1,13 @@
-"""A network from measured margins: noisy tables of all pairs choose the cliques, noisy tables of the cliques and the pairs fit them.
+"""A network from measured margins: noisy tables of single columns, then of how pairs go together, then of the cliques that these suggest.
 
-Two batches, whatever the number of columns. Everything after a batch looks at its noisy tables only.
+Three batches, whatever the number of columns. Everything after a batch looks at its noisy tables only. Of pairs and larger tables no counts are measured
+but differences between states (`fedbayes.bayes.balance`), which one record changes less: what single columns tell is not bought again.
 
 References
 ----------
 .. [1] McKenna, Miklau, Sheldon (2021), Winning the NIST contest: a scalable and general approach to differentially private synthetic data (select,
    measure, generate).
+.. [2] Xiao, He, Zhang, Kifer (2023), An optimal and scalable matrix mechanism for noisy marginals under convex loss functions (residual queries).
 """
 
 from __future__ import annotations
@@ -18,23 +20,32 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.junction_search import Limits, search, singles
+from fedbayes.bayes.balance import balanced
+from fedbayes.bayes.junction_search import Limits, search
 from fedbayes.bayes.markov import Axes, Margin, MarkovNetwork
 from fedbayes.bayes.scores import Score
 from fedbayes.bayes.structure import Structure
-from fedbayes.bayes.tables import TableOracle
-
-from .arguments import CLIQUES, PAIRS
+from fedbayes.bayes.tables import Counts, TableOracle
+from fedbayes.federation.contrasts import Contrasts
 
 Array = npt.NDArray[np.float64]
+Contrasted = Callable[[Sequence[tuple[str, ...]], Contrasts], list[Counts]]
 OUTSTANDING = 4.0
 """Standard deviations by which the records without a value of a column must exceed 0 to be believed: one column in 30,000 passes by chance."""
-CELLS = 1.0
-"""Cells of a clique for one record in the mean and one standard deviation: so many that noise alone is about two fifths of the records."""
+RECORDS_A_CELL = 2.0
+"""Records for one cell of the network's cliques: of 1 to 12 the differences are less than the spread but on Adult, where fewer are better."""
+HIGHEST = 3
+"""Columns of the largest tables that are measured; what four have in common that no three have is not."""
+TRIPLES = 0.5
+"""Weight, in squares, of a triple beside that of a pair: of a quarter to one the best on Child."""
 FIT_STEPS = 1000
 """Most steps of mirror descent, which ends before where the misfit hardly falls any more (`MarkovNetwork.fit`)."""
 HEAVY = 0.2
 """Mean total variation that noise alone makes in the tables of the cliques from which on a result warns."""
+FINEST, COARSEST = 64, 3
+"""Whole numbers for 1 in differences of states: finer ones gain less than a hundredth, coarser ones are unbalanced."""
+ROOM = 2**29
+"""Records times the scale, once for every column of a table: with it sums of differences, and the noise on them, stay within 31 bits."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Batch:
     tables : list of tuple of str
         Their columns.
     deviation : float
-        Standard deviation of the noise in every cell, in records.
+        Standard deviation of the noise in every cell, in records; of differences between states, in one of length 1 of the largest tables.
     variation : float
         Mean over the tables of the total variation that the noise alone is expected to make.
     """
@@ -92,40 +103,74 @@ class Measurer:
     Parameters
     ----------
     oracle : TableOracle
-        Answers batches; "missing" is the last state of variables with ``missing=True``.
+        Answers batches of counts; "missing" is the last state of variables with ``missing=True``.
+    contrasted : callable
+        Answers batches of functions of tables.
     deviation : callable
         Standard deviation of the noise in the batch that was answered last.
     states : mapping of str to int
         States of every column as the oracle answers, in declared order.
     """
 
-    def __init__(self, oracle: TableOracle, deviation: Callable[[], float], states: Mapping[str, int]) -> None:
-        self._oracle, self._deviation = oracle, deviation
+    def __init__(
+        self, oracle: TableOracle, contrasted: Contrasted, deviation: Callable[[], float], states: Mapping[str, int]
+    ) -> None:
+        self._oracle, self._contrasted, self._deviation = oracle, contrasted, deviation
         self._names, self._states = tuple(states), tuple(states.values())
         self._trimmed: frozenset[int] = frozenset()
+        self.rows = 1.0
         self.batches: list[Batch] = []
 
-    def __call__(self, tables: Sequence[Axes]) -> list[Margin]:
-        """Return tables over positions of columns, without the states that are left out."""
-        named = [tuple(self._names[position] for position in axes) for axes in tables]
+    def singles(self) -> list[Margin]:
+        """Return the counts of every column; their sums give the number of records."""
+        named: list[tuple[str, ...]] = [(name,) for name in self._names]
         answers = self._oracle(named)
         deviation = self._deviation()
-        margins = [
-            Margin(axes, counts.astype(np.float64), deviation) for axes, counts in zip(tables, answers, strict=True)
-        ]
-        rows = max(float(np.mean([margin.counts.sum() for margin in margins])), 1.0)
-        found = [self.trim(margin) for margin in margins]
+        found = [Margin((v,), counts.astype(np.float64), deviation) for v, counts in enumerate(answers)]
+        self.rows = max(float(np.mean([margin.counts.sum() for margin in found])), 1.0)
         cells = float(np.mean([margin.counts.size for margin in found]))
-        variation = min(1.0, 0.5 * float(np.sqrt(2.0 / np.pi)) * deviation * cells / rows)
-        self.batches.append(Batch(named, deviation, variation))
+        self._note(named, deviation, deviation * cells)
         return found
+
+    def __call__(self, tables: Sequence[Axes], triples: float = 1.0) -> list[Margin]:
+        """Return differences between the states of tables over positions of columns, without the states that are left out.
+
+        Parameters
+        ----------
+        tables : sequence of tuple of int
+            One to `HIGHEST` positions, rising.
+        triples : float
+            Weight of a table over one column more beside that of one over one less, in squares.
+        """
+        widest = max(map(len, tables))
+        scale = min(FINEST, max(COARSEST, int((ROOM / self.rows) ** (1.0 / widest))))
+        asked = sorted({position for axes in tables for position in axes})
+        maps = {v: balanced(self.cardinalities[v], scale, int(v in self._trimmed)) for v in asked}
+        factors = [max(1, round((scale / np.sqrt(triples)) ** (widest - len(axes)))) for axes in tables]
+        named = [tuple(self._names[position] for position in axes) for axes in tables]
+        answers = self._contrasted(named, Contrasts({self._names[v]: matrix for v, matrix in maps.items()}, factors))
+        unit = self._deviation() / float(scale) ** widest
+        found, moved = [], []
+        for axes, factor, answer in zip(tables, factors, answers, strict=True):
+            one = factor * float(scale) ** len(axes)
+            kept = tuple(maps[v][:, : self.cardinalities[v]] / scale for v in axes)
+            found.append(Margin(axes, answer / one, self._deviation() / one, kept))
+            cells = float(np.prod([self.cardinalities[v] for v in axes]))
+            moved.append(found[-1].deviation * float(np.sqrt(answer.size * cells)))
+        self._note(named, unit, float(np.mean(moved)))
+        return found
+
+    def _note(self, tables: list[tuple[str, ...]], deviation: float, moved: float) -> None:
+        """Keep what was asked; `moved` is the sum over a table's cells of the deviation in a cell, in the mean over the tables."""
+        variation = min(1.0, 0.5 * float(np.sqrt(2.0 / np.pi)) * moved / self.rows)
+        self.batches.append(Batch(tables, deviation, variation))
 
     def leave_out(self, positions: Sequence[int]) -> None:
         """Leave the last state of columns out from now on."""
         self._trimmed = frozenset(positions)
 
     def trim(self, margin: Margin) -> Margin:
-        """Return a table without the states that are left out."""
+        """Return counts without the states that are left out."""
         kept = tuple(slice(0, -1) if position in self._trimmed else slice(None) for position in margin.axes)
         return Margin(margin.axes, margin.counts[kept], margin.deviation)
 
@@ -136,7 +181,7 @@ class Measurer:
 
 
 def measure(ask: Measurer, names: Sequence[str], gappy: Mapping[str, bool], max_parents: int, score: Score) -> Measured:
-    """Return a structure and its family counts from two batches of noisy tables.
+    """Return a structure and its family counts from three batches of noisy tables.
 
     Parameters
     ----------
@@ -151,27 +196,32 @@ def measure(ask: Measurer, names: Sequence[str], gappy: Mapping[str, bool], max_
     score : Score
         Of the structure, for the result.
     """
-    pairs = ask(list(combinations(range(len(names)), 2)))
-    alone = singles(pairs, ask.cardinalities)
-    rows = max(float(np.average([m.counts.sum() for m in alone])), 1.0)
-    missing = {name: (float(margin.counts[-1]), rows) for name, margin in zip(names, alone, strict=True) if gappy[name]}
+    alone = ask.singles()
+    missing = {
+        name: (float(margin.counts[-1]), ask.rows) for name, margin in zip(names, alone, strict=True) if gappy[name]
+    }
     gaps = {
         name: gappy[name] and bool(margin.counts[-1] > OUTSTANDING * margin.deviation)
         for name, margin in zip(names, alone, strict=True)
     }
     ask.leave_out([position for position, name in enumerate(names) if gappy[name] and not gaps[name]])
-    pairs = [ask.trim(pair) for pair in pairs]
-    limits = Limits(max_parents + 1, CELLS * rows / _clique_deviation(pairs, len(names)))
-    network = search(pairs, ask.cardinalities, rows, limits)
-    cliques = ask(network.tree.cliques)
-    network = network.fit([*singles(pairs, ask.cardinalities), *pairs, *cliques], rows, FIT_STEPS)
-    structure = _structure(network, names, rows, score, ask.batches)
+    alone = [ask.trim(margin) for margin in alone]
+    pairs = ask(list(combinations(range(len(names)), 2)))
+    limits = Limits(max_parents + 1, ask.rows / RECORDS_A_CELL)
+    network = search(alone, pairs, ask.cardinalities, ask.rows, limits)
+    cliques = ask(_parts(network.tree.cliques), TRIPLES)
+    network = network.fit([*alone, *pairs, *cliques], ask.rows, FIT_STEPS)
+    structure = _structure(network, names, ask.rows, score, ask.batches)
     return Measured(structure, gaps, missing, ask.batches)
 
 
-def _clique_deviation(pairs: Sequence[Margin], cliques: int) -> float:
-    """Return about the deviation in the second batch, if it has so many tables: the noise grows with the root of their number."""
-    return pairs[0].deviation * float(np.sqrt(cliques / len(pairs) * PAIRS / CLIQUES))
+def _parts(cliques: Sequence[Axes]) -> list[Axes]:
+    """Return the pairs and triples of all cliques, and those of one column."""
+    found: set[Axes] = {clique for clique in cliques if len(clique) == 1}
+    for clique in cliques:
+        for size in range(2, min(len(clique), HIGHEST) + 1):
+            found.update(combinations(clique, size))
+    return sorted(found, key=lambda axes: (len(axes), axes))
 
 
 def _structure(

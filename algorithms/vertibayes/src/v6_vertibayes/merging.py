@@ -11,6 +11,7 @@ import numpy as np
 
 from fedbayes.bayes.discretise import Bins, minimum_description_length
 from fedbayes.bayes.tables import Counts
+from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 
 from .arguments import BY_CLASS
@@ -71,6 +72,12 @@ class MergedTables:
         if not answers:
             return []
         return [self._merge(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
+
+    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
+        """Refuse: functions of merged bins are not asked."""
+        raise ArgumentError(
+            'bins: "mdl" merges bins by noisy tables; with structure="private" give a number or cut points'
+        )
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""

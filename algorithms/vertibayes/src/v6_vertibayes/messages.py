@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbayes.dp.laws import Change
 from fedbayes.federation import Message
+from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.gate import Exact, Masked, Public, Sealed
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical.messages import Delivery, Setup, WeightedFactors
@@ -29,12 +30,23 @@ class CountsRequest(Message):
     tables: list[list[str]]
     noise: Installment | None
     honest_fraction: float
+    contrasts: Contrasts | None = None
 
     def __post_init__(self) -> None:
         if not self.tables or any(not table for table in self.tables):
             raise ValueError("a batch holds one or more tables over one or more columns")
+        if self.contrasts is not None:
+            if self.noise is None:
+                raise ValueError("functions of tables are answered with noise only")
+            self.contrasts.check(self.tables)
         if not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the honest fraction is malformed")
+
+    def change(self, cells: int) -> Change:
+        """Return what one record more or less changes in the answer, whose tables have so many cells."""
+        return (
+            self.contrasts.change(self.tables, replaced=False) if self.contrasts else change_of(len(self.tables), cells)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
 from fedbayes.bayes.variable import Variable as Variable
 
 from .arguments import Fit
-from .measuring import Batch, Measurer, measure
+from .measuring import Batch, Contrasted, Measurer, measure
 
 OUTSTANDING = 6.0  # how many noise scales a sum of noisy counts must exceed to be more than noise
 Array = npt.NDArray[np.float64]
@@ -154,6 +154,7 @@ def learn(
     oracle: TableOracle,
     rest: TableOracle | None = None,
     deviation: Callable[[], float] | None = None,
+    contrasted: Contrasted | None = None,
 ) -> Learned:
     """Return the network that the counts of an oracle give.
 
@@ -169,9 +170,13 @@ def learn(
         Counts with what the search has left of an epsilon; no tables where nothing is left.
     deviation : callable, optional
         Standard deviation of the noise in every cell of the batch that was answered last; needed with a delta.
+    contrasted : callable, optional
+        Functions of counts; needed with ``structure="private"``.
     """
     if options.structure == "private":
-        return _measured(options, variables, oracle, deviation or (lambda: 0.0))
+        assert deviation is not None
+        assert contrasted is not None
+        return _measured(options, variables, oracle, contrasted, deviation)
     named = {variable.name: variable for variable in variables}
     drop = options.missing == "drop"
     epsilon = None if options.epsilon is None else options.epsilon / (options.batches or 1)
@@ -185,10 +190,14 @@ def learn(
 
 
 def _measured(
-    options: Fit, variables: Sequence[Variable], oracle: TableOracle, deviation: Callable[[], float]
+    options: Fit,
+    variables: Sequence[Variable],
+    oracle: TableOracle,
+    contrasted: Contrasted,
+    deviation: Callable[[], float],
 ) -> Learned:
-    """Return a network from noisy tables of all pairs and of cliques; see `measuring`."""
-    ask = Measurer(oracle, deviation, {v.name: len(v.all_states()) for v in variables})
+    """Return a network from noisy tables of columns, pairs and cliques; see `measuring`."""
+    ask = Measurer(oracle, contrasted, deviation, {v.name: len(v.all_states()) for v in variables})
     score = scores.by_name(options.score, options.equivalent_sample_size)
     found = measure(ask, options.columns, {v.name: v.missing for v in variables}, options.max_parents, score)
     structure, gaps = found.structure, found.gaps
@@ -263,7 +272,7 @@ def fit_tables(options: Fit, variables: Sequence[Variable], structure: Structure
     rows = max(float(table.sum()) for table in counts.values())
     em: dict[str, Any] = {}
     if options.missing in ("drop", "category") or not any(gaps.values()):
-        network = BayesianNetwork.from_counts(states, structure.parents, counts, options.pseudocount)
+        network = BayesianNetwork.from_counts(states, structure.parents, counts, options.added)
     else:
         plain = {v.name: v.states for v in variables}
         if options.missing == "em":
@@ -301,7 +310,7 @@ def _maximise(
     rows: Codes,
     starts: int,
 ) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
-    settings = EmSettings(starts=starts, pseudocount=options.pseudocount)
+    settings = EmSettings(starts=starts, pseudocount=options.added)
     found = expectation_maximisation(states, parents, rows, settings=settings)
     report = {
         "converged": found.converged,
@@ -328,7 +337,7 @@ def by_families(
         shape = [len(states[name]) for name in (*structure.parents[node], node)]
         counts[node], settled, taken = saturated(np.asarray(table, dtype=np.float64), shape)
         converged, steps = converged and settled, max(steps, taken)
-    network = BayesianNetwork.from_counts(states, structure.parents, counts, options.pseudocount)
+    network = BayesianNetwork.from_counts(states, structure.parents, counts, options.added)
     return network, counts, {"converged": converged, "iterations": steps, "on": "family tables"}
 
 

@@ -9,7 +9,8 @@ from fedbayes.bayes.metrics import tally
 from fedbayes.bayes.record_scores import log_posteriors
 from fedbayes.bayes.tables import count
 from fedbayes.federation import Station, partial
-from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.contrasts import Contrasts
+from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
@@ -19,7 +20,7 @@ from fedbayes.federation.vertical.replication import workspace_of
 from fedbayes.federation.vertical.states import check_bins_hold, resolve
 from fedbayes.federation.vertical.workspace import Workspace
 
-from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest, change_of
+from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest
 
 
 @partial
@@ -45,8 +46,18 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
             check_bins_hold(states, found, station.policy.minimum_count)
         codes[column], shape[column] = found, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
-    content = _leaving(station, np.concatenate(tables), request)
+    asked = np.concatenate(tables)
+    content = _leaving(
+        station, asked if request.contrasts is None else _functions(request.contrasts, request, asked), request
+    )
     return CountsReply(station.mask(content), station.public(station.policy.minimum_count))
+
+
+def _functions(contrasts: Contrasts, request: CountsRequest, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    try:
+        return contrasts.of(request.tables, cells).astype(np.int64, copy=False)
+    except ValueError as problem:
+        raise MessageError(str(problem)) from None
 
 
 def _leaving(
@@ -56,7 +67,7 @@ def _leaving(
     if request.noise is None:
         return station.exact(values.view(np.uint64), "tables", queries=len(request.tables))
     parties, honest = len(station.participants), request.honest_fraction
-    change = change_of(len(request.tables), values.size)
+    change = request.change(values.size)
     request.noise.shares(0, change, parties, honest)  # what cannot be sampled is not charged
     receipt = pay(station, request.noise, note="tables", queries=len(request.tables))
     noisy = values + request.noise.shares(values.shape, change, parties, honest)

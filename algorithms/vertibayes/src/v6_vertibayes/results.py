@@ -55,7 +55,7 @@ def fitted(
     structure = learned.structure
     found = federation.result(
         model=network_json(network, source.variables, options.label),
-        privacy=privacy(source.budget, source),
+        privacy=privacy(source.budget, source, bool(learned.measured)),
         diagnostics={
             "records": source.records,
             "structure": {
@@ -149,8 +149,8 @@ def criteria(network: BayesianNetwork, counts: Mapping[str, Counts], rows: float
     }
 
 
-def privacy(budget: Budget, source: Source) -> dict[str, Any]:
-    """Return the privacy statement."""
+def privacy(budget: Budget, source: Source, differences: bool = False) -> dict[str, Any]:
+    """Return the privacy statement; `differences`: of larger tables differences between states were measured."""
     reveals = source.reveals()
     if budget.epsilon is None:
         return results.not_private(EXACT, reveals=reveals)
@@ -162,6 +162,11 @@ def privacy(budget: Budget, source: Source) -> dict[str, Any]:
     moved = 2 if source.neighbors == NEIGHBORS else 1
     law = law_of(budget.epsilon, budget.delta)
     public = "; the number of common records is taken as public" if source.neighbors == NEIGHBORS else ""
+    moves = f"{f'the root of {moved}' if budget.delta and moved > 1 else moved} a table"
+    if differences:
+        moves += (
+            " of one column; of larger ones what a record changes in the differences between states, by their matrices"
+        )
     joint = "exact Gaussian accounting" if budget.delta else "basic"
     return results.privacy(
         True,
@@ -171,6 +176,6 @@ def privacy(budget: Budget, source: Source) -> dict[str, Any]:
         delta=budget.delta or None,
         mechanism=f"{law.name} noise on every cell, made of the stations' shares inside the sum",
         composition=f"{joint}, over {budget.batches} batches and all tables of a batch{public}",
-        sensitivity=f"{f'the root of {moved}' if budget.delta and moved > 1 else moved} a table",
+        sensitivity=moves,
         reveals=reveals,
     )

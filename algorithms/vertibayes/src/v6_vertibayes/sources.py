@@ -14,6 +14,7 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.dp import promise
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight
+from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.transport import summed
@@ -23,7 +24,7 @@ from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import DEFAULT_BINS
 from fedbayes.mpc.ring import lift
 
-from .messages import CountsReply, CountsRequest, change_of
+from .messages import CountsReply, CountsRequest
 from .model import Variable
 
 MOST_CELLS = 2**22
@@ -117,6 +118,9 @@ class Source(Protocol):
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
+
+    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
+        """Return functions of the tables: one batch."""
 
     @property
     def deviation(self) -> float:
@@ -248,10 +252,19 @@ class VerticalTables:
         refuse_large(tables, self.variables)
         return self._ask(tables, self._question.budget.take(parts))
 
-    def _ask(self, tables: Sequence[tuple[str, ...]], noise: Installment | None) -> list[Counts]:
+    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
+        """Return functions of the tables: one batch."""
+        refuse_large(tables, self.variables)
+        return self._ask(tables, self._question.budget.take(), contrasts)
+
+    def _ask(
+        self, tables: Sequence[tuple[str, ...]], noise: Installment | None, contrasts: Contrasts | None = None
+    ) -> list[Counts]:
         last = self._question.budget.spent
-        self.deviation = self._tables.deviation(tables, noise, HONEST_FRACTION) if noise else 0.0
-        return self._tables.tables(list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last)
+        self.deviation = self._tables.deviation(tables, noise, HONEST_FRACTION, contrasts) if noise else 0.0
+        return self._tables.tables(
+            list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last, contrasts=contrasts
+        )
 
     def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
@@ -294,23 +307,31 @@ class HorizontalTables:
         parts = self._question.budget.rest(kept)
         return self._counted(tables, parts) if parts else []
 
-    def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
+    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
+        """Return functions of the tables: one round."""
+        return self._counted(tables, 1, contrasts)
+
+    def _counted(
+        self, tables: Sequence[tuple[str, ...]], parts: int, contrasts: Contrasts | None = None
+    ) -> list[Counts]:
         refuse_large(tables, self.variables)
         question = self._question
         noise = question.budget.take(parts)
         asked = [list(table) for table in tables]
-        request = CountsRequest(dict(question.domain), question.bins, asked, noise, HONEST_FRACTION)
+        request = CountsRequest(dict(question.domain), question.bins, asked, noise, HONEST_FRACTION, contrasts)
         replies = self._federation.round(
             "partial_counts", request, self._stations, CountsReply, last=question.budget.spent
         )
         self.minimum_count = max(reply.minimum_count.value for reply in replies.values())
         total = summed([reply.masked for reply in replies.values()])
         shapes = [[len(self.variables[column].all_states()) for column in table] for table in tables]
+        if contrasts:
+            shapes = [list(contrasts.shape(table)) for table in tables]
         cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
         if len(total) != cuts[-1]:
             raise ArgumentError("the stations' tables do not have the states of the domain; check domain and bins")
         if noise:
-            self.deviation = noise.deviation(change_of(len(tables), len(total)), len(self._stations), HONEST_FRACTION)
+            self.deviation = noise.deviation(request.change(len(total)), len(self._stations), HONEST_FRACTION)
         pieces = np.split(lift(total), cuts[:-1])
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 

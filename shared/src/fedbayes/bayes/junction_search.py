@@ -16,12 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtri
 
 from fedbayes.bayes.junction import TREE_CELLS
-from fedbayes.bayes.markov import Array, Margin, MarkovNetwork, starts_of
+from fedbayes.bayes.markov import Array, Margin, MarkovNetwork, along, starts_of
 
-STANDS_OUT = 3.0
-"""Standard deviations by which a sum of squares must exceed that of noise alone: about one independent pair in a hundred passes."""
+STANDS_OUT = 0.01
+"""Chance that a pair without any dependence stands out of the noise, where single columns are known well."""
 EDGES_A_STEP = 6
 MOST_STEPS = 20
 FIT_STEPS = 100
@@ -37,26 +38,11 @@ class Limits:
     variables : int
         Most variables of a clique.
     cells : float
-        Most cells of a clique of three or more variables.
+        Most cells of all cliques together, but for a spanning forest, which may have more.
     """
 
     variables: int
     cells: float
-
-
-def singles(pairs: Sequence[Margin], cardinalities: Sequence[int]) -> list[Margin]:
-    """Return the margin of every variable: the mean of those of its pairs, weighted by what is inverse to their variances."""
-    found = []
-    for variable, states in enumerate(cardinalities):
-        total, weight = np.zeros(states), 0.0
-        for pair in pairs:
-            if variable in pair.axes:
-                other = pair.counts.size // states
-                part = 1.0 / (pair.deviation**2 * other)
-                total += part * pair.counts.sum(axis=1 - pair.axes.index(variable))
-                weight += part
-        found.append(Margin((variable,), total / weight, weight**-0.5))
-    return found
 
 
 def surplus(measured: Margin, expected: Array) -> float:
@@ -68,21 +54,28 @@ def surplus(measured: Margin, expected: Array) -> float:
         The table.
     expected : ndarray
         Counts of the network.
+
+    Notes
+    -----
+    Of differences between states (orthonormal ones), the counts are the least that make them.
     """
-    apart = measured.counts - expected
-    cells = apart.size
-    noise = measured.deviation**2 * (cells + STANDS_OUT * np.sqrt(2.0 * cells))
-    if float((apart * apart).sum()) <= noise:
+    apart = measured.counts - measured.of(expected)
+    if float((apart * apart).sum()) <= measured.deviation**2 * chdtri(apart.size, STANDS_OUT):
         return 0.0
-    beyond = float(np.abs(apart).sum()) - float(np.sqrt(2.0 / np.pi)) * measured.deviation * cells
-    return max(beyond, 0.0)
+    moved = along([matrix.T for matrix in measured.maps], apart)
+    noise = float(np.sqrt(2.0 / np.pi) * measured.deviation * np.sqrt(apart.size * moved.size))
+    return max(float(np.abs(moved).sum()) - noise, 0.0)
 
 
-def search(pairs: Sequence[Margin], cardinalities: Sequence[int], rows: float, limits: Limits) -> MarkovNetwork:
+def search(
+    alone: Sequence[Margin], pairs: Sequence[Margin], cardinalities: Sequence[int], rows: float, limits: Limits
+) -> MarkovNetwork:
     """Return a network with the cliques that the pairs suggest, fitted to those of them that its cliques hold.
 
     Parameters
     ----------
+    alone : sequence of Margin
+        Every variable.
     pairs : sequence of Margin
         All pairs of variables.
     cardinalities : sequence of int
@@ -92,7 +85,6 @@ def search(pairs: Sequence[Margin], cardinalities: Sequence[int], rows: float, l
     limits : Limits
         What the network may need.
     """
-    alone = singles(pairs, cardinalities)
     network = MarkovNetwork.over([], cardinalities).fit(alone, rows, FIT_STEPS)
     edges: list[Edge] = []
     for step in range(MOST_STEPS):
@@ -153,9 +145,5 @@ def _fits(edges: Sequence[Edge], cardinalities: Sequence[int], limits: Limits) -
         network = MarkovNetwork.over(edges, cardinalities)
     except ValueError:
         return False
-    large = (logs.size for logs in network.logs if logs.ndim > 2)
-    return (
-        max(len(clique) for clique in network.tree.cliques) <= limits.variables
-        and max(large, default=0) <= limits.cells
-        and network.cells <= TREE_CELLS
-    )
+    widest = max(len(clique) for clique in network.tree.cliques)
+    return widest <= limits.variables and network.cells <= min(limits.cells, TREE_CELLS)

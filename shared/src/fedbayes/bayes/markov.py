@@ -27,7 +27,7 @@ IMPOSSIBLE = -1e3
 """Logarithm of a weight that is 0 in floating point beside any other."""
 ENOUGH = 0.5
 """Part of the decrease that a linear model promises which a step must keep (Armijo; McKenna et al. take one half)."""
-STEADY = 1e-5
+STEADY = 1e-4
 """Relative decrease of the objective below which a fit ends."""
 GROWTH = 1.4
 """By which a step becomes longer after one that was kept; one that was not is halved."""
@@ -37,22 +37,48 @@ FEWEST_STEPS = 20
 
 
 @dataclass(frozen=True)
+class Term:
+    """What a measured margin is to a network: its clique, how that is summed and widened, and probabilities with their weight."""
+
+    home: int
+    outside: Axes
+    wide: list[int]
+    target: Array
+    weight: float
+    maps: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
 class Margin:
-    """A table that was measured.
+    """A table that was measured, or linear functions of it.
 
     Attributes
     ----------
     axes : tuple of int
         Its variables, rising.
     counts : ndarray
-        Noisy counts, one axis a variable; may be negative.
+        Noisy counts, one axis a variable; may be negative. With `maps`, what these make of the counts, and noise.
     deviation : float
         Standard deviation of the noise in every cell, above 0.
+    maps : tuple of ndarray, optional
+        For every axis the matrix, shape (functions, states), that was applied along it; none: the counts themselves were measured.
     """
 
     axes: Axes
     counts: Array
     deviation: float
+    maps: tuple[Array, ...] = ()
+
+    def of(self, table: Array) -> Array:
+        """Return what was measured of a table, without noise."""
+        return along(self.maps, table)
+
+
+def along(maps: Sequence[Array], table: Array) -> Array:
+    """Return a table with a matrix applied along every axis; as it is where there are none."""
+    for matrix in maps:  # each puts its axis last, so all are in place in the end
+        table = np.tensordot(table, matrix, axes=(0, 1))
+    return table
 
 
 class MarkovNetwork:
@@ -196,7 +222,7 @@ class MarkovNetwork:
         terms = [self._term(margin, rows) for margin in margins if self.home(margin.axes) is not None]
         logs, beliefs = self.logs, self.beliefs()
         value, slope = self._objective(terms, beliefs)
-        length = 2.0 * len(terms) / max(sum(weight for *_, weight in terms), 1e-300)
+        length = 2.0 * len(terms) / max(sum(term.weight for term in terms), 1e-300)
         for step in range(steps):
             for _ in range(HALVINGS):
                 tried = [table - length * part for table, part in zip(logs, slope, strict=True)]
@@ -217,22 +243,21 @@ class MarkovNetwork:
                 break
         return MarkovNetwork(self.tree, self.cardinalities, logs)
 
-    def _term(self, margin: Margin, rows: float) -> tuple[int, Axes, list[int], Array, float]:
+    def _term(self, margin: Margin, rows: float) -> Term:
         home = self.home(margin.axes)
         assert home is not None
         wide = self._wide(margin.axes, self.tree.cliques[home])
         weight = (rows / margin.deviation) ** 2
-        return home, self._outside(margin.axes, home), wide, margin.counts / rows, weight
+        return Term(home, self._outside(margin.axes, home), wide, margin.counts / rows, weight, margin.maps)
 
-    def _objective(
-        self, terms: Sequence[tuple[int, Axes, list[int], Array, float]], beliefs: Sequence[Array]
-    ) -> tuple[float, list[Array]]:
+    def _objective(self, terms: Sequence[Term], beliefs: Sequence[Array]) -> tuple[float, list[Array]]:
         """Return half of the weighted squares, and their derivative by the probabilities of every clique."""
         value, slope = 0.0, [np.zeros_like(belief) for belief in beliefs]
-        for home, outside, wide, target, weight in terms:
-            residual = beliefs[home].sum(axis=outside) - target
-            value += 0.5 * weight * float((residual * residual).sum())
-            slope[home] += (weight * residual).reshape(wide)
+        for term in terms:
+            residual = along(term.maps, beliefs[term.home].sum(axis=term.outside)) - term.target
+            value += 0.5 * term.weight * float((residual * residual).sum())
+            back = along([matrix.T for matrix in term.maps], residual)
+            slope[term.home] += (term.weight * back).reshape(term.wide)
         return value, slope
 
     def _outside(self, axes: Axes, clique: int) -> Axes:

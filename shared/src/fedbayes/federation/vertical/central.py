@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from ...dp.shares import HONEST_FRACTION
 from .. import arguments
+from ..contrasts import Contrasts
 from ..errors import ArgumentError
 from ..installments import Installment
 from ..rounds import Federation
 from .accounting import change_of, table_sensitivity, trusted_fraction
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
-from .messages import Setup, Wanted
-from .opening import factor_name
+from .messages import Setup, Wanted, factor_name
 from .planning import Columns, Planner
 from .roles import reveals_of
 from .states import ColumnStates, check_public, public_states
@@ -134,6 +134,7 @@ class SecureTables:
         epsilon: float | Installment | None = None,
         honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
+        contrasts: Contrasts | None = None,
     ) -> list[Counts]:
         """Return one table of counts for every tuple of columns.
 
@@ -149,6 +150,8 @@ class SecureTables:
             Share of the stations whose noise the promise rests on.
         last : bool
             Whether this is the job's last round.
+        contrasts : Contrasts, optional
+            Functions of the tables that are asked for in place of their counts, with noise only; then no question may be asked twice.
 
         Returns
         -------
@@ -171,7 +174,13 @@ class SecureTables:
             self._open(level)
         asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        answers = dict(zip(unique, self.engine.ask(unique, self._bits, noise, honest_fraction, last=last), strict=True))
+        found = self.engine.ask(unique, self._bits, noise, honest_fraction, last=last, contrasts=contrasts)
+        answers = dict(zip(unique, found, strict=True))
+        if contrasts:
+            return [
+                _ordered(answers[names], parts, question)
+                for names, parts, question in zip(asked, plan.questions, questions, strict=True)
+            ]
         found = [
             self._arranged(answers[names], names, parts, tuple(question))
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
@@ -201,11 +210,18 @@ class SecureTables:
         )
 
     def deviation(
-        self, questions: Sequence[Sequence[str]], noise: Installment, honest_fraction: float = HONEST_FRACTION
+        self,
+        questions: Sequence[Sequence[str]],
+        noise: Installment,
+        honest_fraction: float = HONEST_FRACTION,
+        contrasts: Contrasts | None = None,
     ) -> float:
         """Return the standard deviation of the noise in a cell of a batch that is paid for so."""
         setup = self.engine.setup
-        change = change_of([[self.columns[column].cardinality for column in question] for question in questions])
+        if contrasts:
+            change = contrasts.change(questions, replaced=True)
+        else:
+            change = change_of([[self.columns[column].cardinality for column in question] for question in questions])
         honest = trusted_fraction(setup.stations, self.federation.organization, honest_fraction)
         return noise.deviation(change, len(setup.stations), honest)
 
@@ -301,6 +317,12 @@ class SecureTables:
         if self._narrows:
             told["stations"] += "; in which columns no common record lacks the value"
         return told
+
+
+def _ordered(functions: Counts, parts: Sequence[Columns], question: Sequence[str]) -> Counts:
+    """Return functions with one axis a column of the factors in the order of the question."""
+    order = [column for part in parts for column in part]
+    return np.ascontiguousarray(np.transpose(functions, [order.index(column) for column in question]))
 
 
 def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> dict[str, tuple[int, ...]]:

@@ -17,6 +17,7 @@ from ...mpc.replicated import COMPUTING
 from ...mpc.secure_sum import reconstruct
 from ...mpc.subset_shares import Table
 from ..codec import Message
+from ..contrasts import Contrasts
 from ..errors import ArgumentError, StationError, ThresholdError
 from ..gate import Sealed
 from ..installments import Installment
@@ -39,8 +40,8 @@ from .messages import (
     TablesReply,
     TablesRequest,
     Wanted,
+    factor_name,
 )
-from .opening import factor_name
 from .workspace import DTYPES, factor
 
 SMALL_RING_ROWS = 1 << 15
@@ -310,13 +311,14 @@ class Engine:
         noise: Installment | None = None,
         honest_fraction: float = HONEST_FRACTION,
         last: bool = False,
+        contrasts: Contrasts | None = None,
     ) -> list[npt.NDArray[np.int64]]:
         """Ask for tables over one or two factors, or over those that corrections were dealt for. One round at everyone.
 
         Returns
         -------
         list of int64 arrays
-            One axis a factor.
+            One axis a factor; with `contrasts` one axis a column of the factors, as long as it has functions.
         """
         cells = sum(int(np.prod([factor(self.factors[name]).states for name in table])) for table in tables)
         if cells > MOST_CELLS:
@@ -327,19 +329,23 @@ class Engine:
         ring = bits or self._bits(names)
         asked = [list(table) for table in tables]
         requests: dict[int, Message] = {
-            member: TablesRequest(self.delivery(member, names), asked, ring, noise, honest_fraction)
+            member: TablesRequest(self.delivery(member, names), asked, ring, noise, honest_fraction, contrasts)
             for member in self.setup.everyone
         }
+        columns = [[column for name in table for column in self.factors[name].columns] for table in tables]
+        cells = contrasts.functions(columns) if contrasts else cells
         replies = self.federation.round("partial_tables", requests, self.setup.everyone, TablesReply, last=last)
         shares = [np.asarray(reply.shares.value) for reply in replies.values()]
         if any(share.shape != (cells + CHECK_WORDS,) or share.dtype != np.dtype(DTYPES[ring]) for share in shares):
             raise StationError("a station's shares do not fit the tables asked for; the job stops")
-        known = {name: factor(self.factors[name]) for name in names}
         total = reconstruct(shares)
         if total[cells:].any():
             raise StationError(
                 "the organizations were not sent the same openings, or not asked the same; the job stops"
             )
+        if contrasts:
+            return contrasts.split(columns, total[:cells])
+        known = {name: factor(self.factors[name]) for name in names}
         return products.split_answers(total[:cells], [tuple(table) for table in tables], known)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..codec import Message
+from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
 from .states import check_bins, check_domain
@@ -102,6 +104,32 @@ class FactorInfo(Message):
             raise ValueError("a product is malformed")
         if self.width != (self.sides[0] - 1) * (self.sides[1] - 1) or not self.complete or self.view_of:
             raise ValueError("a product is malformed")
+
+
+STATES = '["states",'
+"""How the name begins of a factor that shows in which states columns are; see `factor_name`."""
+
+
+def factor_name(
+    kind: str, columns: Sequence[str], owner: int | None = None, conditions: Sequence[Condition] = ()
+) -> str:
+    """Return a factor's name: masks follow from it and its stage, so it says all that its values depend on."""
+    tests = [[condition.column, condition.op, condition.value] for condition in conditions]
+    return json.dumps([kind, list(columns), owner, tests], separators=(",", ":"), default=str)
+
+
+def names_its_columns(info: FactorInfo) -> bool:
+    """Tell whether a factor's name is that of the states of its columns. Owners name what they open, `check_named` knows products."""
+    return info.name == factor_name("states", info.columns)
+
+
+def check_named(made: FactorInfo, parts: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` for a product under the name of the states of columns that it is not made of."""
+    if not made.name.startswith(STATES) or len(parts) < 2:
+        return
+    columns = [column for info in parts for column in info.columns]
+    if made.columns != columns or not all(names_its_columns(info) for info in (made, *parts)):
+        raise ValueError("a product does not have the columns of its factors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +315,8 @@ class ExtendRequest(Message):
                 raise ValueError("a product does not have the states of its factors")
             if made.made_of and made.made_of != [product.left, product.right]:
                 raise ValueError("a product is malformed")
+            if self.delivery.setup.private:
+                check_named(made, [info for info in pair if info is not None])
         check_sizes(self.delivery.rows, [product.factor for product in self.products])
 
 
@@ -318,13 +348,14 @@ class WeightedFactors(Message):
 
 @dataclass(frozen=True, slots=True)
 class TablesRequest(Message):
-    """Answer tables over factors, in shares; where they are paid for, with this station's share of the noise."""
+    """Answer tables over factors, or functions of them, in shares; where they are paid for, with this station's share of the noise."""
 
     delivery: Delivery
     tables: list[list[str]]
     bits: int
     noise: Installment | None
     honest_fraction: float
+    contrasts: Contrasts | None = None
 
     def __post_init__(self) -> None:
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
@@ -336,6 +367,21 @@ class TablesRequest(Message):
             raise ValueError("the tables of a batch are too large")
         if self.bits not in RINGS or not 0.0 < self.honest_fraction <= 1.0:
             raise ValueError("the ring or the honest fraction is malformed")
+        if self.contrasts is not None:
+            if self.noise is None:
+                raise ValueError("functions of tables are answered with noise only")
+            self.contrasts.check(self.columns)
+            if [math.prod(self.contrasts.states(table)) for table in self.columns] != sizes:
+                raise ValueError("the contrasts do not fit the states of the factors")
+            asked = {name for table in self.tables for name in table}
+            if not all(names_its_columns(info) for info in self.delivery.factors if info.name in asked):
+                raise ValueError("contrasts are taken of the states of columns only")
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The columns of every table, in the order of its states."""
+        known = {info.name: info.columns for info in self.delivery.factors}
+        return [[column for name in table for column in known.get(name, [])] for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from ..errors import ArgumentError, MessageError, PolicyError
 from ..station import Station
 from .conditions import check_condition, check_sides, holds
 from .identifiers import matched_texts
-from .messages import Condition, FactorInfo, Setup, Wanted
+from .messages import Condition, FactorInfo, Setup, Wanted, factor_name
 from .states import Codes, ColumnStates, check_bins_hold, indicators, joint_codes, resolve
 from .values import check_spread, counted, fixed_point, is_code, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
@@ -53,14 +52,6 @@ class OwnPart:
     values: list[Matrix]
     described: dict[str, ColumnStates]
     scales: dict[str, list[int]]
-
-
-def factor_name(
-    kind: str, columns: Sequence[str], owner: int | None = None, conditions: Sequence[Condition] = ()
-) -> str:
-    """Return a factor's name: masks follow from it and its stage, so it says all that its values depend on."""
-    tests = [[condition.column, condition.op, condition.value] for condition in conditions]
-    return json.dumps([kind, list(columns), owner, tests], separators=(",", ":"), default=str)
 
 
 class Encoder:

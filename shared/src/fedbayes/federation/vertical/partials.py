@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...mpc import alignment
+from ..codec import encode
 from ..decorators import partial
 from ..errors import MessageError
 from ..gate import Exact, Released, Sealed
@@ -176,12 +178,18 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
-        return TablesReply(station.share(_bound(workspace, request, side.answers(tables, station.round_name))))
+        shares = _functions(request, side.answers(tables, station.round_name))
+        return TablesReply(station.share(_bound(workspace, request, shares)))
     if isinstance(workspace, Replica):
         shares = workspace.answers(request.delivery, tables, request.bits)
     else:
         shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
-    return TablesReply(station.share(_answer(station, workspace, request, shares)))
+    return TablesReply(station.share(_answer(station, workspace, request, _functions(request, shares))))
+
+
+def _functions(request: TablesRequest, shares: Matrix) -> Matrix:
+    """Return shares of the functions of the tables that are asked for: linear ones, so everyone takes them of its own share."""
+    return shares if request.contrasts is None else request.contrasts.of(request.columns, shares)
 
 
 def _answer(
@@ -200,7 +208,8 @@ def _answer(
 
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
-    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}"
+    functions = json.dumps(encode(request.contrasts)) if request.contrasts else ""
+    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}|{functions}"
     setup, names = request.delivery.setup, [name for table in request.tables for name in table]
     return bound(workspace, request.delivery, names, told, with_check(shares), setup.everyone)
 
@@ -209,7 +218,10 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Inst
     """Return this station's share of the noise for what one record changes in the batch."""
     setup = request.delivery.setup
     widths = {info.name: factor(info).states for info in request.delivery.factors}
-    change = change_of([[widths[name] for name in table] for table in request.tables])
+    if request.contrasts:
+        change = request.contrasts.change(request.columns, replaced=True)
+    else:
+        change = change_of([[widths[name] for name in table] for table in request.tables])
     honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
     drawn = noise.shares(shares.shape, change, len(setup.stations), honest)
     return drawn.astype(np.int64).astype(shares.dtype)
