@@ -1,10 +1,14 @@
 """What one record can change in noisy tables: a sampled lower bound of the loss, and a control that must exceed its claim."""
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from audit_kit import CONFIDENCE, again
 from scipy.stats import beta
 
+from fedbayes.bayes.balance import balanced
+from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.installments import Installment
 from v6_vertibayes.messages import change_of
 
@@ -68,3 +72,50 @@ def test_two_batches_with_gaussian_noise_keep_their_epsilon_and_delta_and_noise_
 ) -> None:
     assert again(lambda: excess(1.0, 2, draws), DELTA) <= DELTA
     assert excess(1.0, 1, draws) > DELTA
+
+
+TABLES = [tuple(pair) for pair in combinations("abc", 2)]
+
+
+def differences_excess(replaced: bool, claimed: bool, draws: int) -> float:
+    """Return a lower bound of the delta of differences between states of three pairs of columns with two states, at epsilon 1.
+
+    The records (or the two values of one) are those that change most; `claimed` says whether the noise is for a record that is replaced. The event is
+    that the likelihood of the noise speaks for the record by more than epsilon.
+    """
+    epsilon = 1.0
+    asked = Contrasts({name: balanced(2, 16) for name in "abc"}, [1] * len(TABLES))
+
+    def vector(states: dict[str, int]) -> np.ndarray:
+        cells = []
+        for a, b in TABLES:
+            alone = np.zeros((2, 2), dtype=np.int64)
+            alone[states[a], states[b]] = 1
+            cells.append(alone.ravel())
+        return asked.of(TABLES, np.concatenate(cells))
+
+    records = [vector(dict(zip("abc", states, strict=True))) for states in product((0, 1), repeat=3)]
+    moves = [a - b for a in records for b in records] if replaced else records
+    moved = max(moves, key=lambda move: float((move.astype(float) ** 2).sum()))
+    change = asked.change(TABLES, claimed)
+    part = Installment(epsilon, DELTA)
+    noise = sum(part.shares((draws, len(moved)), change, STATIONS, 0.8) for _ in range(STATIONS - 1))
+    square = part.deviation(change, STATIONS, 0.8) ** 2 * (STATIONS - 1) / STATIONS
+
+    def speaks(times: int) -> int:
+        seen = noise + times * moved
+        return int((((2 * seen - moved) * moved).sum(axis=1) / (2 * square) > epsilon).sum())
+
+    low = beta.ppf((1 - CONFIDENCE) / 2, speaks(1), draws - speaks(1) + 1)
+    high = beta.ppf(1 - (1 - CONFIDENCE) / 2, speaks(0) + 1, draws - speaks(0))
+    return float(low - np.exp(epsilon) * high)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("replaced", [True, False])
+def test_differences_between_states_keep_their_epsilon_and_delta(replaced) -> None:
+    assert again(lambda: differences_excess(replaced, replaced, 40_000), DELTA) <= DELTA
+
+
+def test_noise_for_a_record_more_is_too_little_for_one_with_other_values() -> None:
+    assert differences_excess(replaced=True, claimed=False, draws=40_000) > DELTA

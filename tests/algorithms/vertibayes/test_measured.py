@@ -202,3 +202,38 @@ def test_other_structures_have_less_noise_with_a_delta(structure) -> None:
     assert "Gaussian" in result["privacy"]["composition"]
     assert result["privacy"]["epsilon"] == 8.0
     assert result["federation"]["debits"]["clinic1"]["epsilon"] == 8.0
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"helper": "none", "id_column": "id"},
+        {"split": "hybrid", "id_column": "id"},
+        {"missing": "em", "id_column": "id", "synthetic_rows": 2000},
+        {"rows_aligned": True},
+    ],
+)
+def test_other_ways_to_hold_records_give_networks_too(given) -> None:
+    table = people()
+    parties, helpers, _ = placed(table, "vertical")
+    if given.get("split") == "hybrid":
+        shared = ["id", "flu", "age", "fever"]
+        parties = {
+            "clinic0": table[shared][:2000],
+            "clinic1": table[shared][2000:],
+            "clinic2": table[["id", "cough", "visit"]],
+        }
+    if "id_column" not in given:
+        parties = {name: part.drop(columns="id") for name, part in parties.items()}
+    helpers = [] if given.get("helper") == "none" else helpers
+    with OneProcess(parties, helpers=helpers, policies=LIMITS) as federation:
+        result = federation.run("vertibayes", "fit", {**ASKED, **given})
+    assert result["privacy"]["differentially_private"] is True
+    assert {cost["epsilon"] for cost in result["federation"]["debits"].values()} == {8.0}
+    network = BayesianNetwork.from_dict(result["model"])
+    drawn = pd.DataFrame(network.decode(network.sample(40_000)))
+    for a, b in [("flu", "fever"), ("flu", "cough")]:
+        wanted = pd.crosstab(table[a], table[b], normalize="all")
+        found = pd.crosstab(drawn[a], drawn[b], normalize="all")
+        assert float((wanted - found).abs().to_numpy().sum()) / 2 < 0.05

@@ -72,6 +72,15 @@ def test_maps_that_nobody_would_choose_are_bounded_too(seed) -> None:
             assert largest(asked, tables, replaced) <= asked.change(tables, replaced).l2 * (1 + 1e-9)
 
 
+def test_a_record_that_is_in_no_state_is_bounded_too() -> None:
+    """From both states of two columns with two states each to other ones nothing changes, to none the whole vector does."""
+    asked = contrasts([("a", "c")], scale=100, gaps=dict.fromkeys(STATES, 0))
+    whole = contrasts([("a", "c")], scale=100)
+    assert asked.change([("a", "c")], True, absent=True).l2 == pytest.approx(
+        largest(whole, [("a", "c")], True), rel=0.02
+    )
+
+
 def test_differences_of_two_states_are_changed_by_half_of_what_counts_are() -> None:
     tables = [("a", "c")]
     asked = contrasts(tables, scale=100, gaps=dict.fromkeys(STATES, 0))

@@ -9,8 +9,10 @@ import pandas as pd
 import pytest
 from one_process import OneProcess
 
+from fedbayes.bayes.balance import balanced
 from fedbayes.federation import errors
 from fedbayes.federation.codec import decode, encode
+from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
@@ -25,6 +27,7 @@ from fedbayes.federation.vertical.messages import (
     SubmitRequest,
     TablesRequest,
     Wanted,
+    factor_name,
 )
 from fedbayes.federation.vertical.states import check_bins_hold, public_states, resolve
 from fedbayes.federation.vertical.workspace import Workspace
@@ -116,6 +119,61 @@ def test_absurd_sizes_are_refused_before_anything_is_made():
     assert time.monotonic() - began < 20.0
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
+
+
+PRIVATE = Setup(3, [1, 2], "id", False, {}, {}, True, True)
+PAID = Installment(1.0, 1e-6)
+
+
+def states_of(columns, name=None, **changes):
+    """Describe a factor of columns with two states each, under its true name or another."""
+    return info(
+        factor_name("states", name or columns),
+        width=2 ** len(columns),
+        columns=list(columns),
+        complete=False,
+        **changes,
+    )
+
+
+def noisy(infos, tables, contrasts, noise=PAID):
+    asked = [[factor_name("states", columns) for columns in table] for table in tables]
+    return TablesRequest(Delivery(PRIVATE, 100, infos, [], None, [], []), asked, 32, noise, 1.0, contrasts)
+
+
+def test_functions_of_tables_are_asked_with_noise_of_columns_under_their_own_names():
+    """What one record can change in several tables follows from which columns they are over, so names may not lie."""
+    maps = Contrasts({name: balanced(2, 8) for name in "abc"}, [1])
+    columns = [states_of("a"), states_of("b")]
+    request = noisy(columns, [["a", "b"]], maps)
+    assert request.columns == [["a", "b"]]
+    assert decode(TablesRequest, encode(request)).contrasts.factors == [1]
+    wide = Contrasts({name: balanced(3, 8) for name in "abc"}, [1])
+    for infos, contrasts, noise in [
+        (columns, maps, None),
+        (columns, wide, Installment(1.0)),
+        (columns, Contrasts(maps.maps, [1, 1]), Installment(1.0)),
+        ([states_of("a"), states_of("c", name="b")], maps, Installment(1.0)),
+    ]:
+        with pytest.raises(ValueError, match=r"functions|contrasts"):
+            noisy(infos, [["a", "b"]], contrasts, noise)
+
+
+@pytest.mark.parametrize(
+    ("made", "parts"),
+    [
+        (states_of("ab"), [states_of("a"), states_of("c", name="b")]),
+        (states_of("cb", name="ab"), [states_of("a"), states_of("b")]),
+        (states_of("ac"), [states_of("a"), states_of("b")]),
+        (states_of("ab"), [states_of("a"), info("b", complete=False)]),
+    ],
+)
+def test_a_product_has_the_name_of_what_it_is_made_of(made, parts):
+    given = Delivery(PRIVATE, 100, parts, [], None, [], [])
+    right = Product(states_of("ab"), *(factor_name("states", name) for name in "ab"))
+    ExtendRequest(Delivery(PRIVATE, 100, [states_of("a"), states_of("b")], [], None, [], []), 1, 32, [right], [])
+    with pytest.raises(ValueError, match="columns of its factors"):
+        ExtendRequest(given, 1, 32, [Product(made, parts[0].name, parts[1].name)], [])
 
 
 def test_an_absurd_message_is_an_error_of_the_project():

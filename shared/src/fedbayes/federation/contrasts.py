@@ -110,7 +110,7 @@ class Contrasts(Message):
         pieces = np.split(lift(functions), cuts)
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
-    def change(self, tables: Sequence[Columns], replaced: bool) -> Change:
+    def change(self, tables: Sequence[Columns], replaced: bool, absent: bool = False) -> Change:
         """Return what one record changes in all functions together.
 
         Parameters
@@ -119,8 +119,10 @@ class Contrasts(Message):
             Columns of each.
         replaced : bool
             Whether a record gets other values; else there is one more or less.
+        absent : bool
+            Whether a record may be in no state of a column, as in united records.
         """
-        kinds = {column: Kinds(matrix) for column, matrix in self.maps.items()}
+        kinds = {column: Kinds(matrix, absent) for column, matrix in self.maps.items()}
         weighed = [(tuple(table), float(factor) ** 2) for table, factor in zip(tables, self.factors, strict=True)]
         if replaced:
             square = min(_by_elimination(weighed, kinds), _by_pairs(weighed, kinds))
@@ -137,6 +139,8 @@ class Kinds:
     ----------
     matrix : ndarray, shape (functions, states)
         A column of it is a state's vector.
+    absent : bool
+        Whether a record may be in no state.
 
     Attributes
     ----------
@@ -146,7 +150,7 @@ class Kinds:
         For two different states: bounds of the squares of the two vectors, and from where to where their product is.
     """
 
-    def __init__(self, matrix: Integers) -> None:
+    def __init__(self, matrix: Integers, absent: bool = False) -> None:
         products = (matrix.T @ matrix).astype(np.float64)
         squares = products.diagonal()
         self.largest = float(squares.max())
@@ -155,7 +159,7 @@ class Kinds:
         self.differ: list[tuple[float, float, float, float]] = []
         if len(between):
             self.differ.append((self.largest, self.largest, float(between.min()), float(between.max())))
-        if len(shown) < len(squares):
+        if absent or len(shown) < len(squares):
             self.differ += [(self.largest, 0.0, 0.0, 0.0), (0.0, self.largest, 0.0, 0.0)]
         self.differ = self.differ or [(0.0, 0.0, 0.0, 0.0)]
 

@@ -219,7 +219,7 @@ class SecureTables:
         """Return the standard deviation of the noise in a cell of a batch that is paid for so."""
         setup = self.engine.setup
         if contrasts:
-            change = contrasts.change(questions, replaced=True)
+            change = contrasts.change(questions, replaced=True, absent=setup.union)
         else:
             change = change_of([[self.columns[column].cardinality for column in question] for question in questions])
         honest = trusted_fraction(setup.stations, self.federation.organization, honest_fraction)

@@ -219,7 +219,7 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Inst
     setup = request.delivery.setup
     widths = {info.name: factor(info).states for info in request.delivery.factors}
     if request.contrasts:
-        change = request.contrasts.change(request.columns, replaced=True)
+        change = request.contrasts.change(request.columns, replaced=True, absent=setup.union)
     else:
         change = change_of([[widths[name] for name in table] for table in request.tables])
     honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
