@@ -24,7 +24,10 @@ DOMAINS = [
 ]
 DAY = datetime.date(2020, 1, 31)
 COLUMNS = {
-    "texts": (["", "1", "2", "-9", "007", "NA", "None", "x", "Zürich", None], [pa.string(), pa.large_string()]),
+    "texts": (
+        ["", "1", "2", "-9", "007", "NA", "None", "x", "Zürich", None],
+        [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())],
+    ),
     "numbers as texts": (["1", "2", "-9", "NA", "", None], [pa.string(), pa.large_string()]),
     "whole numbers": ([1, 2, -9, None], [pa.int8(), pa.int64(), pa.float64()]),
     "large whole numbers": ([2**53 + 1, 2**53 + 3, 9, None], [pa.int64(), pa.uint64()]),

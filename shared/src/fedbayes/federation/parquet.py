@@ -67,7 +67,8 @@ def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:
     import pandas
     from pyarrow import parquet, types
 
-    rule, text = reading.rule(field.name), types.is_string(field.type) or types.is_large_string(field.type)
+    rule, kept = reading.rule(field.name), field.type.value_type if types.is_dictionary(field.type) else field.type
+    text = types.is_string(kept) or types.is_large_string(kept)
     if large and text:
         table = parquet.read_table(path, columns=[field.name], read_dictionary=[field.name])
         values = table.column(0).unify_dictionaries().to_pandas()
