@@ -192,7 +192,7 @@ class Readings:
 def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
     """Return whether the last reading tells values apart that the others do not; else nothing need be remembered of it, now that it was admitted."""
     counts = [np.unique(np.stack(part), axis=1).shape[1] for part in (groups[:-1], groups)]
-    return counts[0] < counts[1]
+    return bool(counts[0] < counts[1])
 
 
 def note(station: Station, readings: Mapping[str, str]) -> None:
