@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fedbayes.bayes import metrics
+from fedbayes.bayes.unknown import without_values
 from fedbayes.federation.horizontal import EvaluateRequest, SecureSums, SumReply, check_noise, signed
 
 from . import terms
@@ -70,12 +71,27 @@ class Training:
         request = CountsRequest(self.shape, self.settings.table_noise)
         summed = self.federation.secure_sum("partial_counts", request, self.stations, SumReply, field="vector")
         self.counts = signed(summed, self.layout.counts)
+        deviation = 0.0
         if request.noise.private:
             parties = len(self.stations)
             self.counts = np.asarray(np.rint(self.counts / 2.0**TABLE_BITS), dtype=np.int64)
-            honest = table_deviation(request, parties)
+            deviation = table_deviation(request, parties) * (parties / request.noise.honest(parties)) ** 0.5
+        self._warn_of_columns(deviation)
+        if request.noise.private:
             clean = terms.drawn_together if self.settings.by_terms else without_noise
-            self.counts = clean(self.layout, self.counts, honest * (parties / request.noise.honest(parties)) ** 0.5)
+            self.counts = clean(self.layout, self.counts, deviation)
+
+    def _warn_of_columns(self, deviation: float) -> None:
+        """Warn of features in which nearly no row has a value, as the sums show; `deviation` is that of the noise in a cell."""
+        assert self.counts is not None
+        classes, columns = self.layout.classes, self.shape.columns
+        rows = float(self.counts[:classes].sum())
+        values = self.counts[classes : classes * (1 + self.layout.values)].reshape(-1, classes).sum(axis=1)
+        known = np.add.reduceat(values, self.layout.starts)
+        for name, found, cells in zip(columns.features, known, self.layout.cardinalities, strict=True):
+            noise = deviation * (classes * (1 + cells)) ** 0.5
+            for warning in without_values(columns.schema, name, float(found), rows, noise):
+                self.federation.warn(warning)
 
     def learn(self) -> Fit:
         """Return the learned weights; a warning says so if the rounds ran out."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.unknown import loud_warnings
 from fedbayes.federation import Federation, Parties, central
 from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, resolve_columns
 
@@ -44,10 +45,11 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     cells = check_bins(columns, asked.bins)
     keyring = open_keyring(federation, parties, asked.keys, asked.modulus_bits, state.epoch)
     sums = horizontal.encrypted_sums(federation, keyring, columns, cells, settings, state, asked.membership is not None)
-    if sums.drowned(columns):
-        federation.warn(model.DROWNED)
+    fitted = horizontal.finish(columns, cells, settings, sums)
+    for warning in [model.DROWNED] if sums.drowned(columns) else loud_warnings(fitted):
+        federation.warn(warning)
     return federation.result(
-        model=horizontal.finish(columns, cells, settings, sums).to_dict(),
+        model=fitted.to_dict(),
         membership=state.to_dict(),
         privacy=statements.horizontal(settings, len(columns.features), keyring),
         diagnostics={"encryption": sums.report},

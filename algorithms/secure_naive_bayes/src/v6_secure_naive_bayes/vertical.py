@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
+from fedbayes.bayes.unknown import loud_warnings
 from fedbayes.dp.laws import usual_deviation
 from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, MessageError
@@ -219,8 +220,11 @@ def _released_model(federation: Federation, split: Split, noise: Noise, replies:
     rows = float(sum(table.sum() for table in tables.values())) / len(tables)
     if model.drowned(spread, rows, columns.classes, cells(columns, split.bins), len(tables)):
         federation.warn(model.DROWNED)
-    elif model.disagree(list(tables.values()), spread):
+        return fitted
+    if model.disagree(list(tables.values()), spread):
         federation.warn("the tables' numbers of rows differ by more than noise; do all stations hold the same records?")
+    for warning in loud_warnings(fitted):
+        federation.warn(warning)
     return fitted
 
 

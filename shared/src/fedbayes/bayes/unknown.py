@@ -12,9 +12,9 @@ import numpy as np
 
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
-from fedbayes.bayes.schema import NEARLY_ALL
+from fedbayes.bayes.schema import NEARLY_ALL, Schema
 
-__all__ = ["loud_warnings", "missing_shares"]
+__all__ = ["loud_warnings", "missing_shares", "without_values"]
 
 _CERTAIN = 4.0  # deviations of the noise
 _SHOWN = 6  # categories that a warning lists
@@ -32,17 +32,41 @@ def loud_warnings(model: NaiveBayes) -> list[str]:
     if total <= max(1.0, _CERTAIN * model.class_noise * math.sqrt(len(model.class_counts))):
         found.append(
             f"HARDLY ANY ROW HAS A LABEL: the rows of all classes together do not stand out of the noise. If the stations hold rows enough for this "
-            f"epsilon, label {model.label!r} is written in other ways than its categories {_listed(model, model.label)}; correct the domain"
+            f"epsilon, label {model.label!r} is written in other ways than its categories {_listed(model.schema, model.label)}; correct the domain"
         )
     for name, feature in model.features.items():
         share, certain = _share(model, feature)
         if share >= NEARLY_ALL and certain:
-            what = f"the categories {_listed(model, name)}" if isinstance(feature, CategoricalTables) else "numbers"
-            found.append(
-                f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "
-                f"The domain expects {what}; write it as the tables do, or leave the column out"
-            )
+            found.append(_not_understood(model.schema, name, share))
     return found
+
+
+def without_values(schema: Schema, name: str, known: float, rows: float, noise: float) -> list[str]:
+    """Return a warning if nearly no row has a value of a feature, for models that count no missing values.
+
+    Parameters
+    ----------
+    schema : Schema
+        Of the columns.
+    name : str
+        The feature.
+    known, rows : float
+        How many rows have a value that is understood, and how many there are: sums that may be noisy.
+    noise : float
+        Deviation of the difference of the two; 0 if they are exact.
+    """
+    missing = rows - known
+    if rows <= _CERTAIN * noise or missing <= max(_CERTAIN * noise, NEARLY_ALL * rows):
+        return []
+    return [_not_understood(schema, name, min(missing / rows, 1.0))]
+
+
+def _not_understood(schema: Schema, name: str, share: float) -> str:
+    what = f"the categories {_listed(schema, name)}" if schema[name].is_categorical else "numbers, and dates are none"
+    return (
+        f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "
+        f"The domain expects {what}; write it as the tables do, or leave the column out"
+    )
 
 
 def _share(model: NaiveBayes, feature: Feature) -> tuple[float, bool]:
@@ -61,7 +85,7 @@ def _share(model: NaiveBayes, feature: Feature) -> tuple[float, bool]:
     return float(np.clip(missing / total, 0.0, 1.0)) if total > 0 else 0.0, bool(certain and missing > 0)
 
 
-def _listed(model: NaiveBayes, name: str) -> str:
-    categories = model.schema[name].categories or ()
+def _listed(schema: Schema, name: str) -> str:
+    categories = schema[name].categories or ()
     shown = ", ".join(repr(category) for category in categories[:_SHOWN])
     return shown + (", ..." if len(categories) > _SHOWN else "")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from ..bayes.schema import NEARLY_ALL
 from ..dp.laws import usual_deviation
 
 FORMAT = "fedbayes.naive_bayes/"
@@ -59,6 +60,9 @@ def _loudness(model: Mapping[str, Any], feature: Mapping[str, Any]) -> tuple[flo
         return None
     if "counts" in feature:
         cells = [float(count) for row in feature["counts"] for count in row]
+        missing = sum(map(float, feature.get("missing") or []))
+        if missing >= NEARLY_ALL * (missing + sum(cells)) > 0:
+            return None  # no epsilon helps a column without values, and another warning tells of it
         return noise, sum(cells) / max(len(cells), 1)
     counts = [float(count) for count in model["class_counts"]]
     return noise, sum(counts) / max(len(counts), 1)
