@@ -158,12 +158,13 @@ def bounded(columns: dict[str, list[str | None]], arguments: dict[str, Any]) -> 
 
 
 def csv_text(columns: dict[str, list[str | None]] | None) -> str | None:
-    """Return a table as CSV; a missing cell is empty and unquoted, everything else is quoted where it must be."""
+    """Return a table as CSV; a missing cell is empty and unquoted, everything else is quoted where it must be: the name of an only column with ";" in it."""
     if columns is None:
         return None
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
+    only = len(columns) == 1 and bool({";", "\t"} & set(next(iter(columns))))
+    csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL if only else csv.QUOTE_MINIMAL).writerow(columns)
     for row in zip(*columns.values(), strict=True):
         writer.writerow(["" if cell is None else cell for cell in row])
     return stream.getvalue()
