@@ -146,6 +146,16 @@ def test_a_label_that_is_a_feature_is_refused(federation, domain):
         federation.run(NAME, "evaluate", {"model": model, "label": "smoker"})
 
 
+def test_many_classes_that_drown_are_one_warning_each(federation, domain):
+    many = {**domain, "class": {"categories": ["healthy", "ill", "severe", *(f"unseen {k}" for k in range(30))]}}
+    warnings = fit(federation, many, epsilon=0.001)["warnings"]
+    assert sum("noise in the means" in text for text in warnings) == 1
+    rows = [text for text in warnings if "rows of classes" in text]
+    assert len(rows) <= 1
+    assert all(len(text) < 400 for text in warnings)
+    assert any(" more is about" in text or " more do not" in text for text in warnings)
+
+
 def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domain):
     told = fit(federation, domain, sensitivity="global", noise="student_t", degrees_of_freedom=5, epsilon=1000.0)
     assert [text.split()[0] for text in told["warnings"]] == ["noise", "degrees_of_freedom"]
@@ -168,5 +178,8 @@ def test_arguments_without_effect_and_much_noise_are_warned_of(federation, domai
     assert any("rows of class 'nobody' do not" in text for text in tables)
     loud = fit(federation, domain, epsilon=0.001)
     assert set(loud["diagnostics"]["noise_of_means"]) == {"healthy", "ill", "severe"}
-    assert any("of class 'ill' is about" in text and "raise it" in text for text in loud["warnings"])
+    means = [text for text in loud["warnings"] if "noise in the means" in text]
+    assert len(means) == 1
+    assert "of classes 'healthy', 'ill', 'severe' is about 100% of" in means[0]
+    assert "raise it" in means[0]
     assert fit(federation, domain, epsilon=1000.0, noise="student_t", degrees_of_freedom=5)["warnings"] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from fedbayes.bayes.features import Gaussian
 from fedbayes.bayes.naive_bayes import NaiveBayes
 
@@ -12,6 +14,7 @@ from .queries import Release
 DEFAULTS = Settings(1.0)
 MUCH_NOISE = 0.1  # of a feature's range
 SMALL_NOISE = 0.01  # of the squared range: where variances drown in more than this, not the bounds are to blame
+MOST_NAMED = 5  # classes in one warning
 RARE = 2.0  # deviations of the noise in a class count
 
 
@@ -26,7 +29,7 @@ def without_effect(release: Release) -> list[str]:
 
 
 def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]) -> list[str]:
-    """Return a warning for every class whose means or whose rows drown in noise, and one for the features that do.
+    """Return a warning of the classes whose means drown in noise, one of those whose rows do, and one of the features that do.
 
     Parameters
     ----------
@@ -39,18 +42,21 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
     """
     if not settings.noisy:
         return []
-    found = [
-        f"the noise in the means of class {name!r} is about {part:.0%} of a feature's range: too few rows for "
-        "this epsilon; raise it, use fewer features, or take dp_naive_bayes"
-        for name, part in noise.items()
-        if part > MUCH_NOISE
-    ]
-    for name, count in zip(model.classes, model.class_counts, strict=True):
-        if count <= RARE * max(model.class_noise, 0.5):
-            found.append(
-                f"the rows of class {str(name)!r} do not stand out of the noise, or there are none; "
-                "raise epsilon, include more stations, or correct the label's categories"
-            )
+    found = []
+    drowned = {name: part for name, part in noise.items() if part > MUCH_NOISE}
+    if drowned:
+        parts = dict.fromkeys(f"{part:.0%}" for part in (min(drowned.values()), max(drowned.values())))
+        found.append(
+            f"the noise in the means of {_classes(drowned)} is about {' to '.join(parts)} of a feature's range: too few rows "
+            "for this epsilon; raise it, use fewer features, or take dp_naive_bayes"
+        )
+    least_rows = RARE * max(model.class_noise, 0.5)
+    rare = [name for name, count in zip(model.classes, model.class_counts, strict=True) if count <= least_rows]
+    if rare:
+        found.append(
+            f"the rows of {_classes(rare)} do not stand out of the noise, or there are none; "
+            "raise epsilon, include more stations, or correct the label's categories"
+        )
     lost = 0.75 if settings.sensitivity == "global" else 1.5  # global sums tell a variance half as noisily as a mean
     least = [lost * min(part, SMALL_NOISE) for part in noise.values()]
     flat = [name for name in model.features if noise and _is_flat(model, name, least)]
@@ -60,6 +66,13 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
             "narrow the bounds, or leave such features out"
         )
     return found
+
+
+def _classes(names: Iterable[str]) -> str:
+    """Return the first classes by name, and how many more there are: one line, whatever their number."""
+    told = [repr(str(name)) for name in names]
+    more = f" and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+    return f"class{'es' if len(told) > 1 else ''} {', '.join(told[:MOST_NAMED])}{more}"
 
 
 def _is_flat(model: NaiveBayes, name: str, noise: list[float]) -> bool:

@@ -40,6 +40,7 @@ from fedbayes.federation.vertical.declared import (
 from fedbayes.federation.vertical.states import check_bins
 
 STRUCTURES = ("naive", "k2", "hill_climb", "private")
+SEARCHES = ("k2", "hill_climb")  # that compare scores of parents
 METHODS = ("counts", "records")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")

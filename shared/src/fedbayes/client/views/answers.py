@@ -10,11 +10,15 @@ from .. import html
 from ..answer_tables import hazards, predictions, sample
 from ..figures import named_bars, survival_curves
 from ..figures.style import to_svg
-from ..formats import number
+from ..formats import number, title
 from ..survival import baselines_of
 from ..weighted import effects
 
 MOST_ROWS = 20
+
+
+def _numeric(frame: Any) -> tuple[int, ...]:
+    return tuple(place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
 
 
 def _preview(frame: Any, caption: str) -> str:
@@ -22,7 +26,7 @@ def _preview(frame: Any, caption: str) -> str:
         [f"{value:.3f}" if isinstance(value, float) and abs(value) < 1e4 else number(value) for value in row]
         for row in frame.head(MOST_ROWS).values.tolist()
     ]
-    numeric = tuple(place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
+    numeric = _numeric(frame)
     told = caption if len(frame) <= MOST_ROWS else f"{caption}; the first {MOST_ROWS} of {len(frame):,}"
     return html.table(told, [str(name) for name in frame.columns], rows, numeric)
 
@@ -46,7 +50,13 @@ def hazard_pieces(result: Mapping[str, Any]) -> list[str]:
     if not baselines_of(result):
         return []
     picture = html.picture(to_svg(survival_curves(result)), "Survival over time of a record at the mean.")
-    return [picture, _preview(hazards(result), "Baseline hazard"), html.paragraph(EXPORT)]
+    frame = hazards(result)
+    rows = [[number(value) for value in row] for row in frame.head(MOST_ROWS).values.tolist()]
+    caption = (
+        "Baseline hazard" if len(frame) <= MOST_ROWS else f"Baseline hazard; the first {MOST_ROWS} of {len(frame):,}"
+    )
+    table = html.table(caption, [title(str(name)) for name in frame.columns], rows, _numeric(frame))
+    return [picture, table, html.paragraph(EXPORT)]
 
 
 def predicted_pieces(model: Mapping[str, Any]) -> list[str]:
