@@ -80,7 +80,7 @@ def search(frame, features, ties="breslow", penalty=0.0, strata=None, max_rounds
     found.begin()
     while not found.settled:
         found.advance()
-    return found.found(), scales, rounds.federation.rounds + 1, likelihood.fit(risk, values, features, penalty)
+    return found.solution(), scales, rounds.federation.rounds + 1, likelihood.fit(risk, values, features, penalty)
 
 
 @pytest.mark.parametrize("ties", ["breslow", "efron"])
