@@ -7,6 +7,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation
@@ -57,7 +58,7 @@ BATCHES = [
 
 @pytest.fixture(scope="module")
 def helped(stations):
-    with EmbeddedFederation(stations, helpers=["helper"]) as federation:
+    with OneProcess(stations, helpers=["helper"]) as federation:
         return federation.run("vertical_toy", "run_tables", {"columns": list(COLUMNS), "batches": BATCHES})
 
 
@@ -85,7 +86,7 @@ def test_states_found_in_the_data_are_said_to_be_revealed(helped):
 
 def test_without_a_helper_the_same_tables(stations, table):
     arguments = {"columns": list(COLUMNS), "batches": BATCHES[:2], "helper": "none"}
-    with EmbeddedFederation(stations) as federation:
+    with OneProcess(stations) as federation:
         result = federation.run("vertical_toy", "run_tables", arguments)
     for answers, batch in zip(result["model"], BATCHES[:2], strict=True):
         assert_tables(answers, table, batch)
@@ -100,7 +101,7 @@ def test_without_a_helper_a_fourth_station_only_shares(stations, table, tmp_path
     table[["id"]].assign(g=table["a"]).to_csv(extra, index=False)
     questions = [["g", "a"], ["f", "g"], ["g", "b", "c"]]
     arguments = {"columns": ["g", "a", "f", "b", "c"], "batches": [questions], "helper": "none"}
-    with EmbeddedFederation({**stations, "east": {"default": extra}}) as federation:
+    with OneProcess({**stations, "east": {"default": extra}}) as federation:
         result = federation.run("vertical_toy", "run_tables", arguments)
     copied = table.assign(g=table["a"])
     for answer, question in zip(result["model"][0], questions, strict=True):
@@ -113,7 +114,7 @@ def test_noise_is_added_once_with_and_without_a_helper(stations, table):
     for helpers, helper in ((["helper"], None), ([], "none")):
         domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
         arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "epsilon": 0.5, "helper": helper}
-        with EmbeddedFederation(stations, helpers=helpers) as federation:
+        with OneProcess(stations, helpers=helpers) as federation:
             found = federation.run("vertical_toy", "run_tables", {**arguments, "domain": domain})
         noisy = np.array(found["model"][0][0])
         assert noisy.shape == (4, 3)  # "missing" is a state, whether a value is missing or not
@@ -129,7 +130,7 @@ def test_united_records_count_absent_ones_as_missing(table, tmp_path):
         parties[name] = {"default": tmp_path / f"{name}.csv"}
     domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
     arguments = {"columns": ["a", "c"], "batches": [[["a", "c"], ["c"]]], "records": "union", "domain": domain}
-    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+    with OneProcess(parties, helpers=["helper"]) as federation:
         result = federation.run("vertical_toy", "run_tables", arguments)
     states = table["c"].where((table.index < 60) | (table.index >= 90), 2)
     expected = np.zeros((4, 3), dtype=int)
@@ -194,11 +195,11 @@ def test_united_records_that_two_stations_hold_are_refused_or_with_noise_count_o
     domain = {"a": {"categories": [0, 1, 2]}, "c": {"categories": [0, 1]}}
     arguments = {"columns": ["a", "c"], "batches": [[["a", "c"]]], "records": "union", "domain": domain}
     with (
-        EmbeddedFederation(parties, helpers=["helper"]) as federation,
+        OneProcess(parties, helpers=["helper"]) as federation,
         pytest.raises(errors.ArgumentError, match="same column"),
     ):
         federation.run("vertical_toy", "run_tables", arguments)
-    with EmbeddedFederation(parties, helpers=["helper"]) as federation:  # a refusal would tell about identifiers
+    with OneProcess(parties, helpers=["helper"]) as federation:  # a refusal would tell about identifiers
         result = federation.run("vertical_toy", "run_tables", {**arguments, "epsilon": 20.0})
     assert result["rows"] == PEOPLE
     noisy = np.array(result["model"][0][0])  # of the later station, whose rows are left out, nothing is there
@@ -240,7 +241,7 @@ def test_columns_without_missing_values_are_narrowed_and_the_tables_stay_the_sam
         "missing_state": True,
         "domain": domain,
     }
-    with EmbeddedFederation(parties, helpers=["helper"] if helper is None else []) as federation:
+    with OneProcess(parties, helpers=["helper"] if helper is None else []) as federation:
         whole, narrow = (
             federation.run("vertical_toy", "run_tables", {**arguments, "narrow": flag}) for flag in (False, True)
         )
