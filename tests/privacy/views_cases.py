@@ -345,7 +345,7 @@ QUESTIONS = [
     preflight(ENSEMBLE),
     COX_FIT,
     COX_ROWS,
-    Question("verticox", "evaluate", {"groups": 2}, "survivors", model=COX_ROWS),
+    Question("verticox", "evaluate", {"groups": 2, "times": [3.0, 7.0]}, "survivors", model=COX_ROWS),
     Question("verticox", "evaluate", {"epsilon": 1.0}, "survivors", model=COX_ROWS),
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
     Question("verticox", "fit", {**COX, "solver": "admm", "tolerance": 1e-3}, central="c", quick=False, times=2),
