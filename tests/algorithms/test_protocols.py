@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fedbayes.client import sequence
+from fedbayes.client.pages import sequence
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts/diagrams"))

@@ -26,7 +26,7 @@ from pathlib import Path
 from fedbayes.bayes.missing import Reading
 from fedbayes.federation.horizontal import Columns, check_bins
 from fedbayes.federation.horizontal.counts import table_queries
-from fedbayes.federation.reading import read_file
+from fedbayes.federation.tables.reading import read_file
 path, domain = Path(sys.argv[1]), json.loads(sys.argv[2])
 columns = Columns("ill", ["sex", "stage", "age"], domain)
 began = time.process_time()

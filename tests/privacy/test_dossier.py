@@ -15,12 +15,12 @@ import jsonschema
 import pytest
 import views_cases as cases
 
-from fedbayes.client import sequence
 from fedbayes.client.dossier import differential_privacy, registry
 from fedbayes.client.dossier.build import dossier
 from fedbayes.client.dossier.facts import Facts, Statements
 from fedbayes.client.dossier.page import render
-from fedbayes.client.limit_words import SET, UNSET
+from fedbayes.client.pages import sequence
+from fedbayes.client.text.limits import SET, UNSET
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation import limits
 from fedbayes.federation.embedded import EmbeddedFederation

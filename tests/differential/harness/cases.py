@@ -14,7 +14,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from fedbayes.client.exits import code_of
+from fedbayes.client.commands.exits import code_of
 
 from .inprocess import InProcess
 

@@ -13,7 +13,7 @@ import pytest
 import fedbayes
 from fedbayes.bayes.bif import from_bif
 from fedbayes.client import view
-from fedbayes.client.exits import UsageProblem
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.result import ConversionError, Result
 from fedbayes.federation.embedded import EmbeddedFederation
 

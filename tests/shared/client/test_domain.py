@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.dictionary import Dictionary
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.dictionaries import dictionary_text, read_dictionary
-from fedbayes.client.exits import UsageProblem
 from fedbayes.client.predictions import predict_table
 
 

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from fedbayes.client import command_jobs, remote
+from fedbayes.client import remote
 from fedbayes.client.catalogue import rounds_of
-from fedbayes.client.exits import TaskFailed, UsageProblem
+from fedbayes.client.commands import jobs as command_jobs
+from fedbayes.client.commands.exits import TaskFailed, UsageProblem
+from fedbayes.client.commands.progress import Progress
 from fedbayes.client.local import Job
-from fedbayes.client.progress import Progress
 
 RUN = ("run", "client_toy", "fit", "--arg", "column=x", "--quiet")
 
@@ -234,7 +235,7 @@ def test_an_answer_is_exported_as_a_table(command, tmp_path):
 
 
 def test_a_model_that_is_judged_by_its_own_records_is_told(tmp_path):
-    from fedbayes.client.run_options import Options
+    from fedbayes.client.commands.run_options import Options
 
     (tmp_path / "m.json").write_text(
         json.dumps({"model": {}, "provenance": {"place": {"party": ["a=x.csv", "b=y.csv"]}}})
@@ -288,7 +289,7 @@ def test_a_ledger_shows_whole_dates_on_a_narrow_terminal(tmp_path):
     ],
 )
 def test_a_models_use_takes_from_its_fit_how_records_are_matched(tmp_path, algorithm, given, taken):
-    from fedbayes.client.run_options import Options
+    from fedbayes.client.commands.run_options import Options
 
     told = {
         "id_column": "id",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fedbayes.client import limit_words
-from fedbayes.client.node_check import check
-from fedbayes.client.node_file import WRONG
+from fedbayes.client.node.check import check
+from fedbayes.client.node.file import WRONG
+from fedbayes.client.text import limits as limit_words
 from fedbayes.federation.policy import Policy
 
 ROOT = Path(__file__).resolve().parents[3]

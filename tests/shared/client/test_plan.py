@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.client.catalogue import declared_of, installed, rounds_of
-from fedbayes.client.exits import UsageProblem
+from fedbayes.client.commands.exits import UsageProblem
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
 from fedbayes.federation import Federation

@@ -8,11 +8,11 @@ import pytest
 
 from fedbayes.bayes.sklearn import NaiveBayesClassifier
 from fedbayes.client import figures
-from fedbayes.client.cox_text import aic_of, coefficient_rows, nested_test
 from fedbayes.client.figures.style import color_of
-from fedbayes.client.report import heading_of, render
+from fedbayes.client.pages.report import heading_of, render
 from fedbayes.client.result import Result
 from fedbayes.client.scores import confusion_of, per_class
+from fedbayes.client.text.cox import aic_of, coefficient_rows, nested_test
 
 LONG = ["Chronic obstructive pulmonary disease", "Chronic ischaemic heart disease"]
 PRIVACY = {"differentially_private": False, "reason": "a test"}

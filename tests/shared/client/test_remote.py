@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from fedbayes.client import remote
-from fedbayes.client.exits import TaskFailed, UsageProblem, code_of
+from fedbayes.client.commands.exits import TaskFailed, UsageProblem, code_of
 from fedbayes.client.local import Job
 from fedbayes.federation import errors
 

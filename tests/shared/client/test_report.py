@@ -13,7 +13,7 @@ from fedbayes.client.figures.layout import layers_of, layout
 from fedbayes.client.figures.naive_bayes import information
 from fedbayes.client.figures.style import to_svg
 from fedbayes.client.kinds import kind_of
-from fedbayes.client.report import render
+from fedbayes.client.pages.report import render
 
 NETWORK = {
     "nodes": {name: {"states": ["no", "yes"]} for name in ("rain", "sprinkler", "wet")},

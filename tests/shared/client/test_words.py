@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from fedbayes.client import weighted
-from fedbayes.client.description import holds
 from fedbayes.client.figures.style import along, new_figure
-from fedbayes.client.formats import cost, number, plain_items, word
-from fedbayes.client.report import render
+from fedbayes.client.pages.report import render
 from fedbayes.client.result import Result
+from fedbayes.client.text.description import holds
+from fedbayes.client.text.formats import cost, number, plain_items, word
 from fedbayes.client.views.cox import _profiles
 
 WEIGHTED = {

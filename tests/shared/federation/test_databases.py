@@ -15,12 +15,12 @@ import pytest
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.client.cli import invoke
-from fedbayes.federation import reading
-from fedbayes.federation.databases import Database
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
-from fedbayes.federation.omop import query_of
-from fedbayes.federation.reading import Source
+from fedbayes.federation.tables import reading
+from fedbayes.federation.tables.databases import Database
+from fedbayes.federation.tables.omop import query_of
+from fedbayes.federation.tables.reading import Source
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/sources.md"
 COHORT = json.loads(re.findall(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)[0])

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading, pointed
-from fedbayes.federation.dialect import Dialect, of_file
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
-from fedbayes.federation.large_csv import check_fields, read_large_csv
 from fedbayes.federation.policy import Policy
-from fedbayes.federation.reading import Source, read_file
-from fedbayes.federation.small_csv import read_small_csv
+from fedbayes.federation.tables.dialect import Dialect, of_file
+from fedbayes.federation.tables.large_csv import check_fields, read_large_csv
+from fedbayes.federation.tables.reading import Source, read_file
+from fedbayes.federation.tables.small_csv import read_small_csv
 
 CELLS = [
     "1",

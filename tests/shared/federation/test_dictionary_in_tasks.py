@@ -12,7 +12,7 @@ from fedbayes.client.result import Result
 from fedbayes.federation.dictionaries import take
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
-from fedbayes.federation.reading import Source
+from fedbayes.federation.tables.reading import Source
 
 STUDY = {
     "columns": {

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation import large_csv, reading
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.large_csv import check_fields, read_large_csv
-from fedbayes.federation.reading import read_file
+from fedbayes.federation.tables import large_csv, reading
+from fedbayes.federation.tables.large_csv import check_fields, read_large_csv
+from fedbayes.federation.tables.reading import read_file
 
 CELLS = [
     "",

@@ -14,7 +14,7 @@ from pyarrow import parquet as file_format
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation.parquet import read
+from fedbayes.federation.tables.parquet import read
 
 DOMAINS = [
     {},

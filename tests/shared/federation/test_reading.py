@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.missing import USUAL, Reading, public_part
 from fedbayes.bayes.schema import Schema, SchemaError
-from fedbayes.federation import errors, reading, small_csv
+from fedbayes.federation import errors
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.policy import Policy
-from fedbayes.federation.reading import Source
 from fedbayes.federation.station import Station
+from fedbayes.federation.tables import reading, small_csv
+from fedbayes.federation.tables.reading import Source
 
 BITING = [*sorted(USUAL), "#N/A", "-nan", "true", "1.0", "007", "inf", "Infinity", "1e400", "0x10", "a,b", "?"]
 BITING += ['say "x"', "two\nlines", "Zürich", "9007199254740993", "12345678901234567890", "x" * 300, " blank ", "-"]

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
-from fedbayes.federation.reading import read_file
-from fedbayes.federation.small_csv import LARGEST_BYTES, read_small_csv
+from fedbayes.federation.tables.reading import read_file
+from fedbayes.federation.tables.small_csv import LARGEST_BYTES, read_small_csv
 
 CELLS = ["1", "2", "01", "1.0", " 3", "4 ", "-5", "+6", "1e3", ".5", "5.", "inf", "-Infinity", "NaN", "NA", "", "True"]
 CELLS += ["FALSE", "true", "yes", "x", "a b", "1_0", "0x10", "1,5", "é", "12345678901234567890", "1e400"]
@@ -116,8 +116,8 @@ def test_large_files_and_other_encodings_are_left_to_pandas(tmp_path: Path) -> N
 def test_a_round_over_a_small_file_imports_no_pandas(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [["a", "b", "c"], ["x", "0.5", "1"], ["NA", "1", "NA"], ["y", "", "0"]])
     code = (
-        "import sys, pathlib; from fedbayes.federation.small_csv import read_small_csv; from fedbayes.bayes.schema import Schema;"
-        "from fedbayes.bayes.missing import Reading; from fedbayes.federation import reading;"
+        "import sys, pathlib; from fedbayes.federation.tables.small_csv import read_small_csv; from fedbayes.bayes.schema import Schema;"
+        "from fedbayes.bayes.missing import Reading; from fedbayes.federation.tables import reading;"
         "domain = {'a': {'categories': ['x', 'NA']}, 'b': {'bounds': [0, 1]}, 'c': {'categories': [0, 1]}};"
         f"table = read_small_csv(pathlib.Path({str(path)!r})).arrays(['a', 'b', 'c'], Reading(domain));"
         "encoded = Schema.from_domain(domain).encode(table);"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .count_text import axes_of
 from .cox_scores import flat_scores
-from .description import cells
-from .formats import is_plain
 from .kinds import extras_of, networks_of
 from .scores import scores_of
 from .sections import Predictions, Survival
 from .survival import baselines_of, summary_frame
+from .text.counts import axes_of
+from .text.description import cells
+from .text.formats import is_plain
 
 if TYPE_CHECKING:
     import pandas as pd

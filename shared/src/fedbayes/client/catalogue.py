@@ -9,7 +9,7 @@ from typing import Any
 
 from ..federation import signatures
 from ..federation.declare import Arguments
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .local import Job
 
 PREFIX = "v6_"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from .interrupts import LINE, LINE_OF_WATCHERS, supervised
+from .commands.interrupts import LINE, LINE_OF_WATCHERS, supervised
 
 
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors become one line on stderr."""
-    from .commands import invoke as run
+    from .commands.app import invoke as run
 
     return run(arguments)
 

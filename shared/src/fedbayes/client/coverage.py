@@ -12,7 +12,7 @@ from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.missing import MISSING
 from ..bayes.schema import LARGEST_BOUND, Column
 from ..bayes.variable import MISSING_STATE
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .view import view_of
 
 if TYPE_CHECKING:

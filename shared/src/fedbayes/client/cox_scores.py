@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .cox_text import chi_squared
-from .formats import number
-from .model_text import spread
+from .text.cox import chi_squared
+from .text.formats import number
+from .text.model import spread
 
 MEASURES = {
     "concordance": "Concordance",

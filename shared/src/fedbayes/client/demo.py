@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import demo_report
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
+from .commands.interrupts import draft
+from .commands.progress import Progress
 from .files import json_text, write_texts
-from .interrupts import draft
-from .progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -203,6 +203,6 @@ def _repeat(
 
 if __name__ == "__main__":
     from .cli import invoke
-    from .interrupts import supervised
+    from .commands.interrupts import supervised
 
     sys.exit(supervised(lambda: invoke(["demo", *sys.argv[1:]])))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import html
 from .figures import score_bars
 from .figures.style import to_svg
-from .report import render as render_result
+from .pages import html
+from .pages.report import render as render_result
 
 if TYPE_CHECKING:
     from .demo import Scores

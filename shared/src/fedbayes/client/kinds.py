@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .files import read_json
 
 NAIVE_BAYES = "naive Bayes"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 
 
 @dataclass(frozen=True)

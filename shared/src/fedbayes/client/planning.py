@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .catalogue import declared_of, rounds_of
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .expected import SIGNAL, Feature, Tables, accuracy
 from .local import Job
 

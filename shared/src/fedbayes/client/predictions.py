@@ -11,7 +11,7 @@ from ..bayes.encoding import SchemaError, canonical_text
 from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .kinds import ENSEMBLE, networks_of
 from .view import view_of
 

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..federation.platform import FINISHED
-from .exits import TaskFailed, UsageProblem
-from .interrupts import asks_to_stop, shield
+from .commands.exits import TaskFailed, UsageProblem
+from .commands.interrupts import asks_to_stop, shield
 from .local import Job
 from .result import Result
 

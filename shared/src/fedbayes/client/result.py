@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .exits import UsageProblem
+from .commands.exits import UsageProblem
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
 
@@ -81,7 +81,7 @@ class Result(dict[str, Any]):
 
         from rich.console import Console
 
-        from .terminal import print_result
+        from .text.terminal import print_result
 
         stream = io.StringIO()
         # Inside a notebook rich would show the text there, and return none of it.
@@ -189,7 +189,7 @@ class Result(dict[str, Any]):
 
     def compare(self, smaller: Mapping[str, Any]) -> dict[str, Any]:
         """Return the likelihood-ratio test of this Cox model against a smaller one nested in it: statistic, degrees_of_freedom, p, added."""
-        from .cox_text import nested_test
+        from .text.cox import nested_test
 
         return nested_test(self._model_for("compare"), Result(smaller)._model_for("compare"))
 
@@ -212,7 +212,7 @@ class Result(dict[str, Any]):
     def report(self, path: str | Path) -> Path:
         """Write the result as one HTML page, and return the path."""
         from .files import write_text
-        from .report import heading_of, render
+        from .pages.report import heading_of, render
 
         write_text(Path(path), render(self, heading_of(self)))
         return Path(path)
@@ -232,15 +232,15 @@ class Result(dict[str, Any]):
 
         content = dossier(self, Statements(**stated))
         if path is not None:
-            from .command_dossier import write
+            from .commands.dossier import write
 
             write(content, self, Path(path))
         return content
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the sections of a report that matter at a glance."""
-        from . import html
-        from .report import brief, heading_of
+        from .pages import html
+        from .pages.report import brief, heading_of
 
         return html.fragment(heading_of(self), brief(self))
 

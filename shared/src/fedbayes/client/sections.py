@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import formats
+from .text import formats
 
 
 class Section(dict[str, Any]):

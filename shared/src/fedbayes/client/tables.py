@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-from ..federation.dialect import DECIMALS, Dialect, of_file
-from ..federation.dialect import SEPARATORS as SEPARATORS_BY_WORD
-from .exits import UsageProblem
+from ..federation.tables.dialect import DECIMALS, Dialect, of_file
+from ..federation.tables.dialect import SEPARATORS as SEPARATORS_BY_WORD
+from .commands.exits import UsageProblem
 
 SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """What a table may be separated by beside commas, in words."""
@@ -108,7 +108,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         If it is missing or cannot be read.
     """
     from ..bayes.missing import Reading
-    from ..federation.reading import KINDS, read_file
+    from ..federation.tables.reading import KINDS, read_file
 
     check_table("the table", path)
     if path.suffix not in KINDS:

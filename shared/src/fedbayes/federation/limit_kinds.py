@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from .dialect import DECIMALS, SEPARATORS
+from .tables.dialect import DECIMALS, SEPARATORS
 
 __all__ = ["AMOUNT", "COUNT", "DECIMAL", "FALSE", "FLAG", "LIST", "MAPPING", "NAME", "SEPARATOR", "Kind", "limit"]
 

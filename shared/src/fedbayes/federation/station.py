@@ -24,7 +24,7 @@ from .manifest import Manifest, digest_of
 from .memory import Memory
 from .peers import lasting_keys
 from .policy import Policy
-from .reading import Source
+from .tables.reading import Source
 from .uniform import is_uniform
 
 T = TypeVar("T")

@@ -11,9 +11,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 from ... import __version__
-from ..formats import number, promise, title
-from ..limit_words import say
-from ..sequence import reveals
+from ..pages.sequence import reveals
+from ..text.formats import number, promise, title
+from ..text.limits import say
 from . import differential_privacy, identifiability, questions, registry
 from .facts import Facts, Statements
 from .recipients import assumption, recipients

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...federation.gate import REASONS
-from .. import html
-from ..formats import number, size, title
+from ..pages import html
+from ..text.formats import number, size, title
 
 Dossier = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import html
+from ..pages import html
 from ..view import view_of
 from .plain import generic
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from .. import html
 from ..answer_tables import hazards, predictions, sample
 from ..figures import named_bars, survival_curves
 from ..figures.style import to_svg
-from ..formats import number, title
+from ..pages import html
 from ..survival import baselines_of
+from ..text.formats import number, title
 from ..weighted import effects
 
 MOST_ROWS = 20

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import html
-from ..count_text import axes_of, cells_of
 from ..figures import counts_heatmap
 from ..figures.style import to_svg
+from ..pages import html
+from ..text.counts import axes_of, cells_of
 
 MOST_ROWS = 500
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import html
 from ..cox_scores import HAZARD_HEADING, MEASURES, by_time, hazard_rows, is_blind_score, is_survival_score, score_lines
 from ..figures import survival_calibration
 from ..figures.style import to_svg
-from ..formats import number, title
+from ..pages import html
+from ..text.formats import number, title
 
 CAPTION = (
     "Left: observed survival by predicted survival, groups of records; the dashed line is perfect. Right: Brier score over time; "

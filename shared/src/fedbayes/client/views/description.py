@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import html
-from ..description import HEADING, cells, rows
 from ..figures import column_bars
 from ..figures.style import to_svg
-from ..formats import number, title
+from ..pages import html
+from ..text.description import HEADING, cells, rows
+from ..text.formats import number, title
 
 MOST_FIGURES = 24
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...bayes.naive_bayes import NaiveBayes
-from .. import html
 from ..figures import class_distributions, informative_features
 from ..figures.naive_bayes import information, noise_share
 from ..figures.style import to_svg
-from ..formats import number
+from ..pages import html
+from ..text.formats import number
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:

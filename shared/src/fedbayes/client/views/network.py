@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import html
 from ..figures import bayesian_network
 from ..figures.style import to_svg
-from ..formats import number
 from ..kinds import networks_of
+from ..pages import html
+from ..text.formats import number
 
 MOST_ROWS = 200
 FIELDS = ("name", "organization", "weight", "score", "rows")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import html
-from ..formats import WORDS, is_plain, number, plain_items, title, word
+from ..pages import html
+from ..text.formats import WORDS, is_plain, number, plain_items, title, word
 
 MOST_ROWS = 60
 MOST_COLUMNS = 24

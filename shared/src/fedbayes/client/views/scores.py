@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import html
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
-from ..formats import number
+from ..pages import html
 from ..scores import HEADERS, HIDDEN_CLASSES, confusion_of, is_told, per_class, scores_of
+from ..text.formats import number
 
 MOST_CLASSES = 30
 MOST_CURVES = 10

@@ -1,0 +1,85 @@
+"""``fedbayes domain draft`` and ``fedbayes domain check``: the data dictionary of a study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from .. import files
+from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
+from ..tables import check_table, header_of, read_table
+from .exits import UsageProblem
+from .listing import print_table
+
+HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
+State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
+until then a promise of differential privacy does not cover them, and results say so."""
+HEADING = ("column", "rows", "missing", "unknown", "outside", "remedy")
+
+
+class DoesNotFit(Exception):
+    """A file does not fit its dictionary; the table that was printed tells where."""
+
+
+def draft(paths: Sequence[Path], out: Path | None) -> None:
+    """Propose a dictionary for files of one study, and write or print it.
+
+    Raises
+    ------
+    UsageProblem
+        If a file cannot be read, or `out` not be written.
+    """
+    from ..drafting import draft as proposed
+
+    out = files.unless_stdout(out)
+    if out is not None:
+        if out.suffix not in SUFFIXES:
+            raise UsageProblem(f"--out: {out} must be one of: {', '.join(SUFFIXES)}")
+        files.check_output("--out", out)
+    content, notes = proposed([_as_written(path) for path in paths])
+    text = (
+        files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
+    )
+    if out is None:
+        print(text, end="")
+    else:
+        files.write_text(out, text)
+
+
+def _as_written(path: Path) -> Any:
+    """Return a table whose columns keep the text of the file: ``00257`` is no number."""
+    check_table("the table", path)
+    return read_table(path, identifiers=header_of(path) if path.suffix == ".csv" else ())
+
+
+def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:
+    """Hold files against a dictionary and print, one line a column, what does not fit and what helps.
+
+    Raises
+    ------
+    UsageProblem
+        If the dictionary or a file cannot be read.
+    DoesNotFit
+        If something does not fit.
+    """
+    from ...bayes.dictionary import Dictionary
+    from ..drafting import held_against
+
+    study = Dictionary.from_json(read_dictionary(dictionary))
+    held = {path: held_against(study, read_table(path, study.reading({}))) for path in paths}
+    if as_json:
+        print(
+            json.dumps(
+                {str(path): [asdict(finding) for finding in findings] for path, findings in held.items()}, indent=1
+            )
+        )
+    else:
+        for path, findings in held.items():
+            cells = [[str(value) for value in asdict(finding).values()] for finding in findings]
+            print_table(HEADING, cells, title=str(path), right=HEADING[1:-1])
+    wrong = [str(path) for path, findings in held.items() if any(finding.remedy for finding in findings)]
+    if wrong:
+        raise DoesNotFit(f"not all of {', '.join(wrong)} fits {dictionary}; correct the dictionary or the file")

@@ -1,0 +1,82 @@
+"""``fedbayes ledger``: what a node has released, for its administrator."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from .exits import TaskFailed, UsageProblem
+
+
+def execute(path: Path, as_json: bool, days: float | None = None) -> None:
+    """Print the debits of a ledger and their sum.
+
+    Raises
+    ------
+    UsageProblem
+        If there is no ledger at the path.
+    TaskFailed
+        If the file cannot be read as a ledger.
+    """
+    import sqlite3
+
+    from ...dp.ledger import Ledger
+    from ...federation.policy import LEDGER_FILE
+
+    file = path / LEDGER_FILE if path.is_dir() else path
+    if not file.is_file():
+        raise UsageProblem(f"no ledger at {file}; name the folder database of the node or the file in it")
+    ledger = Ledger(file, days=days)
+    try:
+        entries, spent = ledger.entries(), ledger.spent()
+    except sqlite3.Error as problem:
+        raise TaskFailed(
+            f"{file} cannot be read as a ledger ({type(problem).__name__}); is it the right file?"
+        ) from None
+    total = {"epsilon": spent.epsilon, "delta": spent.delta, "queries": spent.queries}
+    if as_json:
+        content = {"debits": [_debit(entry) for entry in entries], "spent": total, "days": days}
+        print(json.dumps(content, indent=1))
+        return
+    _print(entries, total, days)
+
+
+def _debit(entry: Any) -> dict[str, Any]:
+    when = datetime.fromtimestamp(entry.time, timezone.utc).isoformat(timespec="seconds")
+    return {
+        "time": when,
+        "job": entry.session,
+        "round": entry.round,
+        "epsilon": entry.epsilon,
+        "delta": entry.delta,
+        "queries": entry.queries,
+        "note": entry.note,
+    }
+
+
+def _print(entries: list[Any], total: dict[str, float], days: float | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="Privacy ledger")
+    for name in ("time (UTC)", "job", "round", "epsilon", "delta", "queries", "note"):
+        right = name in ("epsilon", "delta", "queries")
+        table.add_column(
+            name, justify="right" if right else "left", no_wrap=name not in ("note", "round"), overflow="fold"
+        )
+    for entry in entries:
+        debit = _debit(entry)
+        numbers = (f"{debit['epsilon']:.6g}", f"{debit['delta']:.3g}", str(debit["queries"]))
+        table.add_row(debit["time"].removesuffix("+00:00"), debit["job"][:8], debit["round"], *numbers, debit["note"])
+    console = Console()
+    console.print(table)
+    period = "in all" if days is None else f"in the last {days:g} days"
+    queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
+    debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"
+    console.print(
+        f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}",
+        highlight=False,
+    )

@@ -1,0 +1,83 @@
+"""``fedbayes node``: what a node's administrator looks after besides the ledger."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exits import TaskFailed, UsageProblem
+from .listing import print_table
+
+if TYPE_CHECKING:
+    from ...federation.peers import Peer
+
+FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
+
+
+def peers(folder: Path, accept: tuple[str, str] | None, forget: list[str], as_json: bool) -> None:
+    """Accept and forget peers, then list those that are known.
+
+    Raises
+    ------
+    UsageProblem
+        If the folder or an option is wrong; nothing is changed then.
+    """
+    from ...federation.peers import KnownPeers
+
+    if not folder.is_dir():
+        raise UsageProblem(f"{folder} is no folder; name the node's folder database")
+    if accept is not None and not (accept[0] and FINGERPRINT.fullmatch(accept[1])):
+        raise UsageProblem(
+            "--accept must be NAME FINGERPRINT, the latter as `disclosure_settings` of that node tells it"
+        )
+    known = KnownPeers(folder)
+    names = {peer.name for peer in known.list()}
+    unknown = [name for name in forget if name not in names]
+    if unknown:
+        raise UsageProblem(
+            f"--forget: '{unknown[0][:100]}' is not known here; known are: {', '.join(sorted(names)) or 'none'}"
+        )
+    for name in forget:
+        known.forget(name)
+    if accept is not None:
+        known.accept(accept[0], accept[1].lower())
+    _print(known.list(), as_json)
+
+
+def check(path: Path, as_json: bool) -> None:
+    """Print what a vantage6 node makes of its configuration, line by line.
+
+    Raises
+    ------
+    TaskFailed
+        If something is unsafe, ignored or stops every task; it is printed before.
+    """
+    from ..node.check import check as found_in
+    from ..node.file import WRONG
+
+    found = found_in(path)
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
+    for finding in [] if as_json else found:
+        where = f"line {finding.line}" if finding.line else "file"
+        print(f"{where:>9}  {finding.level:<8} {finding.text}")
+    counts = {level: sum(finding.level == level for finding in found) for level in WRONG}
+    told = ", ".join(f"{count} {level}" for level, count in counts.items() if count)
+    if told:
+        raise TaskFailed(f"{path}: {told}")
+    if not as_json:
+        print(f"{path}: nothing unsafe, nothing ignored")
+
+
+def _print(known: list[Peer], as_json: bool) -> None:
+    if as_json:
+        content = {peer.name: {"fingerprint": peer.fingerprint, "first_seen": peer.first_seen} for peer in known}
+        print(json.dumps(content, indent=1, ensure_ascii=False))
+    elif known:
+        rows = [(peer.name, peer.fingerprint, peer.first_seen.removesuffix("+00:00")) for peer in known]
+        print_table(("organization", "fingerprint", "first seen (UTC)"), rows, title="Known peers")
+    else:
+        print("no peers are known yet")

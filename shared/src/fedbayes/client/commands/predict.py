@@ -1,0 +1,100 @@
+"""``fedbayes predict``: a model applied to records on this machine."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...bayes.encoding import identifier_text
+from ..coverage import domain_of, gaps
+from ..dictionaries import read_as_fitted
+from ..files import check_output, unless_stdout, write_text
+from ..kinds import read_result
+from ..predictions import predict_table
+from ..survival import beyond_follow_up
+from ..tables import tell_dialect
+from .exits import UsageProblem
+
+
+def execute(
+    result: Path, data: Path, out: Path | None, label: str | None, times: str | None, id_column: str | None = None
+) -> None:
+    """Write one line of CSV for every record, its identifier first as it is in the table; what the model does not understand in the table is told on stderr.
+
+    Raises
+    ------
+    UsageProblem
+        If the files, the label or the times do not fit the model, or nearly nothing in a column does.
+    """
+    out = unless_stdout(out)
+    if out is not None:
+        check_output("--out", out)
+    content = read_result(result)
+    model = content.get("model")
+    moments = _times(times)
+    names = id_column if id_column is not None else _asked(content)
+    identifiers = (names,) if names is not None else ()
+    tell_dialect(data)
+    frame = read_as_fitted(data, _arguments(content).get("dictionary"), domain_of(model), identifiers)
+    predictions = predict_table(model, frame, label, moments)
+    if id_column is not None and id_column not in frame.columns:
+        raise UsageProblem(
+            f"--id-column: the table has no column '{id_column[:60]}'; it has: {', '.join(frame.columns)}"[:400]
+        )
+    if names in frame.columns:
+        predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
+    found = gaps(model, frame, label)
+    for gap in found:
+        if gap.is_fatal:
+            raise gap.refusal()
+    for gap in found:
+        print(f"warning: {gap.sentence}", file=sys.stderr)
+    for moment in beyond_follow_up(model, moments or ()):
+        print(
+            f"warning: {moment:g} is beyond the last event of the fit; survival there is that at the last event",
+            file=sys.stderr,
+        )
+    summary = f"{len(frame)} records, {sum(gap.cells for gap in found)} cells not understood"
+    text = predictions.to_csv(index=False, lineterminator="\n")
+    if out is None:
+        sys.stdout.write(text)
+        if found:
+            print(f"predictions: {summary}", file=sys.stderr)
+        return
+    write_text(out, text)
+    print(f"predictions: {out} ({summary})", file=sys.stderr)
+
+
+def _asked(result: Mapping[str, Any]) -> str | None:
+    """Return the column of identifiers that the fit was given, or that its dictionary names."""
+    from ...bayes.dictionary import Dictionary
+    from ...bayes.encoding import SchemaError
+
+    given = _arguments(result)
+    if isinstance(given.get("id_column"), str):
+        return str(given["id_column"])
+    try:
+        return Dictionary.from_json(given.get("dictionary")).identifier
+    except SchemaError:
+        return None
+
+
+def _arguments(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of the fit, as far as its result tells."""
+    arguments = (result.get("provenance") or {}).get("arguments")
+    return arguments if isinstance(arguments, Mapping) else {}
+
+
+def _times(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        moments = [float(entry) for entry in text.split(",")]
+    except ValueError:
+        moments = [math.nan]
+    if not all(math.isfinite(moment) and moment >= 0 for moment in moments):
+        raise UsageProblem("--times must be numbers of at least 0, separated by commas")
+    return moments

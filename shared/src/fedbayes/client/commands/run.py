@@ -1,0 +1,206 @@
+"""``fedbayes run``: in the embedded federation or on a server, result and report written at the end, all or nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import files
+from ..catalogue import check_function, rounds_of
+from ..local import Job, LocalPlace
+from ..tables import read_table, tell_dialect
+from . import options
+from .exits import UsageProblem
+from .listing import print_table
+from .progress import Progress
+from .run_options import Options
+
+OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
+
+
+def execute(given: Options) -> None:
+    """Run the task and write its result.
+
+    Raises
+    ------
+    UsageProblem
+        Before anything runs, if an option, file or folder is wrong.
+    Exception
+        Whatever ended the task; nothing is written then.
+    """
+    from rich.console import Console
+
+    given.check()
+    job = Job(given.algorithm, given.function, given.arguments())
+    target = Target.checked(given.out, given.report, given.force)
+    progress = Progress(Console(stderr=True), given.quiet, rounds_of(job))
+    for name, value in given.inherited().items():
+        progress.note(f"{name}: as in {given.model}" + ("" if isinstance(value, dict) else f", {value}"))
+    result = _run(given, job, progress)
+    if given.judges_its_own_records():
+        result.setdefault("warnings", []).append(OWN_RECORDS)
+    if isinstance(result.get("provenance"), dict):
+        result["provenance"]["place"] = given.place()
+    target.write(result, progress)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a result goes: `out` is a file or ``-``, and perhaps a report."""
+
+    out: Path
+    report: Path | None
+
+    @classmethod
+    def checked(cls, out: Path | None, report: Path | None, force: bool) -> Target:
+        """Return the target after seeing, before anything runs, that it can be written.
+
+        Raises
+        ------
+        UsageProblem
+            If no file is named, it is there already, or cannot be written.
+        """
+        if out is None:
+            raise UsageProblem("--out is needed: name the file of the result, or - for stdout")
+        if str(out) != files.STDOUT:
+            files.check_output("--out", out)
+            if out.exists() and not force:
+                raise UsageProblem(f"--out: {out} is there already; give another name, or --force to replace it")
+        if report is not None:
+            files.check_output("--report", report)
+        return cls(out, report)
+
+    def write(self, result: Any, progress: Progress) -> None:
+        """Write the result and its report, all or nothing; tell the warnings and the files on stderr."""
+        text = files.json_text(result)
+        texts = {} if str(self.out) == files.STDOUT else {self.out: text}
+        if self.report is not None:
+            from ..pages.report import heading_of, render
+
+            texts[self.report] = render(result, heading_of(result))
+        files.write_texts(texts)
+        if str(self.out) == files.STDOUT:
+            sys.stdout.write(text)
+        for warning in result.get("warnings") or []:
+            progress.note(f"warning: {warning}")
+        for name, path in (("result", self.out), ("report", self.report)):
+            if path is not None and str(path) != files.STDOUT:
+                progress.note(f"{name}: {path}")
+
+
+def check(given: Options) -> None:
+    """Run the preflight of a task alone, and print what every station says to it.
+
+    Raises
+    ------
+    UsageProblem
+        If an option or an argument is wrong.
+    PolicyError
+        If a station refuses.
+    """
+    from rich.console import Console
+
+    from ...federation.errors import PolicyError
+
+    given.check()
+    arguments = {"function": given.function, "arguments": given.arguments()}
+    check_function(given.algorithm, given.function)
+    result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
+    refusals: dict[str, str | None] = result["stations"]
+    rows = [(name, "yes" if refusal is None else "no", refusal) for name, refusal in refusals.items()]
+    print_table(("organization", "takes part", "refuses"), rows)
+    refusing = [name for name, refusal in refusals.items() if refusal is not None]
+    if refusing:
+        raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
+
+
+def _run(given: Options, job: Job, progress: Progress) -> Any:
+    try:
+        return _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
+    finally:
+        progress.finish()
+
+
+def _embedded(given: Options, job: Job, progress: Progress) -> Any:
+    from .. import local
+
+    place = LocalPlace(
+        parties=options.read_parties(given.party or [], given.database),
+        helpers=given.helper or (),
+        policies=options.read_policies(given.policy or []),
+        aggregator=given.aggregator,
+        database=given.database,
+        latency=given.latency,
+        timeout=given.timeout,
+    )
+    if not given.quiet:
+        _tell_dialects(place)
+    try:
+        return local.run(job, place, progress)
+    except Exception as failure:
+        # Looked up only now, as the first imports the algorithm and the other reads whole tables.
+        check_function(job.algorithm, job.function)
+        if type(failure).__name__ == "DataProblem":
+            _check_tables(place)
+        raise
+
+
+def _tell_dialects(place: LocalPlace) -> None:
+    for party, databases in place.parties.items():
+        limits = {**place.policies.get("*", {}), **place.policies.get(party, {})}
+        if place.database in databases:
+            tell_dialect(Path(databases[place.database]), limits.get("csv_separator"), limits.get("csv_decimal"))
+
+
+def _check_tables(place: LocalPlace) -> None:
+    """Raise `UsageProblem` for a CSV file that cannot be read: a station does not tell the line, its owner may know it."""
+    for files_of_party in place.parties.values():
+        path = Path(files_of_party.get(place.database, ""))
+        if path.suffix == ".csv":
+            read_table(path)
+
+
+def _on_server(given: Options, job: Job, progress: Progress) -> Any:
+    from .. import remote
+
+    organization = options.read_organizations([given.organization])[0] if given.organization else None
+    place = remote.RemotePlace(
+        collaboration=int(given.collaboration or 0),
+        image=str(given.image),
+        organization=organization,
+        databases=(given.database,),
+        timeout=given.timeout,
+    )
+    client = remote.connect(access(str(given.server), given.username, given.mfa_code, given.key))
+    return remote.run(
+        client,
+        job,
+        place,
+        progress,
+        lambda task: progress.note(f"task {task}; `fedbayes attach {task}` reconnects to it"),
+    )
+
+
+def access(server: str, username: str | None, mfa_code: str | None, key: Path | None) -> Any:
+    """Return how to enter a server; the password comes from VANTAGE6_PASSWORD or a prompt.
+
+    Raises
+    ------
+    UsageProblem
+        If the user is missing, or the password and a terminal to ask for it.
+    """
+    from ..remote import Access
+
+    password = os.environ.get("VANTAGE6_PASSWORD")
+    if not username:
+        raise UsageProblem("--server needs --username (or the variable VANTAGE6_USERNAME)")
+    if password is None:
+        if sys.stdin is None or not sys.stdin.isatty():
+            raise UsageProblem("no terminal to ask for the password; set the variable VANTAGE6_PASSWORD")
+        import typer
+
+        password = str(typer.prompt(f"password of {username}", hide_input=True, err=True))
+    return Access(server, username, password, mfa_code, key)

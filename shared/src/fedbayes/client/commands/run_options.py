@@ -1,0 +1,163 @@
+"""The options of `run` and `check` as values: what fits what, and what a result that is repeated adds to them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from ...federation.inherited import is_left_out, of_fit
+from ..catalogue import declared_of
+from ..dictionaries import read_dictionary
+from ..kinds import read_result
+from ..local import Job
+from . import options
+from .exits import UsageProblem
+from .shared import RunOptions
+
+REMOTE_ONLY = ("collaboration", "organization", "image", "username", "mfa_code", "key")
+LOCAL_ONLY = ("party", "helper", "policy", "aggregator", "latency")
+KEPT = (
+    "party",
+    "helper",
+    "policy",
+    "aggregator",
+    "latency",
+    "server",
+    "collaboration",
+    "organization",
+    "image",
+    "database",
+)
+"""What a written result keeps of its place; never the user, a code or a key."""
+
+
+@dataclass(frozen=True)
+class Options(RunOptions):
+    """The options of a task, and the arguments of the result that it repeats."""
+
+    repeated: Mapping[str, Any] | None = None
+
+    @classmethod
+    def read(cls, **given: Any) -> Options:
+        """Return the options, those of a repeated result filled in.
+
+        Raises
+        ------
+        UsageProblem
+            If algorithm or function is missing, or there is nothing to repeat.
+        """
+        options = cls(**given)
+        if options.again is not None:
+            return _repeated(options)
+        if not options.algorithm or not options.function:
+            missing = f"a function of {options.algorithm}" if options.algorithm else "the algorithm and its function"
+            raise UsageProblem(f"name {missing}; `fedbayes algorithms` lists them")
+        return options
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the task's arguments: those of a repeated result, of the file, of the line, each above the one before.
+
+        Raises
+        ------
+        UsageProblem
+            If one is malformed or missing, or a model is given twice.
+        """
+        given = options.read_arguments(self.arg or [], self.args)
+        if self.dictionary is not None:
+            if "dictionary" in given:
+                raise UsageProblem("--dictionary: the argument 'dictionary' is given twice; give it once")
+            given["dictionary"] = read_dictionary(self.dictionary)
+        if self.model is not None:
+            if "model" in given:
+                raise UsageProblem("--model: the argument 'model' is given twice; give it once")
+            given["model"] = read_result(self.model).get("model")
+            if given["model"] is None:
+                raise UsageProblem(f"--model: {self.model} holds no model")
+            given = {**self.inherited(), **given}
+        found = {**(self.repeated or {}), **given}
+        lost = next((name for name, value in found.items() if is_left_out(value)), None)
+        if lost is not None:
+            raise UsageProblem(
+                f"--again: the result does not keep the argument '{lost}'; give it by --arg, --args or --model"
+            )
+        return found
+
+    def inherited(self) -> dict[str, Any]:
+        """Return what a model's use takes from its fit unless it is given: the data dictionary, and in vertical methods how records are matched."""
+        if self.model is None:
+            return {}
+        declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
+        given = options.read_arguments(self.arg or [], self.args)
+        told = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
+        own = set(given) if self.dictionary is None else {*given, "dictionary"}
+        return of_fit(told, own, declared)
+
+    def judges_its_own_records(self) -> bool:
+        """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
+        if self.function != "evaluate" or self.model is None or not self.party:
+            return False
+        place = (read_result(self.model).get("provenance") or {}).get("place") or {}
+        return bool(_files(place.get("party") or []) & _files(self.party))
+
+    def place(self) -> dict[str, Any]:
+        """Return where the task runs, for the file of its result."""
+        return {name: value for name in KEPT if (value := getattr(self, name)) not in (None, [], 0.0, "default")}
+
+    def check(self) -> None:
+        """Raise `UsageProblem` where options do not fit one another."""
+        if self.server is None and not self.party:
+            raise UsageProblem("give either --party NAME=FILE (embedded) or --server URL --collaboration ID")
+        wrong, where = (
+            (LOCAL_ONLY, "an embedded run") if self.server is not None else (REMOTE_ONLY, "a run on a server")
+        )
+        given = [
+            name for name in wrong if getattr(self, name) and not (name == "username" and self._from_environment())
+        ]
+        if given:
+            here = (
+                "this one runs on a server (--server)" if self.server is not None else "this one is embedded (--party)"
+            )
+            raise UsageProblem(
+                f"--{given[0].replace('_', '-')} belongs to {where}, and {here}; leave one of the two out"
+            )
+        if self.server is not None and self.collaboration is None:
+            raise UsageProblem("--server needs --collaboration ID")
+        if self.server is not None and self.image is None:
+            raise UsageProblem("--server needs --image, the algorithm's image as the nodes know it")
+        if self.key is not None and not self.key.is_file():
+            raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
+        if self.report is not None and self.out is not None and self.report.absolute() == self.out.absolute():
+            raise UsageProblem("--out and --report must be different files")
+
+    def _from_environment(self) -> bool:
+        return self.username == os.environ.get("VANTAGE6_USERNAME")
+
+
+def _files(parties: list[str]) -> set[Path]:
+    return {Path(entry.partition("=")[2]).expanduser().absolute() for entry in parties}
+
+
+def _repeated(given: Options) -> Options:
+    """Return the options of a result that is repeated; what the line gives goes above it."""
+    if given.algorithm or given.function:
+        raise UsageProblem("--again repeats the algorithm and function of its result; leave them out")
+    told = read_result(Path(str(given.again))).get("provenance")
+    if not isinstance(told, Mapping) or not told.get("algorithm") or not told.get("function"):
+        raise UsageProblem(
+            f"--again: {given.again} does not tell what it came from; give a result that has a provenance"
+        )
+    kept = {name: value for name, value in dict(told.get("place") or {}).items() if name in KEPT}
+    left_out = LOCAL_ONLY if given.server is not None else ("server", *REMOTE_ONLY) if given.party else ()
+    defaults = {field.name: field.default for field in fields(Options)}
+    added = {
+        name: value for name, value in kept.items() if name not in left_out and getattr(given, name) == defaults[name]
+    }
+    if not (given.party or given.server or added.get("party") or added.get("server")):
+        raise UsageProblem(
+            "--again: the result does not tell where its data are; give --party NAME=FILE or --server URL"
+        )
+    arguments = dict(told.get("arguments") or {})
+    return replace(given, algorithm=str(told["algorithm"]), function=str(told["function"]), repeated=arguments, **added)

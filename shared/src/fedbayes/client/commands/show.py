@@ -1,0 +1,97 @@
+"""``fedbayes show`` and ``fedbayes algorithms``: what there is, on the terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..files import check_output, write_text
+from ..kinds import read_result
+from ..view import view_of, view_of_result
+from .exits import UsageProblem
+
+EVERYWHERE = (
+    "Every central function takes dictionary too, the study's data dictionary; on the command line --dictionary FILE."
+)
+FILE_WIDTH = 100  # columns where nobody says how wide: a file, a pipe
+
+
+def list_algorithms(as_json: bool, name: str | None = None) -> None:
+    """Print the installed algorithms with their functions and arguments; of one that is named, their whole documentation.
+
+    Raises
+    ------
+    UsageProblem
+        If no algorithm of that name is installed.
+    """
+    from rich.console import Console
+
+    from ..catalogue import algorithm_named, installed
+
+    found = installed() if name is None else [algorithm_named(name)]
+    if as_json:
+        print(json.dumps([algorithm.to_dict() for algorithm in found], indent=1))
+        return
+    console = Console()
+    if name is not None:
+        console.print(EVERYWHERE, markup=False, highlight=False, soft_wrap=True)
+    if not found:
+        console.print("no algorithm is installed: install a package whose name starts with v6_")
+    for algorithm in found:
+        console.print(f"[bold]{algorithm.name}[/bold]  ", end="")
+        console.print(algorithm.problem or algorithm.summary, markup=False, highlight=False)
+        for function in algorithm.functions:
+            call = f"  {function.name}({', '.join(function.arguments)})"
+            console.print(call, markup=False, highlight=False, soft_wrap=True)
+            for line in (function.summary if name is None else function.documentation).splitlines():
+                console.print(f"      {line}".rstrip(), style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def show_result(path: Path, report: Path | None, export: Path | None) -> None:
+    """Print a result; write its report and its network if asked.
+
+    Raises
+    ------
+    UsageProblem
+        If a file is wrong, or a network is asked of a result without one.
+    """
+    from rich.console import Console
+
+    from ..text.terminal import print_result
+
+    for option, target in (("--report", report), ("--export", export)):
+        if target is not None:
+            check_output(option, target)
+    result = read_result(path)
+    exported = _exported(result, export) if export is not None else ""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = FILE_WIDTH
+    print_result(console, result)
+    if report is not None:
+        from ..pages.report import heading_of, render
+
+        write_text(report, render(result, heading_of(result)))
+        print(f"report: {report}")
+    if export is not None:
+        write_text(export, exported)
+        print(f"{'table' if export.suffix == '.csv' else 'network'}: {export}")
+
+
+def _exported(result: dict[str, Any], path: Path) -> str:
+    if path.suffix == ".csv":
+        frame = view_of_result(result).part("frame")(result)
+        return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
+    model: Any = result.get("model")
+    if "to_bif" not in view_of(model).conversions:
+        raise UsageProblem("--export: the result holds no Bayesian network; FILE.csv takes any answer as a table")
+    from ...bayes.bif import to_bif
+    from ...bayes.network import BayesianNetwork
+    from ...bayes.xdsl import to_xdsl
+
+    writers = {".bif": to_bif, ".xdsl": to_xdsl}
+    if path.suffix not in writers:
+        raise UsageProblem(f"--export: the file must end in one of: .csv, {', '.join(writers)}")
+    return writers[path.suffix](BayesianNetwork.from_dict(model))

@@ -1,0 +1,57 @@
+"""The figure that shows most of a result, by kind; each kind's view names its function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from .. import figures
+from ..answer_tables import gains
+from ..text.counts import axes_of
+
+
+def naive_bayes(result: Mapping[str, Any], **options: Any) -> Any:
+    """Return the distributions of the classes."""
+    return figures.class_distributions(result["model"], **options)
+
+
+def network(result: Mapping[str, Any], **options: Any) -> Any:
+    """Return the graph."""
+    return figures.bayesian_network(result["model"], **options)
+
+
+def cox(result: Mapping[str, Any], **options: Any) -> Any:
+    """Return the hazard ratios."""
+    return figures.forest(result["model"], **options)
+
+
+def hazards(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the survival of a record at the mean, by a baseline hazard that is no part of a model."""
+    return figures.survival_curves(result)
+
+
+def description(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the columns of a described table."""
+    return figures.column_bars(result["model"]["columns"])
+
+
+def gain(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the information of every column."""
+    return figures.named_bars(gains(result), "information gain (bits)")
+
+
+def counts(result: Mapping[str, Any], **_: Any) -> Any:
+    """Return the counts as a map: the last axis to the right, all others downwards."""
+    axes = axes_of(result["model"])
+    if len(axes) == 1:
+        axes = [("", [""]), *axes]
+    table = np.array(result["model"]["counts"], dtype=np.float64).reshape(-1, len(axes[-1][1]))
+    rows = (" / ".join(name for name, _ in axes[:-1]), _joined([values for _, values in axes[:-1]]))
+    return figures.counts_heatmap(table, rows, axes[-1])
+
+
+def _joined(values: Sequence[Sequence[Any]]) -> list[str]:
+    return [" / ".join(str(value) for value in combination) for combination in product(*values)]

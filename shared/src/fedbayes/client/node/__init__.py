@@ -1,0 +1,1 @@
+"""What a node's configuration means, for its administrator."""

@@ -1,0 +1,150 @@
+"""The limits in a node's configuration: which hold, which stop every task, which are weak; and the ledger that they need."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ...dp.promise import excess
+from ...federation.errors import PolicyError
+from ...federation.limit_kinds import FALSE
+from ...federation.policy import KINDS, NOT_LIMITS, PREFIX, Policy
+from ..text.limits import say
+from .file import IGNORED, LIMIT, NOTE, STOPS, UNSAFE, Finding, Place
+
+LIMITS = {PREFIX + name.upper(): name for name in KINDS}
+LEAST = ("minimum_rows", "minimum_organizations", "minimum_count")
+NEEDS_LEDGER = tuple(PREFIX + name for name in ("BUDGET_EPSILON", "BUDGET_DELTA", "MAXIMUM_QUERIES", "PINNED_KEYS"))
+MUCH_EPSILON = 5.0
+FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")  # SHA-256, `mpc.relay.fingerprint`
+WEAK = {
+    ("allow_foreign_models", True): (UNSAFE, "models can be made up so that an exact answer speaks of one record"),
+    ("allow_formulas", True): (UNSAFE, "a formula or a subset can be aimed at single rows"),
+    ("allow_differences", True): (
+        UNSAFE,
+        "two exact answers over organizations that differ by one tell that one's own table",
+    ),
+    ("allow_predictions", True): (NOTE, "predictions of single records speak of persons"),
+    ("long_term_key", False): (UNSAFE, "whoever controls the server can speak for the other organizations"),
+}
+"""Limit and value -> what is to be said of it."""
+
+
+def check(root: Place) -> Iterator[Finding]:
+    """Yield what is to be said of the limits of a configuration."""
+    place = root.get("algorithm_env")
+    if place.items or (place.line and not place.entries and not place.empty()):
+        yield Finding(place.line, STOPS, "'algorithm_env' must map names to values, without dashes: no task starts")
+    line = root.keys.get("algorithm_env", 0)
+    for name, part in place.entries.items():
+        yield from _variable(name, part, place.keys[name])
+    given = {name: str(part.plain()).strip() for name, part in place.entries.items()}
+    yield from _ledger(root, given, line)
+    for name, what in (("MAXIMUM_EPSILON", "one release"), ("BUDGET_EPSILON", "all releases together")):
+        if PREFIX + name not in given:
+            yield Finding(line, UNSAFE, f"no cap on epsilon: {what} may cost any; set {PREFIX}{name}")
+    if given.get(PREFIX + "ALLOW_NON_PRIVATE", "true").lower() not in FALSE:
+        text = f'answers without differential privacy may leave, under the guards; {PREFIX}ALLOW_NON_PRIVATE: "false" forbids them'
+        yield Finding(line, NOTE, text)
+
+
+def _variable(name: str, part: Place, line: int) -> Iterator[Finding]:
+    if name == "PKG_NAME" or not name.isidentifier():
+        yield Finding(line, STOPS, f"'{name}' cannot be set for algorithms: no task starts")
+    elif name in LIMITS:
+        yield from _limit(name, part, line)
+    elif name.startswith(PREFIX):
+        if name not in NOT_LIMITS:
+            yield Finding(line, STOPS, f"'{name}' is no limit: every task stops here{_near(name, 0.6)}")
+    elif _near(name, 0.8):
+        yield Finding(line, IGNORED, f"'{name}' is no limit{_near(name, 0.8)}")
+
+
+def _near(name: str, cutoff: float) -> str:
+    """Return which limit was meant, by a name that is written in another way or without its prefix."""
+    capitals = name.upper()
+    tried = [capitals if capitals.startswith(PREFIX) else PREFIX + capitals, capitals]
+    found = [near for text in tried for near in difflib.get_close_matches(text, LIMITS, n=1, cutoff=cutoff)]
+    return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
+    try:
+        policy = Policy.from_environment({PREFIX + "LEDGER": "ledger", name: str(part.plain())})
+    except PolicyError:
+        text = f"the value of '{name}' cannot be read: every task stops here; write {KINDS[LIMITS[name]].written}"
+        yield Finding(line, STOPS, text)
+        return
+    limit = LIMITS[name]
+    value = getattr(policy, limit)
+    yield Finding(line, LIMIT, say(limit, _counted(value)) + _entries(value))
+    for told in (_weak(limit, value), _useless(limit, value)):
+        if told is not None:
+            yield Finding(line, *told)
+
+
+def _entries(value: Any) -> str:
+    """Return the entries of a list as the node reads them: a missing comma makes one of two."""
+    if not isinstance(value, tuple | dict):
+        return ""
+    return f" ({len(value)}: {', '.join(value)})" if value else " (none)"
+
+
+def _useless(limit: str, value: Any) -> tuple[str, str] | None:
+    """Return what of a value keeps tasks from ending."""
+    if limit == "allowed_functions" and not any(name.startswith("partial_") for name in value):
+        text = (
+            "no partial_ function is listed: this station answers no task; a method's algorithm_store.json names them"
+        )
+        return STOPS, text
+    if limit == "pinned_keys":
+        wrong = [name for name, mark in value.items() if not FINGERPRINT.fullmatch(mark)]
+        if wrong:
+            return (
+                STOPS,
+                f"the key of {', '.join(wrong)} is no fingerprint of 64 hexadecimal digits: no job with them works",
+            )
+    return None
+
+
+def _counted(value: Any) -> Any:
+    """Return lists and mappings as whether they are set: their words are for them as a whole."""
+    return value is not None if isinstance(value, tuple | dict) else value
+
+
+def _weak(limit: str, value: Any) -> tuple[str, str] | None:
+    """Return what is unsafe about a limit, or to be known."""
+    least = getattr(Policy(), limit)
+    if limit in LEAST and value < least:
+        return UNSAFE, f"weaker than the default of {least}"
+    if limit in ("maximum_delta", "budget_delta") and excess(0.0, value) is not None:
+        return NOTE, f"a delta of {value:g} promises nothing: answers with so much count as not private"
+    if limit == "maximum_epsilon" and value > MUCH_EPSILON:
+        return NOTE, f"an epsilon above {MUCH_EPSILON:g} promises little to one person"
+    return WEAK.get((limit, value)) if isinstance(value, bool) else None
+
+
+def _ledger(root: Place, given: dict[str, str], line: int) -> Iterator[Finding]:
+    label = given.get(PREFIX + "LEDGER", "")
+    if label:
+        yield from _folder(root, label, root.get("algorithm_env").keys[PREFIX + "LEDGER"])
+        return
+    text = f"no ledger: losses are not summed up, peers not recognised; name a folder database by {PREFIX}LEDGER"
+    yield Finding(line, UNSAFE, text)
+    for name in NEEDS_LEDGER:
+        if name in given:
+            yield Finding(line, STOPS, f"{name} needs {PREFIX}LEDGER: every task stops here")
+
+
+def _folder(root: Place, label: str, line: int) -> Iterator[Finding]:
+    found = [entry for entry in root.get("databases").items if str(entry.get("label").value) == label]
+    if not found:
+        yield Finding(line, STOPS, f"there is no database '{label}': every task stops here; add one of type folder")
+        return
+    if found[0].get("type").value != "folder":
+        yield Finding(found[0].line, STOPS, f"the ledger's database '{label}' must be of type folder")
+    if str(found[0].get("mount_mode").value).lower() == "ro":
+        text = f"the ledger's folder '{label}' is mounted read-only: nothing can be debited, so nothing is released"
+        yield Finding(found[0].line, STOPS, text)

@@ -1,0 +1,1 @@
+"""Pages in HTML: reports of results and what they are made of."""

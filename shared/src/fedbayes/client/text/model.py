@@ -1,0 +1,103 @@
+"""Models as rows of text, for the terminal; each kind's view (`model_views`) names its function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..kinds import networks_of
+from ..view import view_of_result
+from . import description
+from .counts import axes_of, cells_of
+from .cox import coefficient_rows
+from .formats import number, plain_items
+
+PREVIEW = 6
+"""Records of a table."""
+
+
+def spread(count: int) -> list[int]:
+    """Return at most `PREVIEW` places of so many, from the first to the last."""
+    return sorted({round(k * (count - 1) / (PREVIEW - 1)) for k in range(PREVIEW)}) if count else []
+
+
+def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the label, the rows of every class and the kinds of the features."""
+    classes = model["domain"][model["label"]].get("categories", [])
+    counts = [f"{name}: {number(float(count))}" for name, count in zip(classes, model["class_counts"], strict=False)]
+    features = [(name, str(feature.get("kind"))) for name, feature in model["features"].items()]
+    return [("label", str(model["label"])), ("rows by class", "; ".join(counts)), *features]
+
+
+def weighted(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return what a weighted naive Bayes model is made of."""
+    domain, label, weights = model["domain"], str(model["label"]), model["weights"]
+    return [
+        ("label", label),
+        ("classes", ", ".join(str(name) for name in domain[label].get("categories", []))),
+        ("features", ", ".join(name for name in domain if name != label)),
+        ("structure", str(model["structure"])),
+        ("tables", str(model["tables_at"])),
+        ("weights", f"{len(weights)}, {number(float(min(weights)))} to {number(float(max(weights)))}"),
+    ]
+
+
+def network(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the size of a network and the parents of every node."""
+    rows: list[tuple[str, ...]] = [("nodes, edges", f"{len(model['nodes'])}, {len(model['edges'])}")]
+    for node, table in model["tables"].items():
+        parents = ", ".join(table.get("parents", [])) or "–"
+        rows.append((str(node), f"parents: {parents}"))
+    return rows
+
+
+def ensemble(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return how many members there are, and the size of those that are told."""
+    networks = networks_of(model)
+    rows: list[tuple[str, ...]] = [("members", str(len(model["members"])))]
+    return rows + [
+        (name, f"{len(network['nodes'])} nodes, {len(network['edges'])} edges") for name, network in networks.items()
+    ]
+
+
+def cox(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the table that a survival analyst expects."""
+    return [
+        ("feature", "coef", "se", "HR", "95 % CI", "z", "p"),
+        *coefficient_rows(model["coefficients"]),
+    ]
+
+
+def counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a row for every cell."""
+    return [(*(name for name, _ in axes_of(model)), "count"), *cells_of(model)]
+
+
+def table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the first rows of predictions or synthetic records, as the frame has them."""
+    frame = view_of_result(result).part("frame")(result)
+    rows = [tuple(number(v, 3) for v in row) for row in frame.head(PREVIEW).values.tolist()]
+    more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
+    return [tuple(str(name) for name in frame.columns), *rows, *more]
+
+
+def records(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the first rows of predictions or synthetic records that stand in a model's place."""
+    return table({"model": model})
+
+
+def columns(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return what is known of every column of a described table."""
+    return [description.HEADING, *description.rows(model)]
+
+
+def gains(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the information of every column about the label, beside what a column without any relation reaches."""
+    null = model.get("null_level") or {}
+    rows = [(str(name), number(bits), number(null.get(name))) for name, bits in model["information_gain"].items()]
+    return [("column", f"bits about {model.get('label')}", "chance reaches (1 in 20)"), *rows]
+
+
+def plain(model: Any) -> list[tuple[str, ...]]:
+    """Return the plain fields of any model."""
+    return list(plain_items(model).items()) if isinstance(model, Mapping) else []

@@ -1,0 +1,177 @@
+"""Tables of an SQL database, by the node administrator's word alone: a table, a view, a query or an OMOP cohort file.
+
+A researcher's query could look at any column and single out any row, so none is taken. The administrator names in ``FEDBAYES_COHORT`` what tasks read:
+
+- ``study_view``, ``schema.study_view``: a table or view;
+- ``cohort.sql``: a file beside the ledger with one SELECT;
+- ``cohort.json``: a file beside the ledger that says which columns are made of an OMOP common data model (`fedbayes.federation.tables.omop`).
+
+Connections are read-only, and only the columns that a task uses are asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ..errors import DataProblem, PolicyError
+
+ROWS = 50_000  # fetched at a time
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*){0,2}")
+_UNREADABLE = "the station's database cannot be read; ask the node administrator"
+
+
+class Database:
+    """What tasks read of one SQL database.
+
+    Parameters
+    ----------
+    label : str
+        Of the database, as the node's configuration names it.
+    cohort : str or None
+        The administrator's setting.
+    folder : pathlib.Path or None
+        Where the administrator's files are.
+
+    Raises
+    ------
+    PolicyError
+        If the administrator has not said what may be read, or a task brings a query of its own.
+    """
+
+    def __init__(self, label: str, cohort: str | None, folder: Path | None) -> None:
+        self._label = label.upper()
+        if cohort is None:
+            raise PolicyError(
+                "this node does not say which table of its database tasks may read; ask the node administrator to set FEDBAYES_COHORT"
+            )
+        if os.environ.get(f"{self._label}_QUERY", "").strip() not in ("", cohort):
+            raise PolicyError("this node reads its own cohort only; leave the query out of the task")
+        self._relation = self._read(cohort, folder)
+
+    def names(self) -> list[str]:
+        """Return the names of the cohort's columns."""
+        with self._connected() as (connection, _, text):
+            found = connection.execute(text(f"SELECT * FROM {self._relation} LIMIT 0"))
+            return list(map(str, found.keys()))
+
+    def frame(self, columns: Sequence[str] | None = None) -> Any:
+        """Return the cohort as a pandas frame.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Only these; every one is there.
+
+        Raises
+        ------
+        DataProblem
+            If the database does not answer; the message tells nothing of it.
+        """
+        import pandas
+
+        with self._connected() as (connection, quote, text):
+            chosen = "*" if columns is None else ", ".join(quote(name) for name in columns)
+            found = connection.execution_options(stream_results=True).execute(
+                text(f"SELECT {chosen} FROM {self._relation}")
+            )
+            names = list(map(str, found.keys()))
+            parts = []
+            while rows := found.fetchmany(ROWS):
+                parts.append(pandas.DataFrame([_plain(row) for row in rows], columns=names))
+        if not parts:
+            return pandas.DataFrame(columns=names)
+        return pandas.concat(parts, ignore_index=True)
+
+    def _read(self, cohort: str, folder: Path | None) -> str:
+        """Return what stands behind FROM."""
+        suffix = Path(cohort).suffix.lower()
+        if suffix not in (".sql", ".json"):
+            if not _NAME.fullmatch(cohort):
+                raise _unreadable()
+            return ".".join(f'"{part}"' for part in cohort.split("."))
+        if folder is None:
+            raise PolicyError(
+                "FEDBAYES_COHORT names a file, but there is no FEDBAYES_LEDGER folder; ask the node administrator"
+            )
+        try:
+            content = (folder / Path(cohort).name).read_text(encoding="utf-8").strip()
+            if suffix == ".json":
+                from .omop import query_of
+
+                schema = os.environ.get(f"{self._label}_DB_PARAM_CDM_SCHEMA")
+                content = query_of(json.loads(content), schema)
+        except (OSError, ValueError):
+            raise _unreadable() from None
+        return f"({content.rstrip(';')}) AS cohort"
+
+    def _connected(self) -> Any:
+        return _Connection(_address(self._label))
+
+
+class _Connection:
+    """A read-only connection; whatever goes wrong inside becomes an error that tells nothing of the database."""
+
+    def __init__(self, address: Any) -> None:
+        self._address = address
+
+    def __enter__(self) -> tuple[Any, Any, Any]:
+        import sqlalchemy
+
+        try:
+            self._engine = sqlalchemy.create_engine(self._address, poolclass=sqlalchemy.pool.NullPool)
+            options = {"postgresql_readonly": True} if self._engine.dialect.name == "postgresql" else {}
+            self._connection = self._engine.connect().execution_options(**options)
+        except Exception:
+            raise DataProblem(_UNREADABLE) from None
+        return self._connection, self._engine.dialect.identifier_preparer.quote_identifier, _as_text(sqlalchemy)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._connection.close()
+        self._engine.dispose()
+        if isinstance(error, Exception):
+            raise DataProblem(_UNREADABLE) from None
+
+
+def _as_text(sqlalchemy: Any) -> Any:
+    """Return a function that makes a statement of which no colon is a parameter."""
+    return lambda statement: sqlalchemy.text(statement.replace(":", "\\:"))
+
+
+def _address(label: str) -> Any:
+    """Return the database's address as SQLAlchemy takes it: a file of SQLite, or an address with the node's user and password."""
+    import sqlalchemy
+
+    uri = os.environ[f"{label}_DATABASE_URI"]
+    path = uri.removeprefix("sqlite:///")
+    if Path(path).is_file():
+        return f"sqlite:///file:{Path(path).resolve()}?mode=ro&uri=true"
+    try:
+        address = sqlalchemy.engine.make_url(uri)
+    except Exception:
+        raise DataProblem(_UNREADABLE) from None
+    user, password = (os.environ.get(f"{label}_DB_PARAM_{name}") for name in ("USER", "PASSWORD"))
+    return address.set(username=address.username or user, password=address.password or password)
+
+
+def _plain(row: Any) -> list[Any]:
+    """Return the cells of a row as a file would have them: exact decimals as numbers, dates as text."""
+    return [
+        float(cell)
+        if isinstance(cell, Decimal)
+        else cell
+        if cell is None or isinstance(cell, (bool, int, float, str))
+        else str(cell)
+        for cell in row
+    ]
+
+
+def _unreadable() -> PolicyError:
+    return PolicyError(
+        "the node's setting FEDBAYES_COHORT, or its file, cannot be read; ask the node administrator to correct it"
+    )

@@ -1,0 +1,58 @@
+"""Excel files: what they hold is read by pandas; here is what pandas takes for missing though it is not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+from zipfile import ZipFile
+
+from ..errors import DataProblem
+
+MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+
+
+def check_formulas(path: Path, sheet: str | None) -> None:
+    """Refuse a sheet with formulas whose values are not stored, as programs write them that cannot compute: such cells would be read as missing.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    sheet : str, optional
+        Its sheet; the first one if not given.
+
+    Raises
+    ------
+    DataProblem
+        Naming the sheet's column by its letters.
+    """
+    with ZipFile(path) as book:
+        part = _part_of(book, sheet)
+        if part is None or b"<f" not in book.read(part):
+            return
+        with book.open(part) as content:
+            for _, cell in ElementTree.iterparse(content):
+                if cell.tag != f"{MAIN}c":
+                    continue
+                stored = cell.find(f"{MAIN}v")
+                # A formula whose value is an empty text has a type.
+                if cell.find(f"{MAIN}f") is not None and cell.get("t") != "str" and (stored is None or not stored.text):
+                    letters = re.sub("[0-9]", "", cell.get("r", ""))
+                    raise DataProblem(
+                        f"sheet column {letters or 'of this file'} has formulas whose values are not stored in this station's Excel file; "
+                        "ask the node administrator to open it in a spreadsheet program and save it"
+                    )
+                cell.clear()
+
+
+def _part_of(book: ZipFile, sheet: str | None) -> str | None:
+    """Return where in the file a sheet is."""
+    entries = ElementTree.fromstring(book.read("xl/workbook.xml")).iter(f"{MAIN}sheet")
+    chosen = next((entry for entry in entries if sheet is None or entry.get("name") == sheet), None)
+    if chosen is None:
+        return None
+    links = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+    target = next((link.get("Target", "") for link in links if link.get("Id") == chosen.get(LINK)), "")
+    return target.lstrip("/") if target.startswith("/") else f"xl/{target}"

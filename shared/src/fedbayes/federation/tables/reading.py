@@ -1,0 +1,390 @@
+"""Tables of a node or of this machine, whatever kind of file: the same cells are missing in all of them (`fedbayes.bayes.missing`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...bayes.dictionary import Dictionary
+from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.missing import Reading, inexact, settle
+from ...bayes.recoding import applied, named_values
+from .. import platform
+from ..errors import DataProblem, PolicyError, ThresholdError
+from ..readings import words_of
+from . import parquet
+from .dialect import Dialect, of_file
+from .excel import check_formulas
+from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
+from .small_csv import SmallTable, read_small_csv, repeated_name
+
+if TYPE_CHECKING:
+    from .databases import Database
+
+KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
+KNOWN = ", ".join([*KINDS.values(), *platform.ADDRESSED])
+
+
+def read_file(
+    path: Path,
+    kind: str,
+    reading: Reading,
+    sheet: str | None = None,
+    columns: Sequence[str] | None = None,
+    dialect: Dialect | None = None,
+) -> Any:
+    """Return a file as a pandas frame.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : {"csv", "parquet", "excel"}
+        What it is.
+    reading : Reading
+        What is missing, and what stays text.
+    sheet : str, optional
+        Of an Excel file; the first one if not given.
+    columns : sequence of str, optional
+        Only these, of a CSV or parquet file; every one is there once.
+    dialect : Dialect, optional
+        Of a CSV file; as its line of names shows if not given.
+
+    Raises
+    ------
+    SchemaError
+        If what is declared as missing cannot be read.
+    """
+    import pandas
+
+    if kind == "csv":
+        written = of_file(path) if dialect is None else dialect
+        reading = replace(reading, comma=written.comma)
+        names = _names(path, written) if columns is None else list(columns)
+        if path.stat().st_size > LARGE_BYTES and names:
+            return read_large_csv(path, names, reading, dialect=written)
+        frame = _csv(path, names, reading, written.separator)
+        frame = frame if columns is None else frame[names]
+    elif kind == "excel":
+        check_formulas(path, sheet)
+        plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+        frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
+    else:
+        return parquet.read(path, reading, columns)
+    return settled(frame, reading, convert=True)
+
+
+def _names(path: Path, dialect: Dialect) -> list[str]:
+    import pandas
+
+    return [str(name) for name in pandas.read_csv(path, nrows=0, sep=dialect.separator).columns]
+
+
+def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> Any:
+    """Return all columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word."""
+    import pandas
+
+    text: Any = {name: str for name in names if reading.rule(name).text}
+    frame = pandas.read_csv(path, dtype=text, sep=separator, **OPTIONS)
+    large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
+    if large:
+        frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **OPTIONS)
+    return frame
+
+
+def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
+    """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.missing.settle`)."""
+    rules = [reading.rule(str(name)) for name in frame.columns]
+    columns = [frame.iloc[:, place] for place in range(len(rules))]
+    changed = {
+        place: new
+        for place, (old, rule) in enumerate(zip(columns, rules, strict=True))
+        if (new := settle(old, rule, convert)) is not old
+    }
+    if not changed:
+        return frame
+    import pandas
+
+    whole = pandas.concat([changed.get(place, old) for place, old in enumerate(columns)], axis=1)
+    whole.columns = frame.columns
+    return whole
+
+
+class Source:
+    """The table of one station in one round: read when asked for, in the way that is asked for.
+
+    Parameters
+    ----------
+    mock_data : list of pandas.DataFrame or None
+        Instead of a database of the node.
+    schema : mapping
+        The node's schema file ({} without one).
+    dictionary : Dictionary, optional
+        Of the study: what it says of a column is above the task's domain.
+    cohort : str, optional
+        What the administrator lets tasks read of an SQL database; see `databases`.
+    folder : pathlib.Path, optional
+        Where the administrator's files are.
+    separator, decimal : str, optional
+        As the administrator says of a CSV file; see `dialect`.
+
+    Attributes
+    ----------
+    named : int
+        Values that a recode of a column that was read names one by one, see `named_values`.
+    """
+
+    def __init__(
+        self,
+        mock_data: list[Any] | None,
+        schema: Mapping[str, Any],
+        dictionary: Dictionary | None = None,
+        cohort: str | None = None,
+        folder: Path | None = None,
+        separator: str | None = None,
+        decimal: str | None = None,
+    ) -> None:
+        self._cohort, self._folder = cohort, folder
+        self._declared = (separator, decimal)
+        self._mock = mock_data
+        self._schema = schema
+        self._dictionary = dictionary
+        self._frames: dict[str, Any] = {}
+        self.named = 0
+
+    @property
+    def present(self) -> bool:
+        """Whether there is a table."""
+        if self._mock is not None:
+            return len(self._mock) > 0 and len(self._mock[0].columns) > 0
+        return platform.requested_label() is not None
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        if self._small is not None:
+            return list(self._small.cells)
+        path = self._plain("csv")
+        if self._plain("parquet") is not None:
+            with ReadingErrors():
+                return parquet.column_names(self._plain("parquet") or Path())
+        if path is None and self._database is not None:
+            with ReadingErrors():
+                return self._database.names()
+        if path is None:
+            return list(self.frame().columns)
+        with ReadingErrors():
+            return _names(path, self._dialect(path))
+
+    def frame(
+        self,
+        domain: Mapping[str, Any] | None = None,
+        identifiers: Sequence[str] = (),
+        columns: Sequence[str] | None = None,
+    ) -> Any:
+        """Return the table as a pandas frame with names of text: all of it, or at least those of `columns` that it has.
+
+        Raises
+        ------
+        DataProblem, ThresholdError
+            If there is none, or it cannot be read.
+        """
+        reading = self._reading(domain, identifiers)
+        chosen = self._chosen(columns)
+        known = json.dumps([reading.domain, sorted(identifiers), chosen], sort_keys=True, default=str)
+        if known not in self._frames:
+            frame = self._read(reading, chosen).copy(deep=False)
+            frame.columns = [str(name) for name in frame.columns]
+            self._frames[known] = frame
+        return self._frames[known]
+
+    def _chosen(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
+        label = (platform.requested_label() or "").upper()
+        whole = self._mock is not None or not self.present or os.environ.get(f"{label}_PREPROCESSING") is not None
+        if (
+            not columns
+            or whole
+            or (self._plain("csv") is None and self._plain("parquet") is None and self._database is None)
+        ):
+            return None
+        found = [name for name in self.names if name in set(columns)]
+        return found if len(set(found)) == len(found) else None
+
+    def applied(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()
+    ) -> tuple[Any, int]:
+        """Return columns as the dictionary means them, a pandas frame, and how many rows its subset leaves out; what they are made of is there once.
+
+        Raises
+        ------
+        DataProblem, ThresholdError
+            As `frame`; also if a column of the table has the name of a derived one.
+        """
+        assert self._dictionary is not None
+        frame = self.frame(domain, identifiers, self._dictionary.sources(columns))
+        self._check_derived(self.names)
+        sources = {name: frame[name] for name in self._dictionary.sources(columns)}
+        self.named = max(self.named, named_values(sources, self._dictionary))
+        made, kept = applied(sources, columns, self._dictionary, len(frame))
+        import pandas
+
+        changed = pandas.DataFrame({name: _series(values, frame.index) for name, values in made.items()}, frame.index)
+        return (changed, 0) if kept is None else (changed[kept].reset_index(drop=True), int(len(kept) - kept.sum()))
+
+    def _check_derived(self, names: Sequence[str]) -> None:
+        assert self._dictionary is not None
+        for name in self._dictionary.derived:
+            if name in names:
+                raise DataProblem(
+                    f"column '{name}' is in this station's table, but derived in the dictionary; rename it there"
+                )
+
+    def arrays(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None = None
+    ) -> tuple[Mapping[str, Any], int, int] | None:
+        """Return columns by name, the number of rows, and how many a subset leaves out, without importing pandas; None if that is not possible here."""
+        wanted = columns if self._dictionary is None else self._dictionary.sources(columns)
+        if self._small is None or not set(wanted) <= set(self._small.cells):
+            return None
+        with ReadingErrors():
+            path = self._plain("csv") or Path()
+            found = self._small.arrays(wanted, replace(self._reading(domain, ()), comma=self._dialect(path).comma))
+        if found is None or self._dictionary is None:
+            return None if found is None else (found, self._small.rows, 0)
+        self._check_derived(list(self._small.cells))
+        self.named = max(self.named, named_values(found, self._dictionary))
+        made, kept = applied(found, columns, self._dictionary, self._small.rows)
+        if kept is None:
+            return made, self._small.rows, 0
+        return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
+
+    def reads(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None, identifiers: Sequence[str]
+    ) -> dict[str, str]:
+        """Return in words how the task reads each of these columns that the table has, see `readings`."""
+        reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
+        found = {}
+        for name in set(columns).intersection(self.names):
+            rule, recodes = reading.rule(name), name in entries and name not in identifiers
+            found[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
+        return found
+
+    def texts(self, column: str) -> list[str | None]:
+        """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""
+        plain = Source(self._mock, self._schema, None, self._cohort, self._folder, *self._declared)
+        return [canonical_text(value) for value in plain.frame({}, (column,), (column,))[column].tolist()]
+
+    def _plain(self, kind: str) -> Path | None:
+        """Return the table's file if it is of this kind and wanted as it is."""
+        return platform.plain_file(kind) if self._mock is None and self.present else None
+
+    def _dialect(self, path: Path) -> Dialect:
+        return of_file(path, *self._declared)
+
+    @cached_property
+    def _small(self) -> SmallTable | None:
+        path = self._plain("csv")
+        return read_small_csv(path, self._dialect(path)) if path is not None else None
+
+    @cached_property
+    def _database(self) -> Database | None:
+        """The node's SQL database, if that is what the task asks for."""
+        label = platform.requested_label() if self._mock is None else None
+        if label is None or platform.database_kind(label) not in platform.ADDRESSED:
+            return None
+        from .databases import Database
+
+        return Database(label, self._cohort, self._folder)
+
+    def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
+        known = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
+        return Reading(known, self._schema, tuple(identifiers))
+
+    def _read(self, reading: Reading, columns: list[str] | None) -> Any:
+        if not self.present:
+            raise DataProblem("this organization has no database with the label that the task asks for")
+        with ReadingErrors():
+            if self._mock is not None:
+                return settled(self._mock[0], reading)
+            path = self._plain("csv")
+            repeated = repeated_name(path, self._dialect(path)) if path is not None else None
+            if self._plain("parquet") is not None:
+                repeated = next((name for place, name in enumerate(self.names) if name in self.names[:place]), None)
+            if repeated is None:
+                return read_database(reading, self._database, columns, self._dialect)
+        raise DataProblem(
+            f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
+        )
+
+
+def _series(values: Any, index: Any) -> Any:
+    import pandas
+
+    return values if isinstance(values, pandas.Series) else pandas.Series(values, index=index)
+
+
+class ReadingErrors:
+    """Turns whatever goes wrong while a table is read into an error that tells nothing of it."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, KeyboardInterrupt):
+            return
+        if isinstance(error, (DataProblem, PolicyError, ThresholdError)):
+            return
+        if isinstance(error, SchemaError):
+            raise DataProblem(str(error)) from None
+        if type(error).__name__ == "EmptyDataError":
+            raise ThresholdError("the station's file has fewer rows than the node demands (minimum_rows)") from None
+        raise DataProblem("the station's file cannot be read as a table; ask the node administrator") from None
+
+
+def read_database(
+    reading: Reading,
+    database: Database | None = None,
+    columns: Sequence[str] | None = None,
+    dialect: Callable[[Path], Dialect] = of_file,
+) -> Any:
+    """Return the database that the task asks for as a pandas frame, with vantage6's preprocessing where the task wants that.
+
+    Parameters
+    ----------
+    reading : Reading
+        What is missing, and what stays text.
+    database : Database, optional
+        The node's SQL database, if it is one.
+    columns : sequence of str, optional
+        Only these; every one is there once, and no preprocessing is wanted.
+    dialect : callable
+        A CSV file -> how it is written.
+
+    Raises
+    ------
+    DataProblem
+        If the node's database is of a kind that tasks cannot read.
+    """
+    label = (platform.requested_label() or "").upper()
+    kind = platform.database_kind(label)
+    if kind not in KINDS.values() and database is None:
+        raise DataProblem(f"tasks cannot read a database of this kind; ask the node administrator for one of: {KNOWN}")
+    steps = platform.preprocessing()
+    filtered = tuple(str(step.get("parameters", {}).get("column")) for step in steps)
+    typed = replace(reading, typed=filtered)
+    if database is not None:
+        frame = settled(database.frame(columns), typed)
+    else:
+        path, sheet = Path(os.environ[f"{label}_DATABASE_URI"]), os.environ.get(f"{label}_SHEET_NAME")
+        frame = read_file(path, kind, typed, sheet, columns, dialect(path) if kind == "csv" else None)
+    if not steps:
+        return frame
+    from vantage6.algorithm.tools.preprocessing import preprocess_data
+
+    return settled(preprocess_data(frame, steps), reading)

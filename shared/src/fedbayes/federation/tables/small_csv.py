@@ -1,0 +1,131 @@
+"""Small CSV files without pandas, whose import takes longer than such a file and is paid by every station in every round that reads data.
+
+A column comes as `reading.read_csv` would type it: int64, float64 (NaN = missing), bool, or object (text, None = missing). Whatever is unusual, and there
+pandas has its own ways, is left to pandas.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bayes.missing import TRUTH, USUAL, Reading, Rule, pointed, settled_texts
+from .dialect import Dialect, lines
+
+LARGEST_BYTES = 1_000_000
+# Up to 15 digits every reader gives the same float64.
+_WHOLE = re.compile(r" *[+-]?[0-9]{1,15} *")
+_NUMBER = re.compile(r" *[+-]?(?=[0-9.]{1,15} *$)([0-9]+\.?[0-9]*|\.[0-9]+) *")
+
+
+@dataclass(frozen=True)
+class SmallTable:
+    """The cells of a small CSV file as they are written: `cells` by column, each of `rows` texts."""
+
+    cells: dict[str, tuple[str, ...]]
+    rows: int
+
+    def arrays(self, columns: Sequence[str], reading: Reading) -> dict[str, NDArray[np.generic]] | None:
+        """Return columns by name, shape (rows,) each, or None where pandas has to read them.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            Names; every one is there.
+        reading : Reading
+            What is missing, and what stays text.
+        """
+        typed: dict[str, NDArray[np.generic]] = {}
+        for name in columns:
+            column = _typed(self.cells[name], reading.rule(name))
+            if column is None:
+                return None
+            typed[name] = column
+        return typed
+
+
+def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | None:
+    """Return the cells of a small, plain CSV file, or None where pandas has to read it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        UTF-8, a header row.
+    dialect : Dialect, optional
+        Of the file; commas if not given.
+
+    Returns
+    -------
+    SmallTable or None
+        None: the file is larger than `LARGEST_BYTES`, its rows differ in length, a column has no name or a name twice, or it is no UTF-8.
+    """
+    if path.stat().st_size > LARGEST_BYTES:
+        return None
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file, strict=True, delimiter=(dialect or Dialect()).separator) if row]
+    except (csv.Error, UnicodeDecodeError):
+        return None
+    header = rows[0] if rows else []
+    if (
+        not all(header)
+        or len(set(header)) < len(header)
+        or any(len(row) != len(header) for row in rows)
+        or len(rows) < 2
+    ):
+        return None
+    return SmallTable(dict(zip(header, zip(*rows[1:], strict=True), strict=True)), len(rows) - 1)
+
+
+def repeated_name(path: Path, dialect: Dialect) -> str | None:
+    """Return a name that two columns of a CSV file have, or None; pandas renames the second one, and no limit of the node names that."""
+    header = next(lines(path, dialect.separator), [])
+    return next((name for place, name in enumerate(header) if name and name in header[:place]), None)
+
+
+def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:
+    if rule.comma and not rule.text:
+        values = _pointed(values, rule)
+    distinct = set(values)
+    if any(_is_odd(value) for value in distinct) and not (rule.text and USUAL.isdisjoint(map(str.strip, distinct))):
+        return None
+    missing, numeric = settled_texts(distinct, rule, _NUMBER.fullmatch)
+    present = distinct - missing
+    if rule.text or (present and not numeric and not present <= TRUTH.keys()):
+        return np.array([None if value in missing else value for value in values], dtype=object)
+    if present and not numeric:
+        return None if missing else np.array([TRUTH[value] for value in values])
+    if present and not missing and all(_WHOLE.fullmatch(value) for value in present):
+        return np.array([int(value) for value in values], dtype=np.int64)
+    read = {value: np.nan if value in missing else float(value) for value in distinct}
+    return np.array([read[value] for value in values], dtype=np.float64)
+
+
+def _pointed(values: tuple[str, ...], rule: Rule) -> tuple[str, ...]:
+    """Return the cells with decimal points; as they are in a column that is no numbers for all that."""
+    changed = {value: pointed(value) for value in set(values)}
+    numeric = rule.numeric or settled_texts(set(changed.values()), rule, _is_number)[1]
+    return tuple(changed[value] for value in values) if numeric else values
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return not np.isnan(float(text))
+    except ValueError:
+        return False
+
+
+def _is_odd(text: str) -> bool:
+    """Return whether a text is a number by some reader's rules, but not by everyone's."""
+    if _NUMBER.fullmatch(text):
+        return False
+    try:
+        return not np.isnan(float(text))
+    except ValueError:
+        return "\0" in text
