@@ -233,6 +233,13 @@ def _typed(cells: list[str | None]) -> tuple[list[Any], Any]:
     return list(cells), pa.string()
 
 
+def texts_of_numbers(cells: list[str | None]) -> bool:
+    """Whether cells are numbers that a parquet file keeps as texts, because something would be lost else: ``008``."""
+    import pyarrow as pa
+
+    return _typed(cells)[1] == pa.string() and any(cell and cell.strip().lstrip("-+0").isdigit() for cell in cells)
+
+
 PLAIN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 WRITERS: dict[str, Callable[[Any], Any]] = {
     "csv": csv_text,
