@@ -73,10 +73,12 @@ def _terms(arguments: dict[str, Any]) -> list[list[str]]:
 def _canonical(cell: str) -> str:
     if re.fullmatch(r"-?[0-9]+", cell.strip()):  # wholly, also where a float would round it
         return str(int(cell))
+    text = cell.strip()
+    if text.lower() in ("true", "false"):
+        return text.lower()
     value = number(cell)
     if value is None or not np.isfinite(value):
-        text = cell.strip()
-        return text.lower() if text.lower() in ("true", "false") else text
+        return text
     return str(int(value)) if value == int(value) else repr(value)
 
 
