@@ -100,7 +100,9 @@ def _given_bins(draw: Any, case: Case, domain: dict[str, Any], columns: dict[str
     numeric = [name for name, entry in domain.items() if "bounds" in entry]
     if not asked or not numeric or any(one != asked[0] for one in asked) or not draw(st.booleans()):
         return []
-    if not isinstance(asked[0], dict) and any(e.get("type") == "number" and n not in domain for n, e in columns.items()):
+    if not isinstance(asked[0], dict) and any(
+        e.get("type") == "number" and n not in domain for n, e in columns.items()
+    ):
         return []  # one number is for these, too, and a dictionary gives bins beside bounds alone
     bins = asked[0] if isinstance(asked[0], dict) else dict.fromkeys(numeric, asked[0])
     if not set(bins) <= set(numeric) or any(isinstance(value, str) for value in bins.values()):
