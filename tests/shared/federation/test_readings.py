@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from fedbayes.federation import errors, readings
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.readings import Readings, Unreadable, groups_of, sets_few_apart, words_of
+from fedbayes.federation.errors import StationError
+from fedbayes.federation.readings import Readings, groups_of, sets_few_apart, words_of
 
 ROWS = 120
 REFUSED = "would set apart"
@@ -101,8 +102,8 @@ def test_too_many_readings_and_a_damaged_record_let_nothing_out(tmp_path):
         assert record.admit(split(number), 5, lambda _: texts)
         assert record.admit([("column", words(missing=[f"of no effect {number}"], **everything))], 5, lambda _: texts)
     assert not record.admit([("column", words())], 5, lambda _: texts)
-    (tmp_path / readings.READINGS_FILE).write_bytes(b"no database at all " * 100)
-    with pytest.raises(Unreadable, match="record of readings"):
+    (tmp_path / "fedbayes-readings.sqlite3").write_bytes(b"no database at all " * 100)
+    with pytest.raises(StationError, match="record of readings"):
         record.admit([("column", words())], 5, lambda _: texts)
 
 

@@ -14,7 +14,9 @@ from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
 from fedbayes.federation import errors, together
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.together import Answers, Unreadable, tells_of_few
+from fedbayes.federation.errors import StationError
+from fedbayes.federation.record import Record
+from fedbayes.federation.together import Answers, tells_of_few
 
 ROWS = 60
 DOMAIN = {"age": {"bounds": [20, 80]}, "ill": {"categories": ["no", "yes"]}, "smoker": {"categories": ["no", "yes"]}}
@@ -115,10 +117,10 @@ def test_other_columns_tables_and_organizations_are_other_questions(tmp_path):
 
 
 def test_a_record_that_is_damaged_lets_nothing_out(tmp_path):
-    path = tmp_path / together.ANSWERS_FILE
+    path = tmp_path / "fedbayes-answers.sqlite3"
     for content in (b"", b"no database at all " * 100):
         path.write_bytes(content)
-        with pytest.raises(Unreadable, match="record of answers"):
+        with pytest.raises(StationError, match="record of answers"):
             Answers(tmp_path, 1, "table").admit(["age"], *sets("abc"), 3)
 
 
@@ -127,8 +129,8 @@ def test_nobody_fills_the_record(tmp_path):
     record, rng = Answers(tmp_path, 1, "table"), np.random.default_rng(3)
     admitted = [record.admit(["age"], frozenset(np.flatnonzero(rng.random(11) < 0.7).tolist()), 1) for _ in range(400)]
     assert sum(admitted) > together.MOST_SETS
-    with record._file.reading() as connection:
-        assert len(record._sets(connection, "age")) <= 11
+    with Record(tmp_path, 1, "table", "answers", "members").reading() as remembered:
+        assert 1 <= len(remembered.of("age")) <= 11
 
 
 def test_too_many_sets_end_in_a_refusal_within_a_moment():
@@ -281,4 +283,4 @@ def test_the_mock_client_remembers_too(tmp_path, monkeypatch):
     describe([1, 2, 3, 4])
     with pytest.raises(errors.ThresholdError, match=REFUSED):
         describe([1, 2, 3])
-    assert (Path(tmp_path) / together.ANSWERS_FILE).exists()
+    assert (Path(tmp_path) / "fedbayes-answers.sqlite3").exists()

@@ -21,30 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bayes.encoding import canonical_text
-from ..dp.storage import Storage
-from .errors import StationError, ThresholdError
+from .errors import ThresholdError
+from .record import Record
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from .station import Station
+    from .tables.reading import Source
 
-READINGS_FILE = "fedbayes-readings.sqlite3"
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
-_TABLES = """
-CREATE TABLE IF NOT EXISTS readings (
-    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, words TEXT NOT NULL,
-    PRIMARY KEY (organization, source, name, words));
-"""
 OF = "conditions on "
 """Before a column's name: the conditions of counts on it, which are held against one another."""
 GONE = -1
 """Group of the rows whose value is missing."""
-
-
-class Unreadable(ValueError):
-    """The record cannot be read or written, so nothing exact may leave."""
 
 
 def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:
@@ -124,21 +113,10 @@ def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64],
 
 
 class Readings:
-    """The readings by which one node has given exact answers.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the ledger.
-    organization : int
-        Whose answers; the mock client's organizations share a folder.
-    source : str
-        Which data: what is remembered of one table says nothing of another.
-    """
+    """The readings by which one node has given exact answers; `Record` has the parameters."""
 
     def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._file = Storage(folder / READINGS_FILE, _TABLES, "record of readings", "what was answered", Unreadable)
-        self._key = (organization, source)
+        self._record = Record(folder, organization, source, "readings", "words")
 
     def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Callable[[str], Any]) -> bool:
         """Remember readings of columns, unless with earlier ones they set fewer than `minimum` rows apart.
@@ -159,16 +137,16 @@ class Readings:
 
         Raises
         ------
-        Unreadable
+        StationError
             If the file cannot be read or written.
         """
         wanted = sorted(set(asked))
-        with self._file.reading() as connection:
-            if connection is not None and all(words in self._known(connection, name) for name, words in wanted):
+        with self._record.reading() as remembered:
+            if remembered is not None and all(words in remembered.of(name) for name, words in wanted):
                 return True
-        with self._file.transaction() as connection:
+        with self._record.transaction() as remembered:
             for name, words in wanted:
-                known = self._known(connection, name)
+                known = remembered.of(name)
                 if words in known:
                     continue
                 new = not known
@@ -176,17 +154,12 @@ class Readings:
                     rows = Counter(texts(name))
                     groups = [groups_of(list(rows), one) for one in (*known, words)]
                     new = _splits(groups)
-                    if sets_few_apart(groups, np.array(list(rows.values())), minimum) or (
-                        new and len(known) >= MOST_READINGS
-                    ):
+                    full = new and len(known) >= MOST_READINGS
+                    if full or sets_few_apart(groups, np.array(list(rows.values())), minimum):
                         return False
                 if new:
-                    connection.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*self._key, name, words))
+                    remembered.add(name, words)
         return True
-
-    def _known(self, connection: sqlite3.Connection, name: str) -> list[str]:
-        asked = "SELECT words FROM readings WHERE organization=? AND source=? AND name=? ORDER BY rowid"
-        return [words for (words,) in connection.execute(asked, (*self._key, name))]
 
 
 def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
@@ -204,17 +177,16 @@ def note(station: Station, readings: Mapping[str, str]) -> None:
             return
 
 
-def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
+def note_conditions(station: Station, there: Collection[str], conditions: Sequence[tuple[str, str, Any]]) -> None:
     """Note the conditions of a count, (column, operator, value) each, on columns that the table has: see `note`."""
     entries = {} if station.dictionary is None else station.dictionary.columns
-    there = set(station.source.names)
     for column in dict.fromkeys(one[0] for one in conditions if one[0] in there):
         recode = entries[column].recode if column in entries else {}
         asked = [(operator, value) for name, operator, value in conditions if name == column]
         note(station, {OF + column: conditions_of(asked, recode)})
 
 
-def check(station: Station, folder: Path, source: str) -> None:
+def check(station: Station, source: Source, folder: Path, label: str) -> None:
     """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
 
     Raises
@@ -229,12 +201,9 @@ def check(station: Station, folder: Path, source: str) -> None:
     if station.memory.read(seen) is not None:
         return
     asked = [(name, words) for text in noted for name, words in json.loads(text)]
-    try:
-        admitted = Readings(folder, station.organization, source).admit(
-            asked, station.policy.minimum_count, lambda name: station.source.texts(name.removeprefix(OF))
-        )
-    except Unreadable as problem:
-        raise StationError(str(problem)) from None
+    admitted = Readings(folder, station.organization, label).admit(
+        asked, station.policy.minimum_count, lambda name: source.texts(name.removeprefix(OF))
+    )
     if not admitted:
         raise ThresholdError(
             "dictionary, domain or conditions: with exact answers that were given before, what is missing, unknown, recoded or asked for here would set apart "

@@ -141,7 +141,7 @@ class Station:
             If a column may not be used here, the table lacks it or has it twice, or has fewer rows than the node demands.
         """
         self.check_columns(columns)
-        together.note_read(self, columns, identifiers, domain)
+        together.note_read(self, self._source, columns, identifiers, domain)
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
             frame, left_out = self._source.applied(columns, domain, identifiers)
@@ -166,7 +166,7 @@ class Station:
         Under the same guards as `data`, without importing pandas for a small CSV file.
         """
         self.check_columns(columns)
-        together.note_read(self, columns, (), domain)
+        together.note_read(self, self._source, columns, (), domain)
         small = self._source.arrays(columns, domain)
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
@@ -198,10 +198,9 @@ class Station:
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
-    @property
-    def source(self) -> Source:
-        """The table, without guards: for what a node keeps of its answers, see `readings`."""
-        return self._source
+    def check_conditions(self, conditions: Sequence[tuple[str, str, Any]]) -> None:
+        """Hold conditions of an exact count, (column, operator, value) each, against those of earlier ones (`together.check_conditions`)."""
+        together.check_conditions(self, self._source, conditions)
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -357,7 +356,7 @@ class Station:
     def _guard(self, summed: bool) -> None:
         self.require_members()
         arrival.check_models(self)
-        together.check(self, summed)
+        together.check(self, self._source, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.

@@ -26,28 +26,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dp.storage import Storage
 from . import platform, readings
-from .errors import StationError, ThresholdError
+from .errors import ThresholdError
+from .record import Record, Remembered
 
 if TYPE_CHECKING:
-    import sqlite3
-
     from .station import Station
+    from .tables.reading import Source
 
-ANSWERS_FILE = "fedbayes-answers.sqlite3"
 MOST_SETS = 64
 """Sets that one column is remembered to be answered over; none follows from others, so there are no more than organizations, and nobody fills the record."""
 MOST_GROUPS = 10_000
 """Groups of organizations that are looked at in one check, a second's work; where there are more, a new set is refused."""
 _PRIME = 2_147_483_647
 """Ranks are taken modulo 2^31 - 1: products fit into 64 bits, and minors of the 0/1 matrices of so few sets hardly ever are multiples."""
-_TABLES = """
-CREATE TABLE IF NOT EXISTS answers (
-    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, members TEXT NOT NULL,
-    PRIMARY KEY (organization, source, name, members));
-"""
-
 TELLS_OF_FEW = (
     "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
     "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
@@ -57,28 +49,11 @@ TELLS_OF_FEW = (
 Members = frozenset[int]
 
 
-class Unreadable(ValueError):
-    """The record cannot be read or written, so nothing exact may leave."""
-
-
 class Answers:
-    """The sets of organizations that one node's exact answers were about.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of the ledger.
-    organization : int
-        Whose answers; the mock client's organizations share a folder.
-    source : str
-        Which data: what is remembered of one table says nothing of another.
-    """
+    """The sets of organizations that one node's exact answers were about; `Record` has the parameters."""
 
     def __init__(self, folder: Path, organization: int, source: str) -> None:
-        self._file = Storage(
-            folder / ANSWERS_FILE, _TABLES, "record of answers", "what was answered together", Unreadable
-        )
-        self._key = (organization, source)
+        self._record = Record(folder, organization, source, "answers", "members")
 
     def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
         """Remember an answer about these columns over these organizations, unless it would tell about fewer than `fewest` of them.
@@ -99,39 +74,36 @@ class Answers:
 
         Raises
         ------
-        Unreadable
+        StationError
             If the file cannot be read or written.
         """
         if not columns:
             return True
-        with self._file.reading() as connection:
-            if connection is not None and all(follows(self._sets(connection, name), members) for name in columns):
+        with self._record.reading() as remembered:
+            if remembered is not None and all(follows(self._sets(remembered, name), members) for name in columns):
                 return True
-        with self._file.transaction() as connection:
-            new = []
-            for name in columns:
-                known = self._sets(connection, name)
-                if tells_of_few(known, members, fewest):
-                    return False
-                if not follows(known, members):
-                    new.append((*self._key, name, json.dumps(sorted(members))))
-            connection.executemany("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)", new)
+        with self._record.transaction() as remembered:
+            known = {name: self._sets(remembered, name) for name in columns}
+            if any(tells_of_few(sets, members, fewest) for sets in known.values()):
+                return False
+            for name, sets in known.items():
+                if not follows(sets, members):
+                    remembered.add(name, json.dumps(sorted(members)))
         return True
 
     def foresees(self, columns: Collection[str], members: Members, fewest: int) -> bool:
         """Return whether `admit` would let an answer out, as things stand; nothing is remembered."""
-        with self._file.reading() as connection:
-            return connection is None or not any(
-                tells_of_few(self._sets(connection, name), members, fewest) for name in columns
+        with self._record.reading() as remembered:
+            return remembered is None or not any(
+                tells_of_few(self._sets(remembered, name), members, fewest) for name in columns
             )
 
-    def _sets(self, connection: sqlite3.Connection, name: str) -> list[Members]:
+    def _sets(self, remembered: Remembered, name: str) -> list[Members]:
         """Return the sets over which a column was answered."""
-        asked = "SELECT members FROM answers WHERE organization=? AND source=? AND name=? ORDER BY rowid"
         try:
-            return [frozenset(json.loads(text)) for (text,) in connection.execute(asked, (*self._key, name))]
+            return [frozenset(json.loads(text)) for text in remembered.of(name)]
         except (TypeError, json.JSONDecodeError):
-            raise Unreadable(self._file.damaged) from None
+            raise self._record.damaged from None
 
 
 def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
@@ -229,12 +201,16 @@ def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
 
 
 def note_read(
-    station: Station, columns: Sequence[str], identifiers: Sequence[str], domain: Mapping[str, Any] | None
+    station: Station,
+    source: Source,
+    columns: Sequence[str],
+    identifiers: Sequence[str],
+    domain: Mapping[str, Any] | None,
 ) -> None:
     """Remember for the rounds of the job which columns of the table this station reads, and how, where it remembers answers at all."""
     if _folder(station) is None:
         return
-    readings.note(station, station.source.reads(station.sources(list(columns)), domain, identifiers))
+    readings.note(station, source.reads(station.sources(list(columns)), domain, identifiers))
     text = json.dumps(sorted(set(station.sources([name for name in columns if name not in identifiers])))).encode()
     for number in itertools.count():
         known = station.memory.read(f"columns-{number}")
@@ -242,13 +218,15 @@ def note_read(
             return
 
 
-def check(station: Station, summed: bool) -> None:
+def check(station: Station, source: Source, summed: bool) -> None:
     """Refuse an exact answer that would, with earlier ones, tell about fewer organizations or rows than this node demands; remember it else.
 
     Parameters
     ----------
     station : Station
         Whose answer it is.
+    source : Source
+        Its table, without guards: what readings of a column set apart is counted on it.
     summed : bool
         Whether it adds up over organizations.
 
@@ -262,20 +240,16 @@ def check(station: Station, summed: bool) -> None:
     folder, manifest = _folder(station), station.manifest
     if folder is None or manifest is None:
         return
-    readings.check(station, folder, _source(station))
+    readings.check(station, source, folder, _label(station))
     if not summed:
         return
     members = frozenset(manifest.stations) & frozenset(station.participants)
-    answers = Answers(folder, station.organization, _source(station))
-    try:
-        admitted = answers.admit(sorted(_read(station)), members, station.policy.minimum_organizations)
-    except Unreadable as problem:
-        raise StationError(str(problem)) from None
-    if not admitted:
+    answers = Answers(folder, station.organization, _label(station))
+    if not answers.admit(sorted(_read(station)), members, station.policy.minimum_organizations):
         raise ThresholdError(TELLS_OF_FEW)
 
 
-def check_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
+def check_conditions(station: Station, source: Source, conditions: Sequence[tuple[str, str, Any]]) -> None:
     """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
 
     Raises
@@ -285,8 +259,8 @@ def check_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]
     """
     folder = _folder(station)
     if folder is not None:
-        readings.note_conditions(station, conditions)
-        readings.check(station, folder, _source(station))
+        readings.note_conditions(station, source.names, conditions)
+        readings.check(station, source, folder, _label(station))
 
 
 def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
@@ -302,12 +276,8 @@ def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
         return
     there = set(station.columns)
     names = sorted(set(station.sources([name for name in columns if name in there])))
-    answers = Answers(folder, station.organization, _source(station))
-    try:
-        allowed = answers.foresees(names, members, station.policy.minimum_organizations)
-    except Unreadable as problem:
-        raise StationError(str(problem)) from None
-    if not allowed:
+    answers = Answers(folder, station.organization, _label(station))
+    if not answers.foresees(names, members, station.policy.minimum_organizations):
         raise ThresholdError(TELLS_OF_FEW)
 
 
@@ -325,7 +295,7 @@ def _read(station: Station) -> set[str]:
     raise AssertionError("counting does not end")
 
 
-def _source(station: Station) -> str:
+def _label(station: Station) -> str:
     """Return a name of the data that the job reads: of a file wherever two labels lead, never of what a researcher writes."""
     label = platform.requested_label()
     place = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")

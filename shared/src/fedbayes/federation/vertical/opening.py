@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ...mpc import alignment, factors
-from .. import together
 from ..errors import ArgumentError, MessageError, PolicyError
 from ..station import Station
 from .conditions import check_condition, check_sides, holds
@@ -202,8 +201,8 @@ class Encoder:
                 found &= holds(values, condition, self.setup.private)
         check_sides(found, self._minimum)
         if not self.setup.covered:
-            together.check_conditions(
-                self._station, [(test.column, test.op, test.value) for test in conditions if test.column in own]
+            self._station.check_conditions(
+                [(test.column, test.op, test.value) for test in conditions if test.column in own]
             )
         return found[:, None].astype(DTYPES[bits])
 

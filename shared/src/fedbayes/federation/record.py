@@ -1,0 +1,76 @@
+"""What a node remembers of its exact answers, column by column, beside its ledger; later ones are held against it (`together`, `readings`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..dp.storage import Storage
+from .errors import StationError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class Remembered:
+    """The texts of one node's table in an open file."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str, field: str, key: tuple[int, str]) -> None:
+        self._connection, self._key = connection, key
+        self._ask = f"SELECT {field} FROM {table} WHERE organization=? AND source=? AND name=? ORDER BY rowid"
+        self._add = f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?, ?)"
+
+    def of(self, name: str) -> list[str]:
+        """Return what is remembered of a column, oldest first."""
+        return [text for (text,) in self._connection.execute(self._ask, (*self._key, name))]
+
+    def add(self, name: str, text: str) -> None:
+        """Remember a text of a column."""
+        self._connection.execute(self._add, (*self._key, name, text))
+
+
+class Record:
+    """A file of texts by column.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of the ledger.
+    organization : int
+        Whose answers; the mock client's organizations share a folder.
+    source : str
+        Which data: what is remembered of one table says nothing of another.
+    table, field : str
+        Name of the file's table, and of its texts: ``answers``, ``members``.
+    """
+
+    def __init__(self, folder: Path, organization: int, source: str, table: str, field: str) -> None:
+        statement = (
+            f"CREATE TABLE IF NOT EXISTS {table} (\n    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, "
+            f"{field} TEXT NOT NULL,\n    PRIMARY KEY (organization, source, name, {field}));"
+        )
+        path, what = folder / f"fedbayes-{table}.sqlite3", f"record of {table}"
+        self._file = Storage(path, statement, what, "what was answered", StationError)
+        self._table, self._field, self._key = table, field, (organization, source)
+
+    @property
+    def damaged(self) -> StationError:
+        """The error of texts that cannot be read."""
+        return StationError(self._file.damaged)
+
+    @contextmanager
+    def reading(self) -> Iterator[Remembered | None]:
+        """Open the file to look at it; None if there is none yet. Raises `StationError` if it cannot be read."""
+        with self._file.reading() as connection:
+            yield None if connection is None else self._remembered(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Remembered]:
+        """Open the file to add to it, on disk at the end or not at all. Raises `StationError` if it cannot be read or written."""
+        with self._file.transaction() as connection:
+            yield self._remembered(connection)
+
+    def _remembered(self, connection: sqlite3.Connection) -> Remembered:
+        return Remembered(connection, self._table, self._field, self._key)
