@@ -237,3 +237,25 @@ def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
     asked = [[("conditions on x", readings.conditions_of([one], {}))] for one in (first, second)]
     assert record.admit(asked[0], 5, lambda _: texts)
     assert record.admit(asked[1], 5, lambda _: texts) is not refused
+
+
+def test_a_condition_on_a_derived_column_is_no_question_about_a_column_of_the_table(tmp_path):
+    """It is answered by the leave that formulae need, and the record, which has no such column, is not asked."""
+    ids = [str(number) for number in range(60)]
+    frames = {
+        "a": pd.DataFrame({"id": ids, "months": range(60)}),
+        "b": pd.DataFrame({"id": ids, "ill": ["yes", "no"] * 30}),
+    }
+    parties = {}
+    for name, frame in frames.items():
+        (tmp_path / name).mkdir()
+        parties[name] = {"default": frame, "vault": tmp_path / name}
+    tests = [{"column": "years", "op": "<", "value": 3}, {"column": "ill", "op": "==", "value": "yes"}]
+    words = {"columns": {"years": {"type": "number", "derive": "months / 12"}}}
+    policies = {name: {"ledger": "vault", "allow_formulas": True} for name in parties}
+    with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+        asked = {"conditions": tests, "id_column": "id", "dictionary": words}
+        assert federation.run("scalar_product", "count", asked)["count"] == 18
+        assert federation.run("scalar_product", "count", asked)["count"] == 18
+        asked["conditions"] = [{**tests[0], "value": 4}, tests[1]]
+        assert federation.run("scalar_product", "count", asked)["count"] == 24

@@ -26,12 +26,13 @@ from .record import Record
 
 if TYPE_CHECKING:
     from .station import Station
-    from .tables.reading import Source
 
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
 OF = "conditions on "
 """Before a column's name: the conditions of counts on it, which are held against one another."""
+Texts = Callable[[str], "list[str | None]"]
+"""Gives a column's canonical texts, one a row."""
 GONE = -1
 """Group of the rows whose value is missing."""
 
@@ -118,7 +119,7 @@ class Readings:
     def __init__(self, folder: Path, organization: int, source: str) -> None:
         self._record = Record(folder, organization, source, "readings", "words")
 
-    def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Callable[[str], Any]) -> bool:
+    def admit(self, asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) -> bool:
         """Remember readings of columns, unless with earlier ones they set fewer than `minimum` rows apart.
 
         Parameters
@@ -177,16 +178,17 @@ def note(station: Station, readings: Mapping[str, str]) -> None:
             return
 
 
-def note_conditions(station: Station, there: Collection[str], conditions: Sequence[tuple[str, str, Any]]) -> None:
+def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
     """Note the conditions of a count, (column, operator, value) each, on columns that the table has: see `note`."""
     entries = {} if station.dictionary is None else station.dictionary.columns
+    there = set(station.columns) - set({} if station.dictionary is None else station.dictionary.derived)
     for column in dict.fromkeys(one[0] for one in conditions if one[0] in there):
         recode = entries[column].recode if column in entries else {}
         asked = [(operator, value) for name, operator, value in conditions if name == column]
         note(station, {OF + column: conditions_of(asked, recode)})
 
 
-def check(station: Station, source: Source, folder: Path, label: str) -> None:
+def check(station: Station, texts: Texts, folder: Path, label: str) -> None:
     """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
 
     Raises
@@ -202,7 +204,7 @@ def check(station: Station, source: Source, folder: Path, label: str) -> None:
         return
     asked = [(name, words) for text in noted for name, words in json.loads(text)]
     admitted = Readings(folder, station.organization, label).admit(
-        asked, station.policy.minimum_count, lambda name: source.texts(name.removeprefix(OF))
+        asked, station.policy.minimum_count, lambda name: texts(name.removeprefix(OF))
     )
     if not admitted:
         raise ThresholdError(

@@ -198,9 +198,12 @@ class Station:
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
+    def _texts(self, column: str) -> list[str | None]:
+        return self._source.texts(column)
+
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]]) -> None:
         """Hold conditions of an exact count, (column, operator, value) each, against those of earlier ones (`together.check_conditions`)."""
-        together.check_conditions(self, self._source, conditions)
+        together.check_conditions(self, self._texts, conditions)
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -356,7 +359,7 @@ class Station:
     def _guard(self, summed: bool) -> None:
         self.require_members()
         arrival.check_models(self)
-        together.check(self, self._source, summed)
+        together.check(self, self._texts, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.

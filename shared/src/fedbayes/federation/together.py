@@ -218,15 +218,15 @@ def note_read(
             return
 
 
-def check(station: Station, source: Source, summed: bool) -> None:
+def check(station: Station, texts: readings.Texts, summed: bool) -> None:
     """Refuse an exact answer that would, with earlier ones, tell about fewer organizations or rows than this node demands; remember it else.
 
     Parameters
     ----------
     station : Station
         Whose answer it is.
-    source : Source
-        Its table, without guards: what readings of a column set apart is counted on it.
+    texts : callable
+        Gives a column of its table as it is written: what readings of a column set apart is counted there.
     summed : bool
         Whether it adds up over organizations.
 
@@ -240,7 +240,7 @@ def check(station: Station, source: Source, summed: bool) -> None:
     folder, manifest = _folder(station), station.manifest
     if folder is None or manifest is None:
         return
-    readings.check(station, source, folder, _label(station))
+    readings.check(station, texts, folder, _label(station))
     if not summed:
         return
     members = frozenset(manifest.stations) & frozenset(station.participants)
@@ -249,7 +249,7 @@ def check(station: Station, source: Source, summed: bool) -> None:
         raise ThresholdError(TELLS_OF_FEW)
 
 
-def check_conditions(station: Station, source: Source, conditions: Sequence[tuple[str, str, Any]]) -> None:
+def check_conditions(station: Station, texts: readings.Texts, conditions: Sequence[tuple[str, str, Any]]) -> None:
     """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
 
     Raises
@@ -259,8 +259,8 @@ def check_conditions(station: Station, source: Source, conditions: Sequence[tupl
     """
     folder = _folder(station)
     if folder is not None:
-        readings.note_conditions(station, source.names, conditions)
-        readings.check(station, source, folder, _label(station))
+        readings.note_conditions(station, conditions)
+        readings.check(station, texts, folder, _label(station))
 
 
 def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
