@@ -253,6 +253,20 @@ def test_bounds_around_few_records(clinic: pd.DataFrame, side: str) -> None:
         ask(clinic, with_feature("cost", bounds=bounds))
 
 
+def test_bounds_with_few_records_between(clinic: pd.DataFrame) -> None:
+    """The mean would tell the value of the only record that is at neither bound; of twenty it tells a sum."""
+    cost = np.sort(np.unique(clinic["cost"]))
+    middle = len(cost) // 2
+    around = [[(cost[middle - reach] + cost[middle - reach - 1]) / 2, cost[middle + reach]] for reach in (0, 20)]
+    narrow = with_feature("cost", bounds=[around[0][0], (cost[middle] + cost[middle + 1]) / 2])
+    written = {name: value for name, value in narrow.items() if name != "features"} | {"formula": "~ age + cost"}
+    written["domain"] = {name: written["domain"][name] for name in ("age", "cost")}
+    for task in (narrow, written):
+        with pytest.raises(ThresholdError, match="'cost' sets fewer records apart"):
+            ask(clinic, task)
+    assert ask(clinic, with_feature("cost", bounds=around[1]))["model"]["records"] == len(clinic)
+
+
 def test_limits_of_the_nodes(clinic: pd.DataFrame, tmp_path: Any) -> None:
     with pytest.raises(PolicyError, match="differentially private answers only"):
         ask(clinic, CLINIC, limits={"allow_non_private": False})

@@ -182,9 +182,29 @@ def test_a_domain_around_one_record_is_refused() -> None:
     frame = clinic(5)
     model = ask(frame, CLINIC)["model"]
     highest = float(frame["age"].max())
-    aimed = {**model, "domain": {**model["domain"], "age": {"bounds": [highest - 0.05, highest]}}}
-    with pytest.raises(ThresholdError, match="model: its domain of 'age' sets fewer records apart"):
-        judge(frame, changed(aimed, age=1.0))
+    frame.loc[7, "age"] = 60.05  # all others are whole tenths: the only record between these bounds
+    for bounds in ([highest - 0.05, highest], [60.0, 60.1]):
+        aimed = {**model, "domain": {**model["domain"], "age": {"bounds": bounds}}}
+        with pytest.raises(ThresholdError, match="model: its domain of 'age' sets fewer records apart"):
+            judge(frame, changed(aimed, age=1.0))
+    for bounds in ([59.0, 61.0], [60.0, 60.01]):  # many between, or none: two values
+        aimed = {**model, "domain": {**model["domain"], "age": {"bounds": bounds}}}
+        assert judge(frame, changed(aimed, age=0.5), times=[6, 12, 24])["metrics"]["records"] == len(frame)
+
+
+def test_curves_of_one_group_at_two_times_tell_of_no_few_events() -> None:
+    """Without censoring a group's events by a time are its records less those that survive: between two times that are told none or five."""
+    frame = clinic(8, 800)
+    frame["died"], frame["months"] = 1, frame["months"].clip(upper=36)
+    model = ask(frame, CLINIC)["model"]
+    times = [1, 2, 3, 4, 6, 8, 10, 12]
+    told = [one["groups"] for one in judge(frame, model, times=times, groups=8)["metrics"]["calibration_by_time"]]
+    shown = [
+        np.array([round(group["records"] * (1 - group["observed"])) for group in groups]) for groups in told if groups
+    ]
+    steps = np.diff(np.stack(shown), axis=0)
+    assert len(shown) > 2
+    assert np.all((steps == 0) | (steps >= 5))
 
 
 def test_times_around_few_events_are_refused() -> None:

@@ -14,6 +14,7 @@ from fedbayes.federation.errors import ArgumentError, ConvergenceError, Threshol
 from fedbayes.federation.horizontal import SumReply, signed
 
 from ..cox.likelihood import FAR, check_collinear, check_far
+from ..cox.narrow import few
 from . import grid, isolated
 from .likelihood import RiskSums
 from .messages import (
@@ -185,27 +186,21 @@ def check_columns(question: Question, told: grid.Tally, minimum_count: int) -> N
         isolated.check(question.design, told.isolated, minimum_count)
         check_deviations(question.labels, deviation)
         return
-    place = 0
-    for column in question.schema:
-        width = len(question.labels_of(column))
-        low, high = told.low[place : place + width], told.high[place : place + width]
-        counts = (
-            np.append(high, told.records - high.sum()) if column.is_categorical else told.records - np.append(low, high)
-        )
-        if np.any(deviation[place : place + width] == 0.0) or np.any(counts == 0):
+    for column, own, counts in told.apart(question):
+        demanded = counts if column.is_categorical else counts[:2]  # all of a number's records may be at its bounds
+        if np.any(deviation[own] == 0.0) or np.any(demanded == 0):
             raise ArgumentError(
                 f"features: '{column.name}' is constant within its bounds, or has a category of its domain that no record has; "
                 "leave it out of features or domain"
             )
-        if np.any(counts < minimum_count):
+        if few(counts, minimum_count):
             raise ThresholdError(
                 f"feature '{column.name}' sets fewer records apart than a node reveals; merge categories, or widen its bounds"
             )
-        if np.any(deviation[place : place + width] < NARROWEST):
+        if np.any(deviation[own] < NARROWEST):
             raise ArgumentError(
                 f"domain: the bounds of '{column.name}' are far wider than its values; give narrower ones"
             )
-        place += width
 
 
 class Sums:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from fedbayes.bayes.schema import Column
 
 from .isolated import layout, vector
 from .messages import MOST_EVALUATIONS, Question
@@ -101,6 +103,21 @@ class Tally:
         mean = self.sums / 2.0**MOMENT_BITS / max(self.records, 1)
         square = self.squares / 2.0**MOMENT_BITS / max(self.records, 1)
         return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+    def apart(self, question: Question) -> Iterator[tuple[Column, slice, Counts]]:
+        """Return of each feature where its columns are, and how many records its domain sets apart.
+
+        Of categories the records of each; of a number those above its low bound, those below its high one, and those between the two.
+        """
+        place = 0
+        for column in question.schema:
+            own = slice(place, place + len(question.labels_of(column)))
+            low, high = self.low[own], self.high[own]
+            if column.is_categorical:
+                yield column, own, np.append(high, self.records - high.sum())
+            else:
+                yield column, own, self.records - np.concatenate([low, high, low + high])
+            place = own.stop
 
     def masses(self, question: Question) -> Masses:
         """Return the counts by place."""

@@ -1,8 +1,9 @@
 """What a formula may not do over whole records: set few records of all stations apart by products, knots, bounds.
 
 Stations count; central adds up and refuses before anything else is asked. The rules are those of a vertical fit (`stations.isolation`): each
-category, what lies outside a spline's bounds and between its knots, each combination of categories (and of the values of a number that has two), and
-no column of a product or spline may be that of few records. A product's number is judged by its distance from zero and from both of its bounds.
+category, what lies beside and between the bounds of a number, outside a spline's bounds and between its knots, each combination of categories (and of
+the values of a number that has two), and no column of a product or spline may be that of few records. A product's number is judged by its distance from
+zero and from both of its bounds.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Vector
     spline = factor.spline
     if spline is None:
         states = np.bincount(_states(own, design.bounds(factor)), minlength=3)
-        return [Part(factor.name, "levels", (len(own) - states[[0, 2]]).astype(np.int64))]
+        beside = Part(factor.name, "levels", (len(own) - states[[0, 2]]).astype(np.int64))
+        return [beside, Part(factor.name, "apart", states[[1]].astype(np.int64))]
     assert spline.low is not None
     assert spline.high is not None
     outside = np.array([np.sum(own < spline.low), np.sum(own > spline.high)], dtype=np.int64)

@@ -14,6 +14,7 @@ from fedbayes.federation import results as common
 from fedbayes.federation.errors import ConvergenceError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import ROW, CountNoise, SumReply, preflight, signed
 
+from ...cox.narrow import few
 from .. import isolated
 from ..grid import Tally, fewest
 from ..messages import Question
@@ -173,15 +174,8 @@ def check_columns(question: Question, told: Tally, minimum_count: int) -> None:
     if question.design is not None:
         isolated.check(question.design, told.isolated, minimum_count)
         return
-    place = 0
-    for column in question.schema:
-        width = len(question.labels_of(column))
-        low, high = told.low[place : place + width], told.high[place : place + width]
-        counts = (
-            np.append(high, told.records - high.sum()) if column.is_categorical else told.records - np.append(low, high)
-        )
-        if np.any((counts > 0) & (counts < minimum_count)):
+    for column, _, counts in told.apart(question):
+        if few(counts, minimum_count):
             raise ThresholdError(
                 f"model: its domain of '{column.name}' sets fewer records apart than a node reveals; judge it on more records"
             )
-        place += width
