@@ -6,7 +6,7 @@ import pytest
 from one_process import OneProcess
 
 from fedbayes.federation.errors import BudgetError, DataProblem, ThresholdError
-from v6_verticox.stations import guards
+from v6_verticox.stations import guards, scoring
 from v6_verticox.stations.columns import Survival, design
 
 ROWS, LIMIT = 120, 10
@@ -153,6 +153,24 @@ def test_groups_hide_single_events():
             alive = int(np.sum(outcome.time[rows] > 0.7))
             assert len(rows) >= 5
             assert all(number == 0 or number >= 5 for number in (died, alive))
+
+
+def test_groups_hide_single_events_between_two_times():
+    rng = np.random.default_rng(8)
+    hidden = 0
+    for _ in range(50):
+        outcome = survivors(rng.exponential(size=200), rng.random(200) < 0.7)
+        predicted = rng.uniform(size=(200, 5))
+        times = np.array([0.2, 0.35, 0.5, 0.7, 1.0])
+        count = guards.most_groups(outcome, predicted[:, 2], 0.5, 8, 5)
+        shown = scoring._calibrations(outcome, predicted, times, count, 5)
+        told = [place for place, one in enumerate(shown) if one["groups"]]
+        assert not count or 2 in told
+        for rows in np.array_split(np.argsort(predicted[:, 2], kind="stable"), count) if count else []:
+            died = np.array([np.sum((outcome.time[rows] <= times[one]) & (outcome.event[rows] == 1)) for one in told])
+            assert all(number == 0 or number >= 5 for number in np.diff(died, prepend=0))
+        hidden += 5 - len(told)
+    assert hidden > 0
 
 
 def test_an_indicator_of_few_records():

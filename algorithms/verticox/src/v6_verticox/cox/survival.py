@@ -222,3 +222,35 @@ def calibrated(
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
         found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
     return found
+
+
+def told_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int, least: int) -> list[int]:
+    """Return the moments at which calibration of the same groups tells of no few records, `middle` among them; none if it is none of them.
+
+    Of every group none or enough records have the event by a moment, and are observed beyond it; and between two moments that are told none or enough
+    have the event, as the difference of two curves tells.
+
+    Parameters
+    ----------
+    events, beyond : ndarray of number, (groups, moments)
+        Records of each group with an event up to each moment, and observed beyond it.
+    middle : int
+        The moment for which the groups were made; others join from it on, the nearer first.
+    least : int
+        What is enough.
+    """
+
+    def enough(counts: npt.NDArray[Any]) -> bool:
+        return bool(np.all((counts <= 0) | (counts >= least)))
+
+    alone = [enough(events[:, one]) and enough(beyond[:, one]) for one in range(events.shape[1])]
+    if not alone[middle]:
+        return []
+    told = [middle]
+    for moment in range(middle + 1, len(alone)):
+        if alone[moment] and enough(events[:, moment] - events[:, told[-1]]):
+            told.append(moment)
+    for moment in reversed(range(middle)):
+        if alone[moment] and enough(events[:, told[0]] - events[:, moment]):
+            told.insert(0, moment)
+    return told

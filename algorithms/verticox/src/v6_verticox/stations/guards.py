@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import ThresholdError
 
-from ..cox.survival import prediction_groups
+from ..cox.survival import prediction_groups, told_moments
 from .columns import Survival
 from .sums import RESOLUTION
 
@@ -143,13 +143,16 @@ def most_groups(outcome: Survival, survival: Vector, moment: float, groups: int,
     """
     for count in range(groups, 0, -1):
         parts = prediction_groups(survival, count, RESOLUTION)
-        if min(map(len, parts)) >= limit and tells_of_enough(outcome, parts, moment, limit):
+        if min(map(len, parts)) >= limit and told_moments(*counted(outcome, parts, np.array([moment])), 0, limit):
             return count
     return 0
 
 
-def tells_of_enough(outcome: Survival, parts: Sequence[npt.NDArray[np.intp]], moment: float, limit: int) -> bool:
-    """Say whether in every group of records none or enough had an event before a moment, and lived beyond it."""
-    died, beyond = (outcome.time <= moment) & (outcome.event == 1), outcome.time > moment
-    counts = np.array([[died[rows].sum(), beyond[rows].sum()] for rows in parts])
-    return bool(np.all(_enough(counts, limit, True)))
+def counted(
+    outcome: Survival, parts: Sequence[npt.NDArray[np.intp]], times: Vector
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return how many records of each group have had an event by each time, and how many are observed beyond it, (groups, times) each."""
+    died = (outcome.time[:, None] <= times) & (outcome.event[:, None] == 1)
+    beyond = outcome.time[:, None] > times
+    found = np.array([[died[rows].sum(axis=0), beyond[rows].sum(axis=0)] for rows in parts], dtype=np.intp)
+    return found[:, 0], found[:, 1]

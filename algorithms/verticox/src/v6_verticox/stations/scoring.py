@@ -24,7 +24,7 @@ from ..cox.outcome import booleans_as_such
 from ..messages.scoring import AssessReply, AssessRequest, Curve, LocateReply, LocateRequest, ScoreRequest
 from .columns import Survival, survival
 from .formula import columns_of
-from .guards import check_effect, check_levels, check_times, most_groups, own_times, tells_of_enough
+from .guards import check_effect, check_levels, check_times, counted, most_groups, own_times
 from .outcome import describe
 from .setup import rows_in_order
 from .sums import RESOLUTION, masked, masked_for, received
@@ -207,12 +207,14 @@ def _concordance(outcome: Survival, predictor: Vector, end: float) -> float | No
 
 
 def _calibrations(outcome: Survival, predicted: Vector, times: Vector, groups: int, limit: int) -> list[dict[str, Any]]:
-    """Return calibration at every time, of the groups of the middle one; empty where one would tell of few records."""
-    parts = measures.prediction_groups(predicted[:, len(times) // 2], groups, RESOLUTION) if groups else []
+    """Return calibration at every time, of the groups of the middle one; empty where one, or two times together, would tell of few records."""
+    middle = len(times) // 2
+    parts = measures.prediction_groups(predicted[:, middle], groups, RESOLUTION) if groups else []
+    told = measures.told_moments(*counted(outcome, parts, times), middle, limit) if parts else []
     found = []
     for place, moment in enumerate(times.tolist()):
-        told = parts if parts and tells_of_enough(outcome, parts, moment, limit) else []
-        shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, told)
+        own = parts if place in told else []
+        shown = measures.calibrated(outcome.time, outcome.event, predicted[:, place], moment, own)
         found.append({"time": moment, "groups": shown})
     return found
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...cox.agreement import Counted
+from ...cox.survival import told_moments
 
 Vector = npt.NDArray[np.float64]
 SMALLEST = 1e-12  # of a probability that is divided by, as in `cox.survival`
@@ -154,25 +155,27 @@ def grouped(table: Table, survival: Vector, groups: int, least: int) -> list[npt
         wanted = reached[-1] * np.arange(1, count) / count if len(order) else []
         cuts = np.unique([int(np.argmin(np.abs(reached - one))) + 1 for one in wanted] or [0])
         parts = [part for part in np.split(order, cuts) if len(part)]
-        if all(_enough(table, part, middle, least) for part in parts):
+        if all(sizes[part].sum() >= least for part in parts) and middle in told(table, parts, least):
             return parts
     return []
 
 
-def _enough(table: Table, bins: npt.NDArray[np.intp], moment: int, least: int) -> bool:
-    own, end = table.counts[bins].sum(axis=0), table.ends[moment]
-    counts = own[: end + 1, 1].sum(), own[end + 1 :].sum()
-    return bool(own.sum() >= least and all(count <= 0.0 or count >= least for count in counts))
+def told(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: int) -> list[int]:
+    """Return the moments at which these groups of bins tell of no few records (`told_moments`)."""
+    if not parts:
+        return []
+    groups = np.stack([table.counts[bins].sum(axis=0) for bins in parts])
+    events = np.cumsum(groups[:, :, 1], axis=1)[:, table.ends]
+    beyond = (groups.sum(axis=(1, 2))[:, None] - np.cumsum(groups.sum(axis=2), axis=1))[:, table.ends]
+    return told_moments(events, beyond, len(table.ends) // 2, least)
 
 
 def calibration(
-    table: Table, survival: Vector, parts: Sequence[npt.NDArray[np.intp]], moment: int, least: int
+    table: Table, survival: Vector, parts: Sequence[npt.NDArray[np.intp]], moment: int
 ) -> list[dict[str, float]]:
-    """Return predicted and observed (Kaplan-Meier) survival of groups of bins at a moment; empty where one has few events or survivors."""
+    """Return predicted and observed (Kaplan-Meier) survival of groups of bins at a moment."""
     found = []
     for bins in parts:
-        if not _enough(table, bins, moment, least):
-            return []
         own = table.counts[bins].sum(axis=0)
         found.append(
             {
@@ -196,14 +199,15 @@ def measures(
     """Return the metrics of an evaluation; `shares` as `agreement` returns them, `brier` by moment."""
     moments = len(times)
     parts = grouped(table, survival, groups, least)
-    by_time = [calibration(table, survival, parts, moment, least) for moment in range(moments)]
+    shown = told(table, parts, least)
+    by_time = [calibration(table, survival, parts if moment in shown else [], moment) for moment in range(moments)]
     middle = moments // 2
-    told = [None if np.isnan(one) else float(one) for one in shares]
+    agreeing = [None if np.isnan(one) else float(one) for one in shares]
     steps = np.diff(times)
     return {
-        "concordance": told[0],
-        "concordance_by_time": told[1 : 1 + moments],
-        "auc_by_time": told[1 + moments :],
+        "concordance": agreeing[0],
+        "concordance_by_time": agreeing[1 : 1 + moments],
+        "auc_by_time": agreeing[1 + moments :],
         "integrated_brier_score": float(np.sum((brier[1:] + brier[:-1]) / 2.0 * steps) / (times[-1] - times[0])),
         "times": [float(one) for one in times],
         "brier_scores": brier.tolist(),
