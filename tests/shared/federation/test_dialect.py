@@ -13,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading, pointed
+from fedbayes.client.commands.exits import UsageProblem
+from fedbayes.client.tables import read_table
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.policy import Policy
@@ -159,6 +161,18 @@ def test_rows_that_are_too_long_are_found_by_their_separator(tmp_path: Path) -> 
     path.write_text("a;b\n1,5;2,5\n1;2;3\n")
     with pytest.raises(DataProblem, match="more fields"):
         check_fields(path, ";")
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,5,2\n2,5,3\n", "a\n1,5\n2,5\n", "a;b\n1;2;\n3;4;\n"])
+def test_values_are_never_taken_for_those_of_the_column_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(DataProblem, match="more fields"):
+        source(monkeypatch, path).frame(columns=["a"])
+    with pytest.raises(UsageProblem, match="more fields than its line of names"):
+        read_table(path)
 
 
 def test_a_declaration_is_above_what_the_file_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """`describe`: cells, what is hidden, quantiles from what is shown, private answers, who has what."""
 
+import itertools
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -103,6 +105,20 @@ def test_a_far_record_does_not_blur_the_quantiles_of_the_others() -> None:
         assert value == pytest.approx(
             np.quantile(values, float(level)), abs=1.0 if level in ("0.25", "0.5", "0.75") else 2.5
         )
+
+
+@pytest.mark.parametrize(("bins", "minimum", "most"), [(4, 2, 6), (4, 3, 9), (5, 3, 7), (8, 2, 4)])
+def test_no_small_count_of_any_range_follows_from_united_bins(bins: int, minimum: int, most: int) -> None:
+    alike: dict[Any, list[tuple[int, ...]]] = {}
+    for counts in itertools.product(range(most + 1), repeat=bins):
+        if minimum <= sum(counts) <= most:
+            values, edges = profile.merged(np.array(counts), np.arange(bins + 1.0), minimum)
+            alike.setdefault((*values.tolist(), *edges.tolist()), []).append(counts)
+    for shown, tables in alike.items():
+        below = np.concatenate([np.zeros((len(tables), 1), np.int64), np.cumsum(tables, axis=1)], axis=1)
+        ranges = below[:, :, None] - below[:, None, :]
+        known = ranges[0][(ranges == ranges[0]).all(axis=0)]
+        assert not ((known > 0) & (known < minimum)).any(), (shown, tables)
 
 
 def test_that_a_half_is_empty_is_not_told_from_that_it_holds_few() -> None:

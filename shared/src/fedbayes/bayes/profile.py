@@ -64,8 +64,9 @@ def merged(
 
     The bins are halved, and their halves again; a border stays where both halves hold `minimum` rows. A half with fewer, or none, goes
     to its neighbour whole, and only the other one is halved on: one far value does not blur all others. So every border is a place of
-    the public halving with `minimum` rows at either side of it, whatever else its bins took in, and that a half was empty is not told
-    from that it held few. Bins that were filled one after the other would end at every `minimum`-th row's own value.
+    the public halving with `minimum` rows at either side of it, whatever else its bins took in. No count from 1 to `minimum` - 1 of any
+    range follows from what is shown; that a range is empty does where a united bin holds exactly `minimum` rows, else not (tests try all
+    small tables). Bins that were filled one after the other would end at every `minimum`-th row's own value.
 
     Parameters
     ----------

@@ -108,6 +108,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         If it is missing or cannot be read.
     """
     from ..bayes.missing import Reading
+    from ..federation.errors import DataProblem
     from ..federation.tables.reading import KINDS, read_file
 
     check_table("the table", path)
@@ -115,6 +116,13 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         raise UsageProblem(f"the table {path} must be one of: {', '.join(KINDS)}")
     try:
         return read_file(path, KINDS[path.suffix], Reading(domain or {}, identifiers=tuple(identifiers)))
+    except DataProblem:
+        if path.suffix != ".csv":
+            raise
+        raise UsageProblem(
+            f"a row of the table {path} has more fields than its line of names; put numbers with a decimal comma in quotation marks, "
+            "or separate columns by semicolons, and end no line with a separator"
+        ) from None
     except (OSError, ValueError, ImportError, BadZipFile) as problem:
         line = _LINE.search(str(problem))
         place = f", {line.group()}" if line else ""

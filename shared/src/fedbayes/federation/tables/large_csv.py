@@ -21,6 +21,9 @@ ROWS = 1_000_000
 PIECE = 2**24
 """Bytes in which lines are counted."""
 QUOTE, LINE = b'"\n'
+TOO_MANY_FIELDS = (
+    "a row of this station's file has more fields than its header; ask the node administrator to correct the file"
+)
 OPTIONS: Any = {"keep_default_na": False, "na_values": [""], "low_memory": False, "float_precision": "round_trip"}
 
 
@@ -67,9 +70,7 @@ def check_fields(path: Path, separator: str = ",") -> None:
         return
     # Quotation marks inside of a field can mislead the count, so what it suspects is read as it should be.
     if any(len(row) > fields for row in lines(path, separator)):
-        raise DataProblem(
-            "a row of this station's file has more fields than its header; ask the node administrator to correct the file"
-        )
+        raise DataProblem(TOO_MANY_FIELDS)
 
 
 def _may_exceed(path: Path, fields: int, mark: int) -> bool:

@@ -20,7 +20,7 @@ from ..readings import words_of
 from . import parquet
 from .dialect import Dialect, of_file
 from .excel import check_formulas
-from .large_csv import LARGE_BYTES, OPTIONS, read_large_csv
+from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
 from .small_csv import SmallTable, read_small_csv, repeated_name
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def read_file(
     ------
     SchemaError
         If what is declared as missing cannot be read.
+    DataProblem
+        If the rows of a CSV file have more fields than its header.
     """
     import pandas
 
@@ -86,11 +88,16 @@ def _names(path: Path, dialect: Dialect) -> list[str]:
 
 
 def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> Any:
-    """Return all columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word."""
+    """Return all columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word.
+
+    Where the first row has too many, pandas takes its first cells for names of rows, and every value for that of the column before.
+    """
     import pandas
 
     text: Any = {name: str for name in names if reading.rule(name).text}
     frame = pandas.read_csv(path, dtype=text, sep=separator, **OPTIONS)
+    if not isinstance(frame.index, pandas.RangeIndex):
+        raise DataProblem(TOO_MANY_FIELDS)
     large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
     if large:
         frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **OPTIONS)
