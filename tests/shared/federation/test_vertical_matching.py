@@ -1,6 +1,8 @@
 """Matching without a helper: who is sent which list, and what a central that sends it elsewhere gets."""
 
 import dataclasses
+import io
+from collections import Counter
 from unittest import mock
 
 import numpy as np
@@ -11,6 +13,7 @@ from harness.inprocess import InProcess
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.rounds import Federation
 from fedbayes.federation.vertical.messages import MatchRequest
+from fedbayes.federation.vertical.replication import Replica
 
 PEOPLE = 80
 STATIONS = 5
@@ -53,6 +56,30 @@ def test_a_station_is_sent_no_list_of_a_pair_that_it_is_of():
     for member, request in finding.items():
         assert not request.hashes
         assert all(parcel.sender != member and set(parcel.keys) == {member} for parcel in request.finished)
+
+
+def test_what_stations_learn_of_records_that_are_not_common_is_what_the_result_says():
+    """The first one which others have each of its records; the fourth one the same of those of its own that the first has."""
+    ends, match = {}, Replica._matched
+
+    def noted(self, request):
+        orders = {
+            parcel.stage: np.frombuffer(self._unpack("matching", parcel), "<i4")[1:] for parcel in request.finished
+        }
+        own = [2, 3, 4, 5] if self.own in (2, 3) else []
+        reply = match(self, request)
+        orders |= {party: self.station.kept(f"places-{party}")["told"][1:] for party in own if party not in orders}
+        ends[self.own] = {party: places >= 0 for party, places in orders.items()}
+        return reply
+
+    with mock.patch.object(Replica, "_matched", noted):
+        result, _ = counted()
+    people = [set(pd.read_csv(io.StringIO(text))["id"]) for text in files().values()]
+    combinations = Counter(tuple(person in others for others in people[1:]) for person in people[0])
+    assert len(combinations) > 2
+    for told in ends.values():
+        assert Counter(zip(*(told[party].tolist() for party in (2, 3, 4, 5)), strict=True)) == combinations
+    assert "also of those that are not common to all, which others have it" in result["privacy"]["reveals"]["stations"]
 
 
 def less(request):

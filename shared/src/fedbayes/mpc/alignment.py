@@ -9,8 +9,8 @@ Without a helper the second and the third party do its part for the pairs of the
 distinct points, in a secret order: as good as distinct random numbers, of which only equality with the other list's is told.
 
 **Reveals** to who matches the number of rows of each party and of the overlaps, in an order that each party
-shuffled secretly; to each party which of its own rows take part, and their number; without a helper also which places of the first party's
-shuffled list and of each other's belong together. No identifier to anyone.
+shuffled secretly; to each party which of its own rows take part, and their number. Without a helper each party learns more, namely of every row of
+the first party which others have it too: the first one of its own rows, each other knows which of its own rows are among them. No identifier to anyone.
 **Assumes** that who matches colludes with no party: with a pair's key it could test guessed identifiers.
 
 References

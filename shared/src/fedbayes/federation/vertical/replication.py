@@ -75,7 +75,12 @@ class Replica(Workspace):
         }
 
     def match(self, request: MatchRequest) -> MatchReply:
-        """Match the pairs of stations that are this one's to match; or, when all are matched, find the common rows."""
+        """Match the pairs of stations that are this one's to match; or, when all are matched, find the common rows.
+
+        **Reveals** to central the number of common rows; to every station which of the first one's rows each other has, in the secret orders of these:
+        so the first one which others have a record of its own, each other one the same of its own records that the first has.
+        **Assumes** what `Replica` does.
+        """
         if request.finished:
             return self._matched(request)
         leader = self.setup.stations[0]

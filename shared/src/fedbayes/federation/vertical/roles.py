@@ -177,8 +177,8 @@ def reveals_of(setup: Setup, states: str = "") -> dict[str, str]:
     if not setup.helper:
         return {
             "central": f"the tables asked for, the number of records, the number of rows of each station and which columns it holds{states}",
-            "stations": "which of its own records are common to all, the number of rows of each station, which places of the first one's "
-            "and of each other's shuffled list belong together; of values uniform shares only",
+            "stations": "the number of rows of each station; the first one of each of its own records, also of those that are not common to all, "
+            "which others have it; each other one which of its own records the first has, and which others have these; of values uniform shares only",
             "assumption": "no two of the first three stations collude: two of them could rebuild all data; and the second and the third, which "
             "match identifiers, collude with no other: together they could test guessed identifiers",
         }
