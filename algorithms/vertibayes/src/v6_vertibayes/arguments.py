@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from fedbayes.bayes.graph import Edges, parents_of_edges
 from fedbayes.bayes.scores import SCORES
-from fedbayes.bayes.structure import SearchSpace
+from fedbayes.bayes.structure import SearchSpace, predecessors
 from fedbayes.federation.declare import (
     COLUMN,
     EPSILON,
@@ -171,9 +171,14 @@ class Fit(Split):
                 "hill climbing asks an unknown number of batches; with an epsilon use k2 or give the edges"
             )
         self._check_measured()
-        self.space()
+        space = self.space()
         if isinstance(self.order, tuple) and sorted(self.order) != sorted(self.columns):
             raise ArgumentError("order must name every column exactly once")
+        if self.structure == "k2" and self._listed is not None:
+            try:
+                predecessors(space, self._listed)
+            except ValueError as problem:
+                raise ArgumentError(f"order, required_edges: {problem}") from None
         if not isinstance(self.structure, str):
             try:
                 parents_of_edges(self.columns, self.structure)
@@ -233,6 +238,13 @@ class Fit(Split):
         """Batches that are asked after learning."""
         return int(self.validation == "svdg")
 
+    @property
+    def _listed(self) -> Sequence[str] | None:
+        """The order of k2's columns, where it follows from no data."""
+        if isinstance(self.order, tuple):
+            return self.order
+        return self.columns if self.order == "columns" else None
+
     def _searched(self) -> int:
         if self.structure == "private":
             return 3
@@ -242,9 +254,8 @@ class Fit(Split):
         steps, first = 1, 0
         for node in self.columns:
             before: Sequence[str] = self.columns
-            if isinstance(self.order, tuple) or self.order == "columns":
-                order = self.order if isinstance(self.order, tuple) else self.columns
-                before = order[: order.index(node)]
+            if self._listed is not None:
+                before = self._listed[: self._listed.index(node)]
             fixed = len(required[node])
             free = sum(self.space().allows(name, node) and name not in required[node] for name in before)
             grows = min(self.max_parents - fixed, free)

@@ -133,15 +133,15 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
     ----------
     Cooper and Herskovits (1992), section 4.
     """
-    predecessors = _predecessors(space, order)
+    before = predecessors(space, order)
     parents = space.start()
     active = list(space.columns)
-    cache.ask(_extensions(space, parents, predecessors, active) + [(node, *parents[node]) for node in active])
+    cache.ask(_extensions(space, parents, before, active) + [(node, *parents[node]) for node in active])
     while active:
-        cache.ask(_extensions(space, parents, predecessors, active))
+        cache.ask(_extensions(space, parents, before, active))
         growing = []
         for node in active:
-            added = _best_parent(cache, space, parents[node], node, predecessors[node], score)
+            added = _best_parent(cache, space, parents[node], node, before[node], score)
             if added is not None:
                 parents[node] = (*parents[node], added)
                 growing.append(node)
@@ -149,7 +149,14 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
     return given(cache, space, parents, score)
 
 
-def _predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:
+def predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:
+    """Return, of every node, what comes before it in the order and may be its parent.
+
+    Raises
+    ------
+    ValueError
+        The order is not a permutation of the columns, or contradicts a required edge.
+    """
     if sorted(order) != sorted(space.columns):
         raise ValueError("the order must name every column exactly once")
     place = {node: position for position, node in enumerate(order)}
