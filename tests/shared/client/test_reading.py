@@ -223,6 +223,46 @@ def test_predictions_and_samples_are_previewed():
     assert re.search(r"9 │ +0\.607", Result(model=cox(["a"], -1.0, baseline=baseline)).summary())
 
 
+def test_a_long_baseline_is_shown_to_its_last_time():
+    baseline = {"time": [float(time) for time in range(1, 69)], "cumulative_hazard": np.linspace(0.01, 3, 68).tolist()}
+    page = render({"baseline": baseline, "privacy": PRIVACY}, "x")
+    assert "Baseline hazard at 20 of 68 times" in page
+    assert re.search(r">68</td>.*>3\.0000</td>.*>0\.0498</td>", page)
+
+
+def test_of_a_hidden_confusion_no_empty_picture_and_no_straight_curve_is_drawn():
+    ends = {"false_positive_rate": [0.0, 1.0], "true_positive_rate": [0.0, 1.0]}
+    scores = {"accuracy": 0.7, "auc": 0.66, "roc": [ends]}
+    hidden = {"confusion": [[None, None], [None, None]], "classes": ["no", "yes"]}
+    page = render({**scores, "diagnostics": hidden, "privacy": PRIVACY}, "x")
+    assert "Confusion matrix, sensitivity, specificity and predictive values are hidden" in page
+    assert "<img" not in page
+    told = {"confusion": [[8, 2], [3, 9]], "classes": ["no", "yes"]}
+    curve = {"false_positive_rate": [0.0, 0.2, 1.0], "true_positive_rate": [0.0, 0.75, 1.0]}
+    page = render({**scores, "roc": [curve], "diagnostics": told, "privacy": PRIVACY}, "x")
+    assert page.count("<img") == 2
+
+
+def test_a_curve_that_is_told_keeps_its_class_where_others_are_hidden(monkeypatch):
+    from fedbayes.client.views import scores
+
+    seen = []
+    monkeypatch.setattr(
+        scores, "roc", lambda curves, classes: seen.append((len(curves), classes)) or figures.roc(curves, classes)
+    )
+    none = {"false_positive_rate": [], "true_positive_rate": []}
+    curve = {"false_positive_rate": [0.0, 0.2, 1.0], "true_positive_rate": [0.0, 0.75, 1.0]}
+    asked = {"accuracy": 0.7, "auc": 0.66, "diagnostics": {"confusion": np.eye(3).tolist(), "classes": ["a", "b", "c"]}}
+    render({**asked, "roc": [none, curve, none], "privacy": PRIVACY}, "x")
+    assert seen == [(1, ["b"])]
+
+
+def test_criteria_keep_the_digits_that_models_are_compared_by():
+    criteria = {"log_likelihood": -1131.7339, "parameters": 5, "aic": 2273.4678, "bic": 2295.4525}
+    page = render({"diagnostics": {"criteria": criteria}, "privacy": PRIVACY}, "x")
+    assert "2273.468" in page
+
+
 def test_noise_has_a_band_as_high_as_its_deviation(bayes_model):
     from fedbayes.bayes.naive_bayes import NaiveBayes
     from fedbayes.client.figures.naive_bayes import noise_share

@@ -65,6 +65,11 @@ def number(value: Any, digits: int = 4) -> str:
     return str(value)
 
 
+def digits_of(name: str) -> int:
+    """Return the digits of the entries of an answer: criteria are what models are compared by, differences of a few units in thousands."""
+    return 7 if name == "criteria" else 4
+
+
 def p_value(value: Any) -> str:
     """Return a p-value with three decimals, or as smaller than 0.001."""
     if not isinstance(value, int | float) or not math.isfinite(value):

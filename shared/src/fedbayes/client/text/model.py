@@ -16,9 +16,9 @@ PREVIEW = 6
 """Records of a table."""
 
 
-def spread(count: int) -> list[int]:
-    """Return at most `PREVIEW` places of so many, from the first to the last."""
-    return sorted({round(k * (count - 1) / (PREVIEW - 1)) for k in range(PREVIEW)}) if count else []
+def spread(count: int, most: int = PREVIEW) -> list[int]:
+    """Return at most so many places of `count`, from the first to the last."""
+    return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)}) if count else []
 
 
 def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

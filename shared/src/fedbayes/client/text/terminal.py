@@ -12,11 +12,23 @@ from ..kinds import GAIN, OTHER, extras_of
 from ..scores import HIDDEN_CLASSES, confusion_of, is_told, per_class
 from ..survival import baselines_of
 from ..view import View, view_of
-from .formats import HIDDEN, WORDS, cost, is_plain, is_range, number, plain_items, promise, ranged, title, word
+from .formats import (
+    HIDDEN,
+    WORDS,
+    cost,
+    digits_of,
+    is_plain,
+    is_range,
+    number,
+    plain_items,
+    promise,
+    ranged,
+    title,
+    word,
+)
 from .model import spread, table
 
 MOST_LINES = 40
-LIKELIHOOD_DIGITS = 7  # what models are compared by: differences of a few units in thousands
 NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
 
 
@@ -70,9 +82,9 @@ def _judged(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]
     model = result.get("model")
     sources = (result.get("diagnostics") or {}, model if isinstance(model, Mapping) else {})
     return [
-        (title(name), _entries(source[name], digits))
+        (title(name), _entries(source[name], digits_of(name)))
         for source in sources
-        for name, digits in (("validation", 4), ("criteria", LIKELIHOOD_DIGITS))
+        for name in ("validation", "criteria")
         if isinstance(source.get(name), Mapping)
     ]
 

@@ -12,6 +12,7 @@ from ..figures.style import to_svg
 from ..pages import html
 from ..survival import baselines_of
 from ..text.formats import number, title
+from ..text.model import spread
 from ..weighted import effects
 
 MOST_ROWS = 20
@@ -46,14 +47,18 @@ EXPORT = "All of them as a table: fedbayes show RESULT.json --export FILE.csv"
 
 
 def hazard_pieces(result: Mapping[str, Any]) -> list[str]:
-    """Return the survival of a record at the mean and its first rows, of a result that tells a baseline hazard beside a model; else nothing."""
+    """Return the survival of a record at the mean, as a picture and at a few times, of a result that tells a baseline hazard beside a model; else nothing."""
     if not baselines_of(result):
         return []
     picture = html.picture(to_svg(survival_curves(result)), "Survival over time of a record at the mean.")
     frame = hazards(result)
-    rows = [[number(value) for value in row] for row in frame.head(MOST_ROWS).values.tolist()]
+    shown = frame.iloc[spread(len(frame), MOST_ROWS)]
+    rows = [
+        [*map(number, others), f"{hazard:.4f}", f"{survival:.4f}"]
+        for *others, hazard, survival in shown.values.tolist()
+    ]
     caption = (
-        "Baseline hazard" if len(frame) <= MOST_ROWS else f"Baseline hazard; the first {MOST_ROWS} of {len(frame):,}"
+        "Baseline hazard" if len(shown) == len(frame) else f"Baseline hazard at {len(shown)} of {len(frame):,} times"
     )
     table = html.table(caption, [title(str(name)) for name in frame.columns], rows, _numeric(frame))
     return [picture, table, html.paragraph(EXPORT)]

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..cox_scores import HAZARD_HEADING, MEASURES, by_time, hazard_rows, is_blind_score, is_survival_score, score_lines
+from ..cox_scores import (
+    HAZARD_HEADING,
+    MEASURES,
+    hazard_rows,
+    is_blind_score,
+    is_survival_score,
+    score_lines,
+    score_sections,
+)
 from ..figures import survival_calibration
 from ..figures.style import to_svg
 from ..pages import html
@@ -32,16 +40,9 @@ def survival_scores(metrics: Any) -> list[str]:
             for place, fold in enumerate(folds, 1)
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
-    pieces += _by_time(metrics)
+    for heading, (names, *rows) in score_sections(metrics):
+        pieces.append(html.table(heading, [title(name) for name in names], rows, numeric=tuple(range(len(names)))))
     return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]
-
-
-def _by_time(metrics: Mapping[str, Any]) -> list[str]:
-    """Return the table of measures at each time, where they are told."""
-    names, told = by_time(metrics)
-    rows = [[number(value, 3) for value in row] for row in told]
-    headers = ("Time", *(name[:1].upper() + name[1:] for name in names))
-    return [html.table("Measures by time", headers, rows, numeric=tuple(range(len(headers))))] if rows else []
 
 
 def _blind(metrics: Mapping[str, Any]) -> list[str]:

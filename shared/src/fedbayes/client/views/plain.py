@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..pages import html
-from ..text.formats import WORDS, is_plain, number, plain_items, title, word
+from ..text.formats import WORDS, digits_of, is_plain, number, plain_items, title, word
 
 MOST_ROWS = 60
 MOST_COLUMNS = 24
@@ -32,7 +32,11 @@ def entry(name: str, value: Any, depth: int = 0) -> list[str]:
         return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
     if isinstance(value, Mapping):
         if all(is_plain(item) for item in value.values()):
-            return [_long(title(name), len(value), html.table(title(name), ("Name", "Value"), _rows(value)))]
+            return [
+                _long(
+                    title(name), len(value), html.table(title(name), ("Name", "Value"), _rows(value, digits_of(name)))
+                )
+            ]
         columns = _columns(value)
         if columns is not None:
             return [_long(title(name), len(columns[1]), html.table(title(name), columns[0], columns[1], columns[2]))]
@@ -44,8 +48,10 @@ def _long(name: str, rows: int, table: str) -> str:
     return table if rows <= LONGEST_OPEN else html.fold(f"{name} ({rows})", table)
 
 
-def _rows(value: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [(word(str(name)), number(item)) for name, item in value.items() if item is not None or name not in WORDS]
+def _rows(value: Mapping[str, Any], digits: int) -> list[tuple[str, str]]:
+    return [
+        (word(str(name)), number(item, digits)) for name, item in value.items() if item is not None or name not in WORDS
+    ]
 
 
 def _columns(value: Mapping[str, Any]) -> tuple[list[str], list[list[str]], tuple[int, ...]] | None:

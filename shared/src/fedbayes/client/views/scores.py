@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..figures import calibration, confusion_matrix, roc
 from ..figures.style import to_svg
 from ..pages import html
@@ -28,10 +30,13 @@ def pieces(result: Mapping[str, Any]) -> list[str]:
 
 def _curves(result: Mapping[str, Any]) -> list[str]:
     confusion, told = confusion_of(result), scores_of(result).get("roc")
-    curves = [curve for curve in told or [] if curve["false_positive_rate"]]
-    if not curves or len(curves) > MOST_CURVES:
+    names = confusion[1] if confusion is not None else []
+    names = names if len(told or []) == len(names) else names[-1:]
+    # Of a hidden curve nothing, or its two ends alone, is told.
+    places = [place for place, curve in enumerate(told or []) if len(curve["false_positive_rate"]) > 2]
+    if not places or len(places) > MOST_CURVES:
         return []
-    classes = confusion[1] if confusion is not None else []
+    curves, classes = [told[place] for place in places], [names[place] for place in places if place < len(names)]
     caption = f"Curves of true against false positive rate; area {number(scores_of(result).get('auc'), 3)}"
     words = "Of two classes the curve of the second, else each class against all others; the dashed line is guessing."
     return [html.picture(to_svg(roc(curves, classes)), words, caption)]
@@ -47,6 +52,10 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
         (name, number(records), *("–" if value is None else f"{value:.3f}" for value in values))
         for name, records, *values in each
     ]
+    if np.isnan(counts).all():
+        return [
+            html.paragraph(f"Confusion matrix, sensitivity, specificity and predictive values are {HIDDEN_CLASSES}.")
+        ]
     told = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
     return [
         html.picture(to_svg(confusion_matrix(counts, classes)), told, told),
