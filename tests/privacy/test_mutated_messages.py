@@ -14,6 +14,7 @@ import sys
 import time
 import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,15 +164,15 @@ def refusal_of(call: typing.Callable[[], Any]) -> str:
     return ""
 
 
-def attack(kind: type, times: int) -> None:
-    """Decode mutated messages of a class; whatever is not accepted must be refused as it should."""
+def refusals(kind: type, times: int) -> Iterator[str]:
+    """Decode mutated messages of a class; whatever is not accepted must be refused as it should. Yield what each is told, "" where it is accepted."""
     rng = random.Random(os.urandom(8) if times == MANY else f"{kind.__module__}.{kind.__name__}")
     for number in range(times):
         if number % MUTATIONS_OF_ONE == 0:
             text = json.dumps(plausible(kind, rng))
         message = mutated(text, rng)
         began = time.monotonic()
-        assert SECRET not in refusal_of(lambda: encode(decode(kind, message)))  # noqa: B023
+        yield refusal_of(lambda: encode(decode(kind, message)))  # noqa: B023
         assert time.monotonic() - began < SLOW_SECONDS
 
 
@@ -181,13 +182,13 @@ def test_every_message_class_is_attacked() -> None:
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_mutated_messages_are_refused_as_such(kind: type) -> None:
-    attack(kind, FEW)
+    assert not any(SECRET in told for told in refusals(kind, FEW))
 
 
 @pytest.mark.audit
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: f"{kind.__module__}.{kind.__name__}")
 def test_ten_thousand_mutated_messages_are_refused_as_such(kind: type) -> None:
-    attack(kind, MANY)
+    assert not any(SECRET in told for told in refusals(kind, MANY))
 
 
 @pytest.mark.parametrize("times", [2000])

@@ -18,6 +18,7 @@ import json
 import math
 import types
 import typing
+from abc import ABC, abstractmethod
 from functools import cache
 from typing import Any, TypeVar
 
@@ -51,15 +52,15 @@ class Message:
     __slots__ = ()
 
 
-class Text(str):
+class Text(str, ABC):
     """Base of a text that says more than itself, such as a name of several parts; it travels as it is, and can be a mapping's key."""
 
     __slots__ = ()
 
     @classmethod
+    @abstractmethod
     def read(cls: type[T], text: str) -> T:
         """Return what a text says; `ValueError` where it is none of these."""
-        raise NotImplementedError
 
 
 class Wrapped(Message):

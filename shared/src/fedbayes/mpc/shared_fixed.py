@@ -30,6 +30,7 @@ Beaver, Efficient multiparty protocols using circuit randomization, CRYPTO 1991;
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -128,7 +129,7 @@ class Wire:
         return self.apply(lambda part: part[:, chosen])
 
 
-class Engine:
+class Engine(ABC):
     """What the dealer and a party have in common: the same program runs at both.
 
     Parameters
@@ -140,17 +141,17 @@ class Engine:
     parties: int
     leads: bool = False
 
+    @abstractmethod
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:
         """Return a uniform shared vector: a party's share, or the whole at the dealer."""
-        raise NotImplementedError
 
+    @abstractmethod
     def deal(self, name: str, shape: tuple[int, ...], compute: Callable[[], Wide]) -> Wide:
         """Share what only the dealer can compute; every name once."""
-        raise NotImplementedError
 
+    @abstractmethod
     def entered(self, name: str, owner: int, public: Wide | None, shape: tuple[int, ...], frac_bits: int) -> Wire:
         """Return the wire of a value that one party entered (see `enter`)."""
-        raise NotImplementedError
 
     def wire(
         self,
