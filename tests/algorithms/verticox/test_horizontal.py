@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -312,6 +313,36 @@ def test_sums_are_for_a_fit_that_was_tallied_and_each_number_for_one_point(clini
         patch.setattr(central, "tally", _untallied)
         patch.setattr(central, "Sums", Sums)
         with pytest.raises(MessageError):
+            ask(clinic, CLINIC)
+
+
+@pytest.mark.parametrize("what", ["domain", "features", "times", "centre", "spent"])
+def test_points_are_for_the_question_that_was_tallied(clinic: pd.DataFrame, what: str) -> None:
+    """Central judged bounds and grid by the tally: other ones, another centre, or a second matrix of squares at one point are refused by stations."""
+    from v6_verticox import central
+    from v6_verticox.horizontal.fitting import Sums
+
+    class Deviating(Sums):
+        def information(self, sums: Any) -> Any:
+            found = super().information(sums)
+            if what == "spent":
+                sums.died[:] *= 2
+                return super().information(replace(sums, deaths=sums.deaths * 2))
+            question = self.known.question
+            changed_ = {
+                "domain": replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}}),
+                "features": replace(question, domain=dict(reversed(question.domain.items()))),
+                "times": replace(question, times=question.times[:-1], sizes=[len(question.times) - 1]),
+            }
+            self.known = replace(self.known, question=changed_.get(what, question))
+            if what == "centre":
+                self.known = replace(self.known, centre=self.known.centre + 0.5)
+            return found
+
+    texts = {"domain": "this fit", "features": "this fit", "spent": "this matrix of squares"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(central, "Sums", Deviating)
+        with pytest.raises(MessageError, match=texts.get(what, "the points of this fit") + " has been asked for with"):
             ask(clinic, CLINIC)
 
 

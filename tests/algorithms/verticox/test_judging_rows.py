@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,14 @@ from lifelines.datasets import load_rossi
 from lifelines.utils import concordance_index
 
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.errors import ArgumentError, BudgetError, PlacementError, PolicyError, ThresholdError
+from fedbayes.federation.errors import (
+    ArgumentError,
+    BudgetError,
+    MessageError,
+    PlacementError,
+    PolicyError,
+    ThresholdError,
+)
 from v6_verticox.cox import agreement, survival
 from v6_verticox.horizontal.judging import layout, scores
 from v6_verticox.horizontal.judging.messages import PLACES
@@ -236,6 +244,30 @@ def test_no_bin_and_no_united_time_is_of_few_records() -> None:
             assert died[: cells[-1]].min() >= least
             assert all(count == 0 or count >= least for count in left[:-1])
             assert left[-1] + events[cells[:-1] == cells[-1]].sum() >= least
+
+
+@pytest.mark.parametrize("what", ["domain", "references", "coefficients"])
+def test_measures_are_those_of_the_model_that_was_counted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """Central judged the model by its predictors: stations refuse measures of another, of other bounds or of other indicators."""
+    from v6_verticox.horizontal.judging import exact
+
+    frame = clinic(9)
+    model, honest = ask(frame, CLINIC)["model"], exact.asked_of
+
+    def deviating(judged: Any, *more: Any) -> Any:
+        request, question = honest(judged, *more), judged.question
+        other = {
+            "domain": replace(
+                judged, question=replace(question, domain={**question.domain, "age": {"bounds": [60, 60.1]}})
+            ),
+            "references": replace(judged, question=replace(question, references={"stage": "II"})),
+            "coefficients": replace(judged, coefficients=judged.coefficients * 2),
+        }
+        return replace(request, judged=other[what])
+
+    monkeypatch.setattr(exact, "asked_of", deviating)
+    with pytest.raises(MessageError, match="this evaluation has been asked for with other"):
+        judge(frame, model)
 
 
 def test_limits_of_the_nodes_hold() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError, ThresholdError
 from fedbayes.federation.horizontal import SumReply
+from fedbayes.federation.manifest import digest_of
 
 from .grid import Tally
 from .messages import Point, Question, RiskRequest, ScoresRequest, SquaresRequest, TallyRequest, WeighRequest
@@ -33,7 +35,7 @@ def partial_tally(station: Station, request: TallyRequest) -> SumReply:
     """
     rows = read_rows(station, request.question)
     tally = Tally.of(rows, request.question)
-    station.keep("tallied", done=np.array([1]))
+    once(station, "tallied", "this fit", **_unchanged(request.question))
     return SumReply(station.mask(station.exact(tally.vector(), "a Cox model")))
 
 
@@ -44,7 +46,7 @@ def partial_weigh(station: Station, request: WeighRequest) -> SumReply:
     **Reveals** to central these sums over all stations, about none or `minimum_count` records or more each. **Assumes** that at least two stations do not
     collude with central.
     """
-    station.kept("tallied")
+    _tallied(station, request.question)
     rows, slots = read_rows(station, request.question), request.question.slots
     once(station, "weighed", "the weights", times=np.array(request.question.times))
     parts = []
@@ -81,6 +83,8 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
     **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request.point)
+    told = {"spent": request.spent, "tied": request.tied, "records": request.records}
+    once(station, f"squares-{request.point.number}", "this matrix of squares", **told)
     slots = request.point.question.slots
     squares = weighted_squares(rows, slots, columns, risk, request.spent, request.tied)
     pairs = (
@@ -113,18 +117,34 @@ def read_rows(station: Station, question: Question) -> Rows:
 
 def _at(station: Station, point: Point) -> tuple[Rows, Vector, Vector]:
     """Return the records, their columns centred and scaled, and their relative risks times case weights; refuse a point under a number that was used."""
-    station.kept("tallied")
+    question = point.question
+    _tallied(station, question)
+    grid = {"times": question.times, "sizes": question.sizes}
+    once(station, "scaled", "the points of this fit", **grid, centre=point.centre, scale=point.scale)
     once(station, f"point-{point.number}", "this point of the fit", coefficients=point.coefficients)
     rows = read_rows(station, point.question)
     columns = (rows.columns - point.centre) / point.scale
     return rows, columns, rows.weight * np.exp(np.minimum(columns @ point.coefficients, HIGHEST))
 
 
-def once(station: Station, name: str, what: str, **asked: Vector) -> None:
+def _tallied(station: Station, question: Question) -> None:
+    """Refuse a question that was not tallied in this job: central judged its domain, formula and cases by the tally."""
+    station.kept("tallied")
+    once(station, "tallied", "this fit", **_unchanged(question))
+
+
+def _unchanged(question: Question) -> dict[str, Any]:
+    """Return what holds from the tally on: all but the grid, which is united; with the order of the features, which is that of the columns."""
+    own = {one.name: getattr(question, one.name) for one in fields(question) if one.name not in ("times", "sizes")}
+    return {**own, "features": list(question.domain)}
+
+
+def once(station: Station, name: str, what: str, **asked: Any) -> None:
     """Refuse what has been asked for in this job otherwise: two answers would be two sums over nearly the same records."""
-    station.keep(name, **asked)
+    digests = {key: np.array(digest_of(value)) for key, value in asked.items()}
+    station.keep(name, **digests)
     before = station.kept(name)
-    if any(not np.array_equal(before[key], value) for key, value in asked.items()):
+    if any(before[key] != digest for key, digest in digests.items()):
         raise MessageError(f"{what} has been asked for with other {' and '.join(asked)}; start the job again")
 
 

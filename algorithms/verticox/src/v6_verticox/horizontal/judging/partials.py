@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,8 @@ def partial_measures(station: Station, request: MeasuresRequest) -> SumReply:
     judged = request.judged
     station.kept("judged")
     _bind(station, judged)
-    asked = ("bins", "cells", "ends", "hazard", "weights", "later", "spread")
-    once(station, "measured", "these measures", **{name: getattr(request, name) for name in asked})
+    asked = {one.name: getattr(request, one.name) for one in fields(request) if one.name != "judged"}
+    once(station, "measured", "these measures", **asked)
     rows = read_rows(station, judged.question)
     return masked(station, measured(rows, request), NOTE)
 
@@ -76,8 +77,8 @@ def table_told(station: Station, request: TableRequest) -> SumReply:
 
 def _bind(station: Station, judged: Judged) -> None:
     """Refuse another model in the same job: two would be two questions for the price of one."""
-    told = {"coefficients": judged.coefficients, "offset": np.array([judged.offset])}
-    once(station, "judged", "this evaluation", times=np.array(judged.question.times), **told)
+    told = {"coefficients": judged.coefficients, "offset": judged.offset, "features": list(judged.question.domain)}
+    once(station, "judged", "this evaluation", question=judged.question, **told)
 
 
 def _where(judged: Judged, rows: Rows) -> tuple[Places, Places]:
