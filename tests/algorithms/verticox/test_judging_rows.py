@@ -346,8 +346,9 @@ def test_with_noise_measures_are_near_and_the_noise_is_told() -> None:
     assert not result["warnings"]
 
 
-def test_deviations_by_the_noise_are_those_of_many_answers() -> None:
-    """A hundred tables with noise: the deviation of the concordance is the one that is told, within a fifth (three deviations of such an estimate)."""
+@pytest.mark.parametrize("most", [1000, 0])
+def test_deviations_by_the_noise_are_those_of_many_answers(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Tables with noise: the deviation of the concordance is the one that is told, of slopes (small tables) and of noise drawn again (large ones)."""
     from v6_verticox.horizontal.judging import private
 
     rng = np.random.default_rng(0)
@@ -359,10 +360,21 @@ def test_deviations_by_the_noise_are_those_of_many_answers() -> None:
         return private._measured(one, risks, hazard, times, ends, 0)
 
     names = ("concordance", "integrated_brier_score")
+    monkeypatch.setattr(private, "MOST_SLOPES", most)
     told = private._spread(counts, 2.0, measure, names)
-    drawn = [measure(counts + rng.normal(0, 2.0, counts.shape)) for _ in range(100)]
+    drawn = [measure(counts + rng.normal(0, 2.0, counts.shape)) for _ in range(200)]
     for name in names:
         assert np.std([one[name] for one in drawn]) == pytest.approx(told[name], rel=0.25)
+
+
+def test_many_times_measure_a_table_no_more_often_than_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hundred times would be 4,000 slopes of 4,000 cells each."""
+    from v6_verticox.horizontal.judging import private
+
+    calls, honest = [], private._measured
+    monkeypatch.setattr(private, "_measured", lambda *asked: calls.append(1) or honest(*asked))
+    judge(load_rossi(), fitted()["model"], times=np.linspace(1, 51, 200).tolist(), epsilon=1.0)
+    assert len(calls) <= private.MOST_SLOPES
 
 
 def test_small_tables_say_that_noise_dominates() -> None:

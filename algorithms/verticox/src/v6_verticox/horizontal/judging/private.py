@@ -14,6 +14,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import CountNoise, SumReply, Unit, preflight, signed
+from fedbayes.randomness import standard_normal
 
 from ..messages import Question
 from .exact import Curves
@@ -32,6 +33,10 @@ WITHIN = 64
 """Points of each bin at which predicted survival is averaged."""
 SMALLEST_SPREAD = 1e-3
 """Of the linear predictor: of a model without effects all records are in two bins, whatever the edges."""
+MOST_SLOPES = 1000
+"""Cells of a table whose deviations by the noise are made of slopes: twice those of the default times without strata."""
+DRAWS = 200
+"""Of noise for larger tables: a deviation is then known to 1 / root(2 * 200), a twentieth."""
 LOUD, LOUD_EVENTS = 0.05, 0.2
 """Deviation of the concordance by the noise, and of the number of events in parts of it, above which a warning says so: models differ by less."""
 
@@ -151,7 +156,14 @@ def _measured(
 def _spread(
     counts: Vector, deviation: float, measure: Callable[[Vector], dict[str, Any]], names: Sequence[str]
 ) -> dict[str, float | None]:
-    """Return the standard deviation of each measure by the noise: slopes in every cell, times the noise in a cell."""
+    """Return the standard deviation of each measure by the noise: slopes in every cell times the noise in a cell; of large tables that of as much noise again.
+
+    Each slope measures the whole table anew, so slopes cost the square of its cells.
+    """
+    if counts.size > MOST_SLOPES:
+        drawn = [measure(counts + deviation * standard_normal(counts.shape)) for _ in range(DRAWS)]
+        values = {name: [one[name] for one in drawn] for name in names}
+        return {name: None if None in own else float(np.std(own)) for name, own in values.items()}
     base, step = measure(counts), max(deviation, 1.0)
     squares: dict[str, float | None] = dict.fromkeys(names, 0.0)
     for place in np.ndindex(*counts.shape):
