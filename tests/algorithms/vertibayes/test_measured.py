@@ -11,8 +11,10 @@ from fedbayes.bayes.bif import from_bif, to_bif
 from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.dp.laws import Change
 from fedbayes.dp.ledger import Ledger
-from fedbayes.federation.errors import BudgetError, PolicyError
+from fedbayes.federation.contrasts import Contrasts
+from fedbayes.federation.errors import BudgetError, MessageError, PolicyError
 from fedbayes.federation.installments import Installment
+from v6_vertibayes import sources
 from v6_vertibayes.arguments import CLIQUES, PAIRS, SINGLES
 
 PEOPLE = 3000
@@ -237,3 +239,15 @@ def test_other_ways_to_hold_records_give_networks_too(given) -> None:
         wanted = pd.crosstab(table[a], table[b], normalize="all")
         found = pd.crosstab(drawn[a], drawn[b], normalize="all")
         assert float((wanted - found).abs().to_numpy().sum()) / 2 < 0.05
+
+
+@pytest.mark.few(2)
+@pytest.mark.parametrize("split", ["vertical", "horizontal"])
+def test_functions_of_other_states_than_columns_have_are_refused(split, monkeypatch) -> None:
+    """A central that cuts tables elsewhere, with as many cells in all: what one record changes would not be what the maps say."""
+    source = sources.VerticalTables if split == "vertical" else sources.HorizontalTables
+    asked = source.contrasted
+    cut = {"flu": np.ones((1, 4), dtype=np.int64), "cough": np.ones((1, 3), dtype=np.int64)}
+    monkeypatch.setattr(source, "contrasted", lambda own, *_: asked(own, [("flu", "cough")], Contrasts(cut, [1])))
+    with pytest.raises(MessageError, match="states of their columns"):
+        fitted(people(rows=60), split)

@@ -7,7 +7,8 @@ import pytest
 
 from fedbayes.bayes.balance import WIDEST, balanced, simplex
 from fedbayes.federation.codec import decode, encode
-from fedbayes.federation.contrasts import LARGEST, Contrasts
+from fedbayes.federation.contrasts import LARGEST, LARGEST_FACTOR, Contrasts
+from fedbayes.federation.installments import Installment
 
 STATES = {"a": 2, "b": 3, "c": 2, "d": 4}
 GAPS = {"a": 1, "b": 0, "c": 1, "d": 0}
@@ -72,6 +73,25 @@ def test_maps_that_nobody_would_choose_are_bounded_too(seed) -> None:
             assert largest(asked, tables, replaced) <= asked.change(tables, replaced).l2 * (1 + 1e-9)
 
 
+def test_maps_of_other_states_than_the_columns_have_are_refused() -> None:
+    """As many cells in all, but cut elsewhere: a record is in two cells of the first table, and changes it by twice what is claimed."""
+    tables, states = [("a",), ("d",)], {"a": 2, "d": 4}
+    cut = Contrasts({"a": np.ones((1, 4), dtype=np.int64), "d": np.ones((1, 2), dtype=np.int64)}, [100, 1])
+    alone = np.array([1, 0, 1, 0, 0, 0])  # the first state of either column
+    assert np.linalg.norm(cut.of(tables, alone)) > 1.9 * cut.change(tables, False).l2
+    with pytest.raises(ValueError, match="states of their columns"):
+        cut.check_states(tables, states)
+    contrasts(tables, gaps=dict.fromkeys(STATES, 0)).check_states(tables, states)
+
+
+def test_functions_that_no_record_changes_have_noise_too() -> None:
+    """The number of records is a function of tables; where it is public no record changes it."""
+    change = Contrasts({"a": np.ones((1, 2), dtype=np.int64)}, [1]).change([("a",)], True)
+    assert (change.l1, change.l2) == (1.0, 1.0)
+    for delta in (0.0, 1e-6):
+        assert Installment(1.0, delta).shares((3,), change, 3, 0.8).shape == (3,)
+
+
 def test_a_record_that_is_in_no_state_is_bounded_too() -> None:
     """From both states of two columns with two states each to other ones nothing changes, to none the whole vector does."""
     asked = contrasts([("a", "c")], scale=100, gaps=dict.fromkeys(STATES, 0))
@@ -100,6 +120,11 @@ def test_functions_of_shares_add_up_to_those_of_the_counts(dtype) -> None:
         for axis, name in enumerate(table):
             wanted = np.apply_along_axis(lambda line, m=asked.maps[name]: m @ line, axis, wanted)
         assert (found == wanted).all()
+
+
+def test_factors_beyond_a_ring_wrap_as_its_cells_do() -> None:
+    asked = contrasts([("a",)], [LARGEST_FACTOR])
+    assert (asked.of([("a",)], np.ones(3, dtype=np.uint16)) == 0).all()
 
 
 def test_messages_with_functions_travel_and_malformed_ones_do_not() -> None:

@@ -2,6 +2,7 @@
 
 import time
 import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -157,6 +158,22 @@ def test_functions_of_tables_are_asked_with_noise_of_columns_under_their_own_nam
     ]:
         with pytest.raises(ValueError, match=r"functions|contrasts"):
             noisy(infos, [["a", "b"]], contrasts, noise)
+
+
+def test_noisy_answers_are_over_no_views_nor_products_of_other_columns():
+    """A view named after a column could show another one's states where the first has its first; a product is completed by what it is said to be of."""
+    maps = Contrasts({name: balanced(2, 8) for name in "abc"}, [1])
+    view = states_of("a", view_of=factor_name("states", "cb"))
+    product = info(factor_name("states", "ab"), width=1, columns=["a", "b"])
+    product = replace(product, complete=True, sides=[2, 2], made_of=[factor_name("states", name) for name in "ab"])
+    noisy([states_of("a"), states_of("b"), product], [["ab"]], maps)
+    others = replace(product, made_of=[factor_name("states", name) for name in "ac"])
+    for infos, table in [
+        ([view, states_of("b"), states_of("cb")], ["a", "b"]),
+        ([states_of("a"), states_of("c"), others], ["ab"]),
+    ]:
+        with pytest.raises(ValueError, match=r"all states|columns of its factors"):
+            noisy(infos, [table], maps)
 
 
 @pytest.mark.parametrize(

@@ -47,15 +47,17 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
         codes[column], shape[column] = found, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
     asked = np.concatenate(tables)
-    content = _leaving(
-        station, asked if request.contrasts is None else _functions(request.contrasts, request, asked), request
-    )
-    return CountsReply(station.mask(content), station.public(station.policy.minimum_count))
+    if request.contrasts is not None:
+        asked = _functions(request.contrasts, request.tables, shape, asked)
+    return CountsReply(station.mask(_leaving(station, asked, request)), station.public(station.policy.minimum_count))
 
 
-def _functions(contrasts: Contrasts, request: CountsRequest, cells: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _functions(
+    contrasts: Contrasts, tables: list[list[str]], states: dict[str, int], cells: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
     try:
-        return contrasts.of(request.tables, cells).astype(np.int64, copy=False)
+        contrasts.check_states(tables, states)
+        return contrasts.of(tables, cells).astype(np.int64, copy=False)
     except ValueError as problem:
         raise MessageError(str(problem)) from None
 

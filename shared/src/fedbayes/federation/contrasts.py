@@ -1,7 +1,7 @@
 """Linear functions of tables that are measured in place of their cells: how they are asked for, taken of shares, and what one record changes in them.
 
-Along every axis of a table a matrix of whole numbers is applied, one a column (`fedbayes.bayes.balance` makes good ones). Stations take any:
-each computes from the matrices themselves how much one record can change, and what it is told wrongly changes noise and answer together.
+Along every axis of a table a matrix of whole numbers is applied, one a column (`fedbayes.bayes.balance` makes good ones). Stations take any that have
+the states of their columns (`Contrasts.check_states`): each computes from the matrices themselves how much one record can change.
 """
 
 from __future__ import annotations
@@ -63,6 +63,14 @@ class Contrasts(Message):
         if any(len(set(table)) != len(table) or len(table) > MOST_COLUMNS for table in tables):
             raise ValueError("contrasts are taken of tables over one to three different columns")
 
+    def check_states(self, tables: Sequence[Columns], states: Mapping[str, int]) -> None:
+        """Raise `ValueError` unless the maps of all tables have the states of their columns, by name.
+
+        Of cells that are cut where no table ends one record would be in two of one table, and change more than `change` says.
+        """
+        if any(self.maps[column].shape[1] != states[column] for table in tables for column in table):
+            raise ValueError("the contrasts do not have the states of their columns")
+
     def shape(self, table: Columns) -> tuple[int, ...]:
         """Return how many functions there are along each axis of a table."""
         return tuple(self.maps[column].shape[0] for column in table)
@@ -96,7 +104,7 @@ class Contrasts(Message):
         for table, factor in zip(tables, self.factors, strict=True):
             states = self.states(table)
             end = start + math.prod(states)
-            values = cells[start:end].reshape(states) * cells.dtype.type(factor)
+            values = cells[start:end].reshape(states) * np.array(factor).astype(cells.dtype)
             for column in table:  # each map puts its axis last, so all are in place in the end
                 values = np.tensordot(values, self.maps[column].astype(cells.dtype), axes=(0, 1))
             found.append(values.reshape(-1))
@@ -128,6 +136,7 @@ class Contrasts(Message):
             square = min(_by_elimination(weighed, kinds), _by_pairs(weighed, kinds))
         else:
             square = math.fsum(weight * math.prod(kinds[c].largest for c in table) for table, weight in weighed)
+        square = max(square, 1.0)  # whole numbers change by 1, or not at all
         cells = self.functions(tables)
         return Change(math.sqrt(square * cells), math.sqrt(square), cells)
 

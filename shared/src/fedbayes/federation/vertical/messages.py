@@ -132,6 +132,18 @@ def check_named(made: FactorInfo, parts: Sequence[FactorInfo]) -> None:
         raise ValueError("a product does not have the columns of its factors")
 
 
+def check_true(infos: Sequence[FactorInfo]) -> None:
+    """Raise `ValueError` where factors of noisy answers may not be the states of the columns that they are named after: views, and products of others.
+
+    What one record changes follows from the names.
+    """
+    known = {info.name: info for info in infos}
+    for info in infos:
+        if info.view_of:
+            raise ValueError("noisy answers are over all states of their columns")
+        check_named(info, [known[name] for name in info.made_of if name in known])
+
+
 @dataclass(frozen=True, slots=True)
 class Opened(Message):
     """What a station sends to others: one content, enciphered, and for each receiver a letter with what opens it."""
@@ -283,6 +295,8 @@ class Delivery(Message):
         check_sizes(self.rows, self.factors)
         check_dealt(self.rows, self.dealt, self.factors)
         check_kinds(self.factors)
+        if self.setup.private:
+            check_true(self.factors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from .messages import (
 )
 from .opening import Encoder, OwnPart, open_part
 from .replication import HASHES, PAIR, Replica, workspace_of
+from .states import public_states
 from .workspace import Matrix, Workspace, factor
 
 
@@ -175,6 +176,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
         raise MessageError("the columns were not opened for tables of this kind; the job stops")
     if setup.covered and not (request.noise and request.noise.covers):
         raise MessageError("the columns were opened for answers whose noise covers single records; the job stops")
+    _check_functions(request)
     workspace = workspace_of(station, setup, request.delivery)
     if workspace.is_helper:
         side = workspace.helper_side(request.delivery, names, request.bits)
@@ -185,6 +187,19 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     else:
         shares = workspace.data_side(request.delivery, names, request.bits).answers(tables, station.round_name)
     return TablesReply(station.share(_answer(station, workspace, request, _functions(request, shares))))
+
+
+def _check_functions(request: TablesRequest) -> None:
+    """Raise `MessageError` for functions of other states than domain and bins give the columns."""
+    if request.contrasts is None:
+        return
+    setup = request.delivery.setup
+    names = {column for table in request.columns for column in table}
+    states = {name: public_states(name, setup.domain, setup.bins, True).cardinality for name in names}
+    try:
+        request.contrasts.check_states(request.columns, states)
+    except ValueError as problem:
+        raise MessageError(str(problem)) from None
 
 
 def _functions(request: TablesRequest, shares: Matrix) -> Matrix:
