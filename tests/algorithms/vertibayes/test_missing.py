@@ -127,3 +127,16 @@ def test_splits_count_what_pandas_counts(split, tmp_path) -> None:
         assert_tables(BayesianNetwork.from_dict(result["model"]), seen, states)
         shares = {name: round(float(seen[name].isna().mean()), 4) for name in names}
         assert result["diagnostics"]["missing"] == pytest.approx(shares, abs=1e-4)
+
+
+@pytest.mark.parametrize("missing", ["em_on_counts", "em", "drop", "category"])
+def test_tables_that_noise_left_no_record_are_even_not_a_refusal(kit, missing) -> None:
+    """With an epsilon nothing is refused because of data; what is left of one column tells nothing, the other column is as it is."""
+    states = {"a": ["x", "y"], "b": ["u", "v"]}
+    variables = [Variable(name, tuple(labels), True) for name, labels in states.items()]
+    answers = {("a",): np.array([-3, -1, -2]), ("b",): np.array([9000, -4, 2000])}
+    given = {**kit.defaults, "columns": list(states), "missing": missing, "structure": [], "epsilon": 0.1}
+    options = Fit.read("fit", {**given, "synthetic_rows": 500, "pseudocount": 0.0})
+    found = learn(options, variables, lambda tables: [answers[table] for table in tables]).network
+    assert found.tables["a"] == pytest.approx([0.5, 0.5], abs=0.1 if missing == "em" else 1e-9)  # 500 records are drawn
+    assert found.tables["b"][0] > 0.8

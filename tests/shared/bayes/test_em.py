@@ -140,9 +140,38 @@ def test_a_configuration_that_the_records_speak_against_is_given_up() -> None:
     assert converged
 
 
-def test_a_saturated_family_needs_a_record() -> None:
+@pytest.mark.parametrize("empty", [np.zeros((3, 3)), np.full((3, 3), -2.0)])
+def test_a_saturated_family_needs_a_record(empty) -> None:
     with pytest.raises(ValueError, match="no record"):
-        saturated(np.zeros((3, 3)), [2, 2])
+        saturated(empty, [2, 2])
+
+
+def test_counts_that_noise_made_negative_are_none() -> None:
+    """No record is known to be in either state: the fewer seem to be, the likelier a state must not become."""
+    cells, _, _ = saturated(np.array([-4.0, -0.4, 20.0]), [2])
+    np.testing.assert_allclose(cells, [10.0, 10.0])
+    noisy = np.random.default_rng(0).normal(1.0, 6.0, (200, 3, 4, 2))
+    for table in noisy:
+        cells, _, _ = saturated(table, [2, 3, 1])
+        assert (cells >= 0).all()
+        assert cells.sum() == pytest.approx(np.maximum(table, 0).sum())
+
+
+@pytest.mark.parametrize(
+    ("table", "shape", "wanted"),
+    [
+        ([5.0], [1], [5.0]),
+        ([5.0, 3.0], [1], [8.0]),
+        ([0.0, 0.0, 7.0], [2], [3.5, 3.5]),
+        ([3e9, 3.0], [2], [3e9, 3.0]),
+        ([[0.25, 0.5], [0.75, 0.0]], [2, 2], [[0.25, 0.5], [0.75, 0.0]]),
+    ],
+)
+def test_edges_of_saturated_families(table, shape, wanted) -> None:
+    """One state, no value at all, a few of very many records, parts of records."""
+    cells, converged, _ = saturated(np.array(table), shape)
+    assert converged
+    np.testing.assert_allclose(cells, wanted, rtol=1e-6, atol=1e-6)
 
 
 def test_missing_values_of_asia_come_close_to_the_truth(paper_folder, paper_data) -> None:

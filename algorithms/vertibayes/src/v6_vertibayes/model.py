@@ -279,7 +279,7 @@ def fit_tables(options: Fit, variables: Sequence[Variable], structure: Structure
             network, counts, em = three_steps(options, plain, intermediate)
             counts = {node: table * (rows / options.synthetic_rows) for node, table in counts.items()}
         else:
-            network, counts, em = by_families(options, plain, structure)
+            network, counts, em = by_families(options, plain, replace(structure, counts=counts))
     return Learned(network, counts, structure, intermediate, rows, tuple(variables), dict(gaps), em)
 
 
@@ -330,11 +330,15 @@ def by_families(
 
     Each family's table, "missing" as a state, is a set of weighted incomplete records; EM runs on the saturated model
     of the family. Valid where values are missing completely at random, or depending on the family's observed members.
+    A table in which noise leaves no record has no counts.
     """
     counts: dict[str, Array] = {}
     converged, steps = True, 0
     for node, table in structure.counts.items():
         shape = [len(states[name]) for name in (*structure.parents[node], node)]
+        if not table.any():
+            counts[node] = np.zeros(shape)
+            continue
         counts[node], settled, taken = saturated(np.asarray(table, dtype=np.float64), shape)
         converged, steps = converged and settled, max(steps, taken)
     network = BayesianNetwork.from_counts(states, structure.parents, counts, options.added)

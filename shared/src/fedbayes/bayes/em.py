@@ -29,9 +29,7 @@ from fedbayes.bayes.tables import Counts
 from fedbayes.randomness import uniform_floats
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding
-CELL_TOLERANCE = (
-    1e-9  # largest change of a probability in the last step of `saturated`; what stays below ten times as much is 0
-)
+CELL_TOLERANCE = 1e-9  # largest change of a probability in the last step of `saturated`; below ten times as much, what no record shows is 0
 SATURATED_STEPS = 10_000  # a few hundred are seldom passed
 
 
@@ -145,14 +143,14 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
     Parameters
     ----------
     table : float array
-        Counts; an axis one longer than its column has states has "missing" as its last state.
+        Counts, those below 0 (of noise) taken as 0; an axis one longer than its column has states has "missing" as its last state.
     shape : sequence of int
         Number of states of every column, "missing" not counted.
 
     Returns
     -------
     counts : float array, shape `shape`
-        Sums to the sum of `table`.
+        Sums to the sum of the counts above 0.
     converged : bool
     steps : int
 
@@ -166,12 +164,13 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
     Varadhan and Roland (2008), Simple and globally convergent methods for accelerating the convergence of any EM
     algorithm, scheme S3.
     """
-    if not table.sum() > 0:
+    table = np.maximum(table, 0.0)
+    if not table.any():
         raise ValueError("no record is left to learn from")
     table = np.pad(table, [(0, states + 1 - there) for states, there in zip(shape, table.shape, strict=True)])
     patterns = _patterns(table)
-    whole = table[(slice(-1),) * table.ndim] + 0.5
-    joint, likelihood = whole / whole.sum(), -np.inf
+    known = table[(slice(-1),) * table.ndim]
+    joint, likelihood = (known + 0.5) / (known + 0.5).sum(), -np.inf
     once, _ = _complete(joint, patterns)
     steps = 1
     while np.abs(once - joint).max() > CELL_TOLERANCE and steps < SATURATED_STEPS:
@@ -182,7 +181,7 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
         joint, likelihood = far, reached
         once, _ = _complete(joint, patterns)
         steps += 1
-    cells = np.where(once > 10 * CELL_TOLERANCE, once, 0.0)
+    cells = np.where((once > 10 * CELL_TOLERANCE) | (known > 0), once, 0.0)
     return cells / cells.sum() * table.sum(), steps < SATURATED_STEPS, steps
 
 
