@@ -28,7 +28,10 @@ SECRET = "p0007"
         ({"order": ["smoke", "age"]}, "order must name every column"),
         ({"required_edges": [["a", "ill"]]}, "not a node"),
         ({"required_edges": [["smoke", "ill"]], "forbidden_edges": [["smoke", "ill"]]}, "required and forbidden"),
-        ({"required_edges": [["ill", "smoke"]], "order": ["smoke", "age", "cough", "xray", "ill"]}, "contradicts the order"),
+        (
+            {"required_edges": [["ill", "smoke"]], "order": ["smoke", "age", "cough", "xray", "ill"]},
+            "contradicts the order",
+        ),
         ({"required_edges": [["ill", "smoke"]]}, "order, required_edges: .*move ill forward"),
         ({"label": "wealth"}, "label 'wealth' is not among the columns"),
         ({"columns": ["smoke"]}, "columns must be a list of at least 2"),

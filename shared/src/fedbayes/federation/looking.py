@@ -23,7 +23,7 @@ from .horizontal.counts import MOST_CELLS, check_bin_rules, signed
 from .horizontal.declared import BINS, DOMAIN, Budget, Members, Units
 from .horizontal.noise import CountNoise, Query, release
 from .horizontal.units import ROW, Unit
-from .results import not_private, privacy
+from .results import not_private
 from .rounds import Federation
 from .station import Station
 from .transport import summed
@@ -283,15 +283,9 @@ def _statement(asked: Describe, columns: int) -> dict[str, Any]:
     }
     if not noise.private:
         return not_private("the counts are exact; give epsilon for noisy ones", reveals)
-    return privacy(
-        True,
-        unit=asked.whom.name,
-        neighbors=noise.neighbors,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        mechanism=noise.mechanism(),
+    return noise.statement(
+        asked.whom,
         composition=f"{columns} queries, one a column; an even split of the budget",
-        sensitivity="1 count a column; a row is one of a station's table, so whoever has rows of the same column at several stations has as many"
-        + asked.whom.statement,
+        sensitivity="1 count a column; a row is one of a station's table, so whoever has rows of the same column at several stations has as many",
         reveals=reveals,
     )

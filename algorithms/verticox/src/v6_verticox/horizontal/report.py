@@ -39,16 +39,9 @@ def model_json(
     return {
         "kind": "cox",
         "split": "horizontal",
-        "ties": question.ties,
         "penalty": penalty,
-        "time": question.time,
-        "event": question.event,
+        **question_json(question),
         **cases_json(known, scores is not None),
-        "features": list(question.domain) if question.design is None else question.design.terms.names,
-        **formula_json(question),
-        "domain": question.domain,
-        "references": dict(question.references),
-        "times": times_json(question),
         "grid": grid.tolist(),
         "coefficients": coefficient_table(labels, coefficients, covariance),
         "covariance": covariance.tolist(),
@@ -62,9 +55,23 @@ def model_json(
         else check(labels, score(known, solution, transform) * unit, naive, transform),
         "offset": float(coefficients @ (middle + half * known.centre)),
         "baseline": baseline_json(question, solution.sums.spent()[0]),
-        "missing": question.missing,
         "records": known.records,
         "events": int(known.events.sum()),
+    }
+
+
+def question_json(question: Question) -> dict[str, Any]:
+    """Return what a model keeps of its question."""
+    return {
+        "ties": question.ties,
+        "time": question.time,
+        "event": question.event,
+        "features": list(question.domain) if question.design is None else question.design.terms.names,
+        **formula_json(question),
+        "domain": question.domain,
+        "references": dict(question.references),
+        "missing": question.missing,
+        "times": times_json(question),
     }
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.federation import Exact, Message, Public, Sealed
-from fedbayes.federation.vertical.messages import Parcel
 
-from .setup import Question
+from .setup import Ordered, Question
 
 TASKS = ("evaluate", "baseline")
 SUM_BITS = 40
@@ -16,12 +15,8 @@ SUM_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class LocateRequest(Message):
+class LocateRequest(Ordered):
     """Put the rows in the common order; say which columns of the model are here."""
-
-    question: Question
-    rows: int
-    order: list[Parcel]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,12 +69,17 @@ class Question(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class PrepareRequest(Message):
-    """Put the rows in the common order, check and scale the columns."""
+class Ordered(Message):
+    """A question about rows in the common order."""
 
     question: Question
     rows: int
     order: list[Parcel]
+
+
+@dataclass(frozen=True, slots=True)
+class PrepareRequest(Ordered):
+    """Put the rows in the common order, check and scale the columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,12 @@ def honest_fraction(used_when: When | tuple[When, ...], why: str = "") -> Any:
     return argument(number(above=0, high=1), words, HONEST_FRACTION, used_when=used_when, why=why)
 
 
+def protected_unit(used_when: When | tuple[When, ...] = ()) -> Any:
+    """Return the field of whom the promise is for."""
+    words = "Whom the promise is for: a row, or an identifier with all its rows."
+    return argument(choice(UNITS), words, UNITS[0], used_when=used_when, rank=UNIT)
+
+
 def most_rows(used_when: When | tuple[When, ...] = IDENTIFIED, rank: int = OWN) -> Any:
     """Return the field of the rows of one identifier that are used."""
     words = "Most rows of one identifier that a station uses, chosen by a keyed hash."
@@ -88,9 +94,7 @@ class Binned(Arguments):
 class Units(Arguments):
     """Whom the promise is for."""
 
-    unit: str = argument(
-        choice(UNITS), "Whom the promise is for: a row, or an identifier with all its rows.", "row", rank=UNIT
-    )
+    unit: str = protected_unit()
     id_column: str | None = argument(
         COLUMN,
         "The column of identifiers; a row without one is not used.",

@@ -287,18 +287,12 @@ def evaluation_privacy(noise: CountNoise, unit: Unit, classes: int) -> dict[str,
     }
     if not noise.private:
         return results.not_private("the scores are exact; give epsilon for noisy ones", reveals)
-    return results.privacy(
-        True,
-        unit=unit.name,
-        neighbors=noise.neighbors,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        mechanism=noise.mechanism(),
+    return noise.statement(
+        unit,
         composition="1 query: rows by true class and bin of the score, of which all scores follow"
         if Form(True, classes).joint
         else "4 queries: score histograms, confusion, calibration, loss; an even split of the budget",
         sensitivity="global, for any model: counts 1 a table"
-        + ("" if Form(True, classes).joint else ", the loss of one row cut at 8")
-        + unit.statement,
+        + ("" if Form(True, classes).joint else ", the loss of one row cut at 8"),
         reveals=reveals,
     )

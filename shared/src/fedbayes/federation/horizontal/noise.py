@@ -14,7 +14,7 @@ Placement:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from ...dp import promise
 from ...dp.laws import Change, Law, law_of
 from ...dp.neighbors import NEIGHBORS
 from ...dp.shares import HONEST_FRACTION, honest_parties
-from .. import arguments
+from .. import arguments, results
 from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
 from ..gate import Exact, Released
@@ -162,6 +162,20 @@ class CountNoise(Message):
         tiny = np.finfo(float).tiny
         own, other = (sum(math.log(max(one, tiny)) for one in deviations(noise)) for noise in (self, pure))
         return pure if other <= own else self
+
+    def statement(self, unit: Unit, composition: str, sensitivity: str, reveals: Mapping[str, str]) -> dict[str, Any]:
+        """Return the privacy statement of an answer with this noise; `sensitivity` is that of a row."""
+        return results.privacy(
+            True,
+            unit=unit.name,
+            neighbors=self.neighbors,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            mechanism=self.mechanism(),
+            composition=composition,
+            sensitivity=sensitivity + unit.statement,
+            reveals=reveals,
+        )
 
     def mechanism(self) -> str | None:
         """Return the mechanism's name for the privacy statement."""

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from fedbayes.federation import Federation
-from fedbayes.federation import results as common
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import CountNoise, SumReply, Unit, preflight, signed
 from fedbayes.randomness import standard_normal
@@ -184,15 +183,10 @@ def _is_loud(found: dict[str, Any], spread: dict[str, float | None]) -> bool:
 
 
 def _promise(noise: CountNoise, unit: Unit) -> dict[str, Any]:
-    return common.privacy(
-        True,
-        unit=unit.name,
-        neighbors=noise.neighbors,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        mechanism=noise.mechanism(),
+    return noise.statement(
+        unit,
         composition="one table; all measures are made of it",
-        sensitivity="a row adds 1 to one cell of the table, or nothing: bins and times are public" + unit.statement,
+        sensitivity="a row adds 1 to one cell of the table, or nothing: bins and times are public",
         reveals={
             "central": "over all stations, with noise: records by stratum, bin of the linear predictor, time and status",
             "stations": "the model, bins and times",

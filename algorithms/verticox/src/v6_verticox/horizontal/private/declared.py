@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, choice, number, when
+from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, number, when
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import CountNoise, Unit, check_noise, check_unit
-from fedbayes.federation.horizontal.declared import honest_fraction, most_rows, neighbors
-from fedbayes.federation.horizontal.units import UNITS
+from fedbayes.federation.horizontal.declared import honest_fraction, most_rows, neighbors, protected_unit
 
 NOISY = when("epsilon")
 DELTA = 1e-6
@@ -23,13 +22,7 @@ class Promised(Arguments):
     epsilon: float | None = argument(EPSILON, "Privacy budget of the whole answer, for every row.", None, rank=TARGET)
     neighbors: str = neighbors(NOISY)
     honest_fraction: float = honest_fraction(NOISY)
-    unit: str = argument(
-        choice(UNITS),
-        "Whom the promise is for: a row, or an identifier (id_column) with all its rows.",
-        "row",
-        used_when=NOISY,
-        rank=UNIT,
-    )
+    unit: str = protected_unit(NOISY)
     max_rows_per_identifier: int = most_rows((NOISY, when("unit", "identifier")), UNIT)
 
     @property

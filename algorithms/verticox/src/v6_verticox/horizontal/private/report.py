@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import results as common
-
 from ...cox.likelihood import coefficient_table
 from ...cox.proportional import unavailable
 from .fitting import Solution
@@ -73,18 +71,11 @@ def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: floa
 
 def privacy(asked: Asked) -> dict[str, Any]:
     """Return the privacy statement."""
-    noise = asked.noise
     parts = ", ".join(f"{portion:g}" for portion in PORTIONS)
-    return common.privacy(
-        True,
-        unit=asked.unit.name,
-        neighbors=noise.neighbors,
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        mechanism=noise.mechanism(),
+    return asked.noise.statement(
+        asked.unit,
         composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over an outline of the records and {STEPS} steps ({parts} of it)",
-        sensitivity="what a row adds to a sum is cut at 1 (L2), by public bounds and by clips that are told with the question"
-        + asked.unit.statement,
+        sensitivity="what a row adds to a sum is cut at 1 (L2), by public bounds and by clips that are told with the question",
         reveals={
             "central": "over all stations, with noise: events and time at risk by time of the grid that was asked for, means and squares of the features; at "
             f"{STEPS} points the slope of the likelihood, how many events the hazard misses, one matrix of squares",
