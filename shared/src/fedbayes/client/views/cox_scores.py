@@ -40,8 +40,8 @@ def survival_scores(metrics: Any) -> list[str]:
             for place, fold in enumerate(folds, 1)
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
-    for heading, (names, *rows) in score_sections(metrics):
-        pieces.append(html.table(heading, [title(name) for name in names], rows, numeric=tuple(range(len(names)))))
+    for heading, (names, *told) in score_sections(metrics):
+        pieces.append(html.table(heading, [title(name) for name in names], told, numeric=tuple(range(len(names)))))
     return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]
 
 

@@ -29,11 +29,11 @@ def pieces(result: Mapping[str, Any]) -> list[str]:
 
 
 def _curves(result: Mapping[str, Any]) -> list[str]:
-    confusion, told = confusion_of(result), scores_of(result).get("roc")
+    confusion, told = confusion_of(result), scores_of(result).get("roc") or []
     names = confusion[1] if confusion is not None else []
-    names = names if len(told or []) == len(names) else names[-1:]
+    names = names if len(told) == len(names) else names[-1:]
     # Of a hidden curve nothing, or its two ends alone, is told.
-    places = [place for place, curve in enumerate(told or []) if len(curve["false_positive_rate"]) > 2]
+    places = [place for place, curve in enumerate(told) if len(curve["false_positive_rate"]) > 2]
     if not places or len(places) > MOST_CURVES:
         return []
     curves, classes = [told[place] for place in places], [names[place] for place in places if place < len(names)]
