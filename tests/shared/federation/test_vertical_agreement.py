@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from fedbayes.federation.vertical.agreement import CHECK_WORDS, bound, with_check
-from fedbayes.federation.vertical.messages import Delivery, FactorInfo, Setup
+from fedbayes.federation.vertical.factor_info import FactorInfo
+from fedbayes.federation.vertical.messages import Delivery, Setup
 
 ROWS = 12
 SETUP = Setup(9, [1, 2, 3], "id", False, {}, "quantile", False)

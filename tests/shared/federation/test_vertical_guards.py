@@ -17,18 +17,16 @@ from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
+from fedbayes.federation.vertical.factor_info import FactorInfo, Wanted, factor_name
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.federation.vertical.messages import (
     Delivery,
     ExtendRequest,
-    FactorInfo,
     MatchRequest,
     Product,
     Setup,
     SubmitRequest,
     TablesRequest,
-    Wanted,
-    factor_name,
 )
 from fedbayes.federation.vertical.states import check_bins_hold, public_states, resolve
 from fedbayes.federation.vertical.workspace import Workspace

@@ -16,7 +16,7 @@ from fedbayes.bayes.variable import MISSING_STATE
 from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.manifest import digest_of
 from fedbayes.federation.vertical.declared import SPLITS
-from fedbayes.federation.vertical.messages import factor_name
+from fedbayes.federation.vertical.factor_info import factor_name
 
 from . import votes
 from .model import codes_of, restricted

@@ -11,7 +11,8 @@ from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.replies import SealedReply
-from fedbayes.federation.vertical.messages import Delivery, ExtendReply, FactorInfo, Setup
+from fedbayes.federation.vertical.factor_info import FactorInfo
+from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.record_shares import score_share, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of

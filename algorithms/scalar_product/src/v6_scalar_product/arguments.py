@@ -22,7 +22,7 @@ from fedbayes.federation.declare import (
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched
-from fedbayes.federation.vertical.messages import Condition
+from fedbayes.federation.vertical.factor_info import Condition
 
 from .messages import PROTOCOLS
 from .questions import check_conditions

@@ -20,7 +20,7 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.replies import SealedReply
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.messages import Condition
+from fedbayes.federation.vertical.factor_info import Condition
 
 from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 

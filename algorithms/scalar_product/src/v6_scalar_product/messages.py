@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fedbayes.federation import Masked, Message, Sealed
-from fedbayes.federation.vertical.messages import Condition, Delivery
+from fedbayes.federation.vertical.factor_info import Condition
+from fedbayes.federation.vertical.messages import Delivery
 
 PROTOCOLS = ("masked_tables", "thesis")
 

@@ -7,7 +7,8 @@ import numpy as np
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
 from fedbayes.federation.replies import SealedReply
-from fedbayes.federation.vertical.messages import Delivery, Wanted
+from fedbayes.federation.vertical.factor_info import Wanted
+from fedbayes.federation.vertical.messages import Delivery
 from fedbayes.federation.vertical.opening import Encoder
 from fedbayes.federation.vertical.workspace import Workspace
 from fedbayes.mpc.prg import expand

@@ -14,7 +14,8 @@ from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.messages import Condition, Setup, Wanted
+from fedbayes.federation.vertical.factor_info import Condition, Wanted
+from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.federation.vertical.roles import reveals_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds

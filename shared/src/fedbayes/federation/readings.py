@@ -79,7 +79,7 @@ def _held(
     import pandas
 
     from .vertical.conditions import holds
-    from .vertical.messages import Condition
+    from .vertical.factor_info import Condition
 
     values = pandas.Series([None if text is None else recode.get(text, text) for text in texts], dtype=object)
     found = np.ones(len(values), dtype=np.bool_)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from ...mpc.replicated import COMPUTING
 from ...mpc.ring import RingArray
 from ...mpc.secure_sum import pairwise_mask
 from ..codec import encode
 from ..errors import MessageError
-from .messages import Delivery, FactorInfo
+from .factor_info import FactorInfo, with_parts
+from .messages import Delivery
 from .workspace import Workspace
 
 CHECK_WORDS = 4
@@ -64,17 +64,20 @@ def keys_of(
     workspace: Workspace, delivery: Delivery, names: Sequence[str], question: str, members: Sequence[int]
 ) -> dict[int, bytes]:
     """Return the key with every peer that shares, bound to what both have seen."""
-    infos = _behind({info.name: info for info in delivery.factors}, names)
+    try:
+        behind = with_parts({info.name: info for info in delivery.factors}, names)
+    except KeyError:
+        raise MessageError("a factor of the request is not described; the job stops") from None
+    infos = [behind[name] for name in sorted(behind)]
     setup = workspace.setup
-    computing = setup.stations if setup.helper else setup.stations[:COMPUTING]
     told = hashlib.sha256(json.dumps([encode(info) for info in infos]).encode() + question.encode()).hexdigest()
-    seen = _openings(workspace, infos, None) if workspace.own in computing else ""
+    seen = _openings(workspace, infos, None) if workspace.own in setup.computing else ""
     by_helper = _openings(workspace, infos, setup.helper) if setup.helper else ""
     keys = {}
     for peer in members:
         if peer == workspace.own:
             continue
-        common = seen if workspace.own in computing and peer in computing else ""
+        common = seen if workspace.own in setup.computing and peer in setup.computing else ""
         if setup.helper in (peer, workspace.own):
             common = by_helper
         keys[peer] = workspace.key(peer, f"agreed|{told}|{common}")
@@ -84,21 +87,6 @@ def keys_of(
 def with_check(shares: RingArray) -> RingArray:
     """Return flat shares with words of zeros behind them."""
     return np.concatenate([shares, np.zeros(CHECK_WORDS, dtype=shares.dtype)])
-
-
-def _behind(known: Mapping[str, FactorInfo], names: Sequence[str]) -> list[FactorInfo]:
-    """Return the factors behind the names, by name: themselves, and what they are views or products of."""
-    found: dict[str, FactorInfo] = {}
-    left = list(names)
-    while left:
-        name = left.pop()
-        if name in found:
-            continue
-        if name not in known:
-            raise MessageError("a factor of the request is not described; the job stops")
-        info = found[name] = known[name]
-        left += [*info.made_of, *([info.view_of] if info.view_of else [])]
-    return [found[name] for name in sorted(found)]
 
 
 def _openings(workspace: Workspace, infos: Sequence[FactorInfo], sender: int | None) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from ..codec import pack, unpack
 from ..errors import MessageError
-from .messages import Setup, Wanted
+from .factor_info import Wanted
+from .messages import Setup
 from .workspace import Workspace
 
 FACT = "announced columns"

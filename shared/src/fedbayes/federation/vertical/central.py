@@ -18,7 +18,8 @@ from ..installments import Installment
 from ..rounds import Federation
 from .accounting import change_of, table_sensitivity, trusted_fraction
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
-from .messages import Setup, Wanted, factor_name
+from .factor_info import Wanted, factor_name
+from .messages import Setup
 from .planning import Columns, Planner
 from .roles import reveals_of
 from .states import ColumnStates, check_public, public_states

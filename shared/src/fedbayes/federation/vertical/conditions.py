@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ...bayes.encoding import SchemaError, canonical_text, is_number, meant_texts
 from ...bayes.schema import LARGEST_BOUND, Column
 from ..errors import ArgumentError, DataProblem, ThresholdError
-from .messages import Condition
+from .factor_info import Condition
 
 
 def check_sides(found: npt.NDArray[np.bool_], minimum: int) -> None:

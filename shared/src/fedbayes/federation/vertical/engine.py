@@ -13,7 +13,6 @@ from ...dp.shares import HONEST_FRACTION
 from ...mpc import factors
 from ...mpc import shared_products as products
 from ...mpc.alignment import matched_by, matcher_of
-from ...mpc.replicated import COMPUTING
 from ...mpc.secure_sum import reconstruct
 from ...mpc.subset_shares import Table
 from ..codec import Message
@@ -23,12 +22,11 @@ from ..gate import Sealed
 from ..installments import Installment
 from ..rounds import Federation
 from .agreement import CHECK_WORDS
+from .factor_info import MOST_CELLS, FactorInfo, Wanted, factor_name, with_parts
 from .messages import (
-    MOST_CELLS,
     Delivery,
     ExtendReply,
     ExtendRequest,
-    FactorInfo,
     MatchReply,
     MatchRequest,
     Opened,
@@ -39,8 +37,6 @@ from .messages import (
     SubmitRequest,
     TablesReply,
     TablesRequest,
-    Wanted,
-    factor_name,
 )
 from .workspace import DTYPES, factor
 
@@ -192,7 +188,7 @@ class Engine:
 
     def delivery(self, member: int, asked: set[str]) -> Delivery:
         """Return what a member needs for a question about the factors asked, without what it got before."""
-        names = self._with_parts(asked)
+        names = set(with_parts(self.factors, asked))
         matched = self._matched
         if matched is None:
             raise StationError("records have not been matched")
@@ -216,16 +212,6 @@ class Engine:
             dealt=self.dealt,
             parcels=pending,
         )
-
-    def _with_parts(self, asked: set[str]) -> set[str]:
-        """Return the factors, and those that they are views or products of."""
-        names, left = set(asked), list(asked)
-        while left:
-            info = self.factors[left.pop()]
-            fresh = {*info.made_of, *([info.view_of] if info.view_of else [])} - names
-            names |= fresh
-            left += sorted(fresh)
-        return names
 
     def _pending(self, member: int, names: set[str]) -> list[Parcel]:
         """Return the parcels of others that hold one of the factors and have not been delivered."""
@@ -290,8 +276,7 @@ class Engine:
     def _product(self, name: str, left: str, right: str, bits: int) -> Product:
         first, second = self.factors[left], self.factors[right]
         shape = factors.product_factor(name, factor(first), factor(second))
-        replicated = self.setup.stations[:COMPUTING]
-        contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else replicated
+        contributors = sorted([*shape.holders, self.setup.helper]) if self.setup.helper else self.setup.computing
         ring = bits or self._bits({left, right})
         columns = [*first.columns, *second.columns]
         made_of = [left, right] if shape.sides else []

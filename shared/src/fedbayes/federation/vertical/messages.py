@@ -2,146 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...mpc.replicated import COMPUTING
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
+from .factor_info import (
+    MOST_CELLS,
+    MOST_FACTOR_BYTES,
+    MOST_PARTIES,
+    RINGS,
+    FactorInfo,
+    Wanted,
+    check_dealt,
+    check_kinds,
+    check_named,
+    check_sizes,
+    check_true,
+    check_wanted,
+    names_its_columns,
+)
 from .states import check_bins, check_domain
-
-KINDS = ("states", "condition", "values", "presence")
-RINGS = (16, 32, 64)
-MOST_PARTIES = 1000
-MOST_COLUMNS = 10_000
-MOST_WIDTH = 1 << 24
-MOST_ROWS = 1 << 31
-MOST_CELLS = 20_000_000
-MOST_FACTOR_BYTES = 2_000_000_000
-"""Memory of one shared matrix at an organization; a request that would take more is refused before anything is made."""
-MOST_DEALT = 8
-OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
-
-
-@dataclass(frozen=True, slots=True)
-class Condition(Message):
-    """One comparison on one column; a missing value satisfies `missing` only."""
-
-    column: str
-    op: str
-    value: Any = None
-
-    def __post_init__(self) -> None:
-        if self.op not in OPERATORS:
-            raise ValueError(f"op must be one of: {', '.join(OPERATORS)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted(Message):
-    """Something to open: every station takes the part that concerns its own columns.
-
-    `states`: the joint indicator of the columns; `condition`: 1 where all conditions hold; `values`: the product of the
-    columns in fixed point; `presence`: 1 where the station has the record. What is `optional` is left out at a station that lacks one of the
-    columns, or where all that is optional there would be large. Of columns that are `full`, no common record misses the value: they come without that state.
-    """
-
-    kind: str
-    columns: list[str]
-    conditions: list[Condition] = field(default_factory=list)
-    optional: bool = False
-    full: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS or max(len(self.columns), len(self.conditions)) > MOST_COLUMNS:
-            raise ValueError("what is wanted is malformed")
-        if self.full and (self.kind != "states" or not set(self.full) <= set(self.columns)):
-            raise ValueError("what is wanted is malformed")
-
-
-@dataclass(frozen=True, slots=True)
-class FactorInfo(Message):
-    """A shared matrix: see `mpc.shared_products.Factor`; and the stage in which it was opened, by whom.
-
-    A `view_of` another one is its first states: nothing is opened for it. The product `made_of` two complete ones, of so many states as `sides` says,
-    travels without the last state of either.
-    """
-
-    name: str
-    columns: list[str]
-    holders: list[int]
-    width: int
-    complete: bool
-    bits: int
-    stage: int
-    contributors: list[int]
-    derived: bool = False
-    view_of: str = ""
-    made_of: list[str] = field(default_factory=list)
-    sides: list[int] = field(default_factory=list)
-
-    @property
-    def states(self) -> int:
-        """Number of columns in use."""
-        return math.prod(self.sides) if self.sides else self.width + int(self.complete)
-
-    def __post_init__(self) -> None:
-        parties = (self.holders, self.contributors)
-        if not 0 <= self.width <= MOST_WIDTH or self.bits not in RINGS or not all(parties) or self.stage < 0:
-            raise ValueError("a factor is malformed")
-        if any(len(listed) > MOST_PARTIES for listed in parties) or len(self.columns) > MOST_COLUMNS:
-            raise ValueError("a factor is malformed")
-        if self.sides or self.made_of:
-            self._check_sides()
-
-    def _check_sides(self) -> None:
-        if len(self.sides) != 2 or len(self.made_of) != 2 or not all(1 <= side <= MOST_WIDTH for side in self.sides):
-            raise ValueError("a product is malformed")
-        if self.width != (self.sides[0] - 1) * (self.sides[1] - 1) or not self.complete or self.view_of:
-            raise ValueError("a product is malformed")
-
-
-STATES = '["states",'
-"""How the name begins of a factor that shows in which states columns are; see `factor_name`."""
-
-
-def factor_name(
-    kind: str, columns: Sequence[str], owner: int | None = None, conditions: Sequence[Condition] = ()
-) -> str:
-    """Return a factor's name: masks follow from it and its stage, so it says all that its values depend on."""
-    tests = [[condition.column, condition.op, condition.value] for condition in conditions]
-    return json.dumps([kind, list(columns), owner, tests], separators=(",", ":"), default=str)
-
-
-def names_its_columns(info: FactorInfo) -> bool:
-    """Tell whether a factor's name is that of the states of its columns. Owners name what they open, `check_named` knows products."""
-    return info.name == factor_name("states", info.columns)
-
-
-def check_named(made: FactorInfo, parts: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` for a product under the name of the states of columns that it is not made of."""
-    if not made.name.startswith(STATES) or len(parts) < 2:
-        return
-    columns = [column for info in parts for column in info.columns]
-    if made.columns != columns or not all(names_its_columns(info) for info in (made, *parts)):
-        raise ValueError("a product does not have the columns of its factors")
-
-
-def check_true(infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where factors of noisy answers may not be the states of the columns that they are named after: views, and products of others.
-
-    What one record changes follows from the names.
-    """
-    known = {info.name: info for info in infos}
-    for info in infos:
-        if info.view_of:
-            raise ValueError("noisy answers are over all states of their columns")
-        check_named(info, [known[name] for name in info.made_of if name in known])
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +81,11 @@ class Setup(Message):
     def everyone(self) -> list[int]:
         """The stations, and the helper if there is one, in order."""
         return sorted([*self.stations, *([self.helper] if self.helper else [])])
+
+    @property
+    def computing(self) -> list[int]:
+        """The stations that compute on shares: all beside a helper, else the first three (`mpc.replicated`)."""
+        return self.stations if self.helper else self.stations[:COMPUTING]
 
     def __post_init__(self) -> None:
         if self.covered and not self.private:
@@ -403,41 +295,3 @@ class TablesReply(Message):
     """Flat shares of all tables, uniform on their own."""
 
     shares: Share[np.ndarray]
-
-
-def check_wanted(wanted: Sequence[Wanted], bits: int) -> None:
-    """Raise `ValueError` for a ring that there is not, or for absurdly many columns to open."""
-    if bits not in RINGS or len(wanted) > MOST_CELLS // 100:
-        raise ValueError("what is wanted is malformed")
-
-
-def check_sizes(rows: int, infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where shared matrices of so many rows would not fit in memory."""
-    if not 0 <= rows < MOST_ROWS:
-        raise ValueError("the number of records is absurd")
-    if any(info.states * rows * (info.bits // 8) > MOST_FACTOR_BYTES for info in infos):
-        raise ValueError("a factor is too large")
-
-
-def check_kinds(infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself, or the product of
-    factors that have other states.
-    """
-    known = {info.name: info for info in infos}
-    for info in infos:
-        base = known.get(info.view_of)
-        if info.view_of and (base is None or base.view_of or not 1 <= info.states <= base.states):
-            raise ValueError("a factor is malformed")
-        pair = [known[name].states for name in info.made_of if name in known]
-        if len(pair) == 2 and pair != info.sides:
-            raise ValueError("a product does not have the states of its factors")
-
-
-def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[FactorInfo]) -> None:
-    """Raise `ValueError` where tables cannot have been dealt for: too many factors or states, or a factor that is not described."""
-    states = {info.name: info.states for info in infos}
-    for table in tables:
-        if not 2 < len(table) <= MOST_DEALT or len(tables) > MOST_DEALT or not set(table) <= set(states):
-            raise ValueError("a table to deal for is malformed")
-        if math.prod(states[name] for name in table) * max(rows, 1) * 8 > MOST_FACTOR_BYTES:
-            raise ValueError("a table to deal for is too large")

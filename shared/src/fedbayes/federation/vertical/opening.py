@@ -15,8 +15,9 @@ from ...mpc import alignment, factors
 from ..errors import ArgumentError, MessageError, PolicyError
 from ..station import Station
 from .conditions import check_condition, check_sides, holds
+from .factor_info import Condition, FactorInfo, Wanted, factor_name
 from .identifiers import matched_texts
-from .messages import Condition, FactorInfo, Setup, Wanted, factor_name
+from .messages import Setup
 from .states import Codes, ColumnStates, check_bins_hold, indicators, joint_codes, resolve
 from .values import check_spread, counted, fixed_point, is_code, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor

@@ -13,8 +13,9 @@ from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
 from ..station import Station
+from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
-from .messages import Delivery, FactorInfo, MatchReply, MatchRequest, Opened, Setup
+from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
 from .workspace import DTYPES, Matrix, Workspace, factor, part_of
 
@@ -24,11 +25,6 @@ PAIR = "alignment"
 """Purpose of the key under which two stations put their identifiers."""
 HASHES, PLACES = "hashes", "matching"
 """Topics of lists on their way to who matches them, and of what was found."""
-
-
-def computing(setup: Setup) -> list[int]:
-    """Return the three stations that compute."""
-    return setup.stations[: replicated.COMPUTING]
 
 
 def check_matched(setup: Setup, rows: int, sizes: Iterable[int]) -> None:
@@ -51,7 +47,7 @@ class Replica(Workspace):
     @property
     def position(self) -> int | None:
         """Place 0, 1 or 2 of this station among the computing ones, or None."""
-        members = computing(self.setup)
+        members = self.setup.computing
         return members.index(self.own) if self.own in members else None
 
     # -- matching --------------------------------------------------------------------------------------------------------
@@ -154,7 +150,7 @@ class Replica(Workspace):
         joined = np.concatenate(list(matrices), axis=1).astype(DTYPES[bits])
         self.station.keep(f"parcel-{self.own}-{stage}", content=joined, names=np.array(names))
         plain = joined.astype(joined.dtype.newbyteorder("<")).tobytes()
-        members = computing(self.setup)
+        members = self.setup.computing
         topic = self._topic("openings", self.own, stage)
         letters = {}
         content_key = self.derived(f"content|{self.station.round_name}|{topic}")
@@ -205,7 +201,7 @@ class Replica(Workspace):
             }
             for name in dict.fromkeys(names)
         }
-        members = computing(self.setup)
+        members = self.setup.computing
         neighbors = {other: self.key(members[other]) for other in range(replicated.COMPUTING) if other != position}
         return replicated.ComputingSide(position, neighbors, {name: factor(infos[name]) for name in shares}, shares)
 
@@ -225,7 +221,7 @@ class Replica(Workspace):
         return {}
 
     def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
-        members = computing(self.setup)
+        members = self.setup.computing
         widths = {name: known.width for name, known in infos.items()}
         if info.derived:
             sender = members[(share + 1) % replicated.COMPUTING]

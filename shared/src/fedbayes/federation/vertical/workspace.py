@@ -19,7 +19,8 @@ from ..codec import encode
 from ..errors import MessageError, ThresholdError
 from ..gate import Sealed
 from ..station import Station
-from .messages import Delivery, FactorInfo, Opened, Parcel, Setup
+from .factor_info import FactorInfo
+from .messages import Delivery, Opened, Parcel, Setup
 
 PURPOSE = "shared products"
 DTYPES: dict[int, npt.DTypeLike] = {16: np.uint16, 32: np.uint32, 64: np.uint64}

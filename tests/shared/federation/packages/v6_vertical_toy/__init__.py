@@ -12,7 +12,7 @@ from fedbayes.federation.vertical import (
     partial_tables,
 )
 from fedbayes.federation.vertical.engine import Engine
-from fedbayes.federation.vertical.messages import Wanted
+from fedbayes.federation.vertical.factor_info import Wanted
 from fedbayes.federation.vertical.roles import setup_of
 
 __all__ = [
