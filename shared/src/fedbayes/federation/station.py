@@ -1,11 +1,9 @@
-"""What a partial function has: its data behind guards, the channel, the ledger, job-local memory, and the only makers of what may leave."""
+"""What a partial function is given: its table behind guards, the node's limits and ledger, and the only makers of what may leave."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,41 +12,26 @@ from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..dp import promise
-from ..mpc.relay import SigningPair
 from . import arrival, choosing, dictionaries, platform, together
-from .channel import Channel
 from .envelope import Request
-from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
-from .gate import Broadcast, Exact, Gate, Masked, Public, Receipt, Released, Sealed, Share, is_public
-from .manifest import Manifest, digest_of
+from .errors import BudgetError, DataProblem, PolicyError, ThresholdError
+from .gate import Exact, Masked, Public, Receipt, Released, Share, is_public
+from .manifest import digest_of
+from .member import Member
 from .memory import Memory
-from .peers import lasting_keys
-from .policy import Policy
 from .tables.reading import Source
 from .uniform import is_uniform
 
 T = TypeVar("T")
 
 
-class Station:
-    """One station inside one round.
+class Station(Member):
+    """One station inside one round; letters, keys and the job's memory are a `Member`'s.
 
     Attributes
     ----------
-    organization, aggregator : int
-        This station's organization, and the one that runs central.
-    participants : tuple of int
-        Every organization that got this round.
-    policy : Policy
-        The limits of this node.
-    session, round_name, function : str
-        The job, the round, and what is called in it.
-    last : bool
-        Whether central announced this as the job's last round.
-    manifest : Manifest or None
-        What the job is, once central has made it.
-    gate : Gate
-        What this station has made for its reply.
+    aggregator : int
+        The organization that runs central.
     spent : dict of str to float
         Debits of this round.
     """
@@ -56,20 +39,12 @@ class Station:
     def __init__(
         self, run: platform.Run, origin: platform.Origin, memory: Memory, request: Request, mock_data: Any = None
     ) -> None:
-        self.policy = Policy.from_environment()
+        super().__init__(run.organization, memory, request)
         self.policy.check_function(request.function)
-        self.organization = run.organization
-        self.participants = request.participants
         self.aggregator = origin.organization
-        self.session = memory.session
-        self._part = ""
-        self.function, self.round_name = request.function, request.round_name
-        self.last, self.memory = request.last, memory
-        self.gate = Gate()
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
-        self._told: set[str] = set()
         self._mock_data = mock_data
-        self.manifest: Manifest | None = arrival.check(self, run, origin, request)
+        self.manifest = arrival.check(self, run, origin, request)
 
     # -- data ------------------------------------------------------------------------------------------------------------
 
@@ -248,16 +223,16 @@ class Station:
             self._guard(summed)
         receipt = self.gate.made(Receipt(epsilon, delta))
         ledger = self.policy.open_ledger()
-        place = (self.round_name, self.memory_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
+        place = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
         if ledger is not None:
             from ..dp.ledger import LedgerExhausted
 
             try:
-                if not ledger.charge((self._nonce(), *place), epsilon, delta, note, queries):
+                if not ledger.charge((self.nonce(), *place), epsilon, delta, note, queries):
                     return receipt
             except LedgerExhausted as error:
                 raise BudgetError(str(error)) from None
-        elif once is not None and not self._is_first("-".join(("debit", *place))):
+        elif once is not None and not self.is_first("-".join(("debit", *place))):
             return receipt
         for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
             self.spent[name] += cost
@@ -276,11 +251,6 @@ class Station:
             refusal = str(error)
         if refusal is not None:
             raise BudgetError(refusal)
-
-    @property
-    def memory_digest(self) -> str:
-        """Digest of the question of this round, by which a repeat is recognised."""
-        return (self.memory.read(f"round-{self.round_name}") or b"").decode()
 
     def require_private(self, private: bool, arithmetic: bool = False) -> None:
         """Raise `PolicyError` if an answer without differential privacy may not leave this node; `arithmetic`: the task has formulae of its own."""
@@ -382,7 +352,7 @@ class Station:
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
         values = self._inside(content)
-        topic = "|".join((topic, self.function, self.memory_digest if common is None else digest_of(common)))
+        topic = "|".join((topic, self.function, self.question_digest if common is None else digest_of(common)))
         return self.gate.made(
             Masked(
                 self.channel.mask(values, self.participants, topic), self.channel.check_word(self.participants, topic)
@@ -403,95 +373,7 @@ class Station:
             raise PolicyError("what is to leave as a share is not uniform; nothing left the station")
         return self.gate.made(Share(value))
 
-    def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
-        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
-        self.require_members()
-        return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
-
-    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
-        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
-        return self.channel.unseal(sender, sealed.content, topic)
-
-    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
-        """Return bytes sealed for several members at the cost of one."""
-        self.require_members()
-        return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
-
-    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
-        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
-        if self.organization not in sent.keys:
-            raise MessageError("a broadcast of the request is not for this station; the job stops")
-        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
-
-    def require_members(self) -> None:
-        """Raise if the job has no manifest, or fewer members than the node demands."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        if len(self.manifest.members) < self.policy.minimum_organizations:
-            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
-
     def _inside(self, content: Exact[Any] | Released[Any]) -> Any:
         if not (isinstance(content, Exact | Released) and self.gate.knows(content)):
             raise PolicyError("only exact or released numbers of this round may be masked; nothing left the station")
         return content.value
-
-    # -- the job's memory ------------------------------------------------------------------------------------------------
-
-    @property
-    def folder(self) -> Path:
-        """The job's folder at this station, mode 0700."""
-        return self.memory.path
-
-    def _nonce(self) -> str:
-        """Return random text that stands for this job at this node; central cannot choose it."""
-        from ..randomness import secret_bytes
-
-        return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
-
-    def _is_first(self, name: str) -> bool:
-        """Whether this round, or this round before a retry, is the first of the job to come by, for the first time."""
-        first = name not in self._told and self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
-        self._told.add(name)
-        return first
-
-    def bind(self, asked: str) -> None:
-        """Bind the round's name to the question of this digest.
-
-        Masks and noise depend on the round's name: who got answers to two questions under one name could subtract them.
-
-        Raises
-        ------
-        MessageError
-            If the job has had another question under this name.
-        """
-        if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
-            raise MessageError("this round of the job has been asked with another request before; start the job again")
-
-    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
-        """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
-        return self.memory.keep(self._part + name, **arrays)
-
-    def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
-        """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
-        return self.memory.kept(self._part + name)
-
-    def part(self, name: str) -> Station:
-        """Return this station for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
-        part = copy.copy(self)
-        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
-        part.channel = self.channel.part(name)
-        return part
-
-    # -- keys ------------------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def channel(self) -> Channel:
-        """The sealed channel; `MessageError` before `open_channel`."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
-
-    @property
-    def identity(self) -> SigningPair | None:
-        """The node's lasting key pair, if it has a folder database."""
-        return lasting_keys(self.policy)

@@ -1,0 +1,152 @@
+"""One member of a job inside one round, station or helper: who it is, the letters that members send one another, and what it remembers of the job."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..mpc.relay import SigningPair
+from .channel import Channel
+from .envelope import Request
+from .errors import MessageError, ThresholdError, too_few
+from .gate import Broadcast, Gate, Sealed
+from .manifest import Manifest
+from .memory import Memory
+from .peers import lasting_keys
+from .policy import Policy
+
+M = TypeVar("M", bound="Member")
+
+
+class Member:
+    """One organization that takes part, inside one round; `Station` adds its table, its limits and what may leave.
+
+    Attributes
+    ----------
+    organization : int
+        This member's organization.
+    participants : tuple of int
+        Every organization that got this round.
+    policy : Policy
+        The limits of this node.
+    session, round_name, function : str
+        The job, the round, and what is called in it.
+    last : bool
+        Whether central announced this as the job's last round.
+    memory : Memory
+        The job's folder at this node.
+    manifest : Manifest or None
+        What the job is, once central has made it.
+    gate : Gate
+        What this member has made for its reply.
+    """
+
+    def __init__(self, organization: int, memory: Memory, request: Request) -> None:
+        self.policy = Policy.from_environment()
+        self.organization = organization
+        self.participants = request.participants
+        self.session, self.memory = memory.session, memory
+        self.function, self.round_name = request.function, request.round_name
+        self.last = request.last
+        self.gate = Gate()
+        self.manifest: Manifest | None = None
+        self._part = ""
+        self._seen: set[str] = set()
+
+    # -- letters ---------------------------------------------------------------------------------------------------------
+
+    def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
+        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
+        self.require_members()
+        return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
+
+    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
+        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
+        return self.channel.unseal(sender, sealed.content, topic)
+
+    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
+        """Return bytes sealed for several members at the cost of one."""
+        self.require_members()
+        return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
+
+    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
+        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
+        if self.organization not in sent.keys:
+            raise MessageError("a broadcast of the request is not for this station; the job stops")
+        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
+
+    def require_members(self) -> None:
+        """Raise if the job has no manifest, or fewer members than the node demands."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        if len(self.manifest.members) < self.policy.minimum_organizations:
+            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The sealed channel; `MessageError` before `open_channel`."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
+
+    @property
+    def identity(self) -> SigningPair | None:
+        """The node's lasting key pair, if it has a folder database."""
+        return lasting_keys(self.policy)
+
+    # -- the job's memory ------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        """The job's folder at this station, mode 0700."""
+        return self.memory.path
+
+    def nonce(self) -> str:
+        """Return random text that stands for this job at this node; central cannot choose it."""
+        from ..randomness import secret_bytes
+
+        return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
+
+    def is_first(self, name: str) -> bool:
+        """Return True once: in the job's first round that asks for `name`, the first time it asks; also where that round is run again."""
+        first = name not in self._seen and self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
+        self._seen.add(name)
+        return first
+
+    def bind(self, asked: str) -> None:
+        """Bind the round's name to the question of this digest.
+
+        Masks and noise depend on the round's name: who got answers to two questions under one name could subtract them.
+
+        Raises
+        ------
+        MessageError
+            If the job has had another question under this name.
+        """
+        if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
+            raise MessageError("this round of the job has been asked with another request before; start the job again")
+
+    def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:
+        """Keep arrays for later rounds of this job at this station (the first writer wins); return whether it was this call that kept them."""
+        return self.memory.keep(self._part + name, **arrays)
+
+    def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
+        """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
+        return self.memory.kept(self._part + name)
+
+    def part(self: M, name: str) -> M:
+        """Return this member for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
+        part = copy.copy(self)
+        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
+        part.channel = self.channel.part(name)
+        return part
+
+    @property
+    def question_digest(self) -> str:
+        """Digest of the question of this round, by which a repeat is recognised."""
+        return (self.memory.read(f"round-{self.round_name}") or b"").decode()
