@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fedbayes.mpc.shared_fixed import Dealer, Party, expand_wide
+from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import expand_wide
 from v6_verticox.cox.tails import Tails, reach
 from v6_verticox.messages.names import START, Name
 from v6_verticox.messages.private import Stage

@@ -99,7 +99,7 @@ def test_the_dealer_sends_uniform_numbers_and_needs_no_data():
 
 
 def test_opened_columns_are_uniform():
-    from fedbayes.mpc.shared_fixed import expand_wide
+    from fedbayes.mpc.wires import expand_wide
 
     values = Wide.encode(np.zeros((ROWS, 2)), 28) - expand_wide(b"k" * 32, "columns", (ROWS, 2))
     assert_uniform(values.to_words())

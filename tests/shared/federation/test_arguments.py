@@ -57,7 +57,6 @@ def test_nonsense_is_refused_by_name(check):
 def test_good_values_come_back():
     assert arguments.check_number("n", 3.0, integer=True) == 3
     assert arguments.check_number("n", 1, low=1, high=1) == 1.0
-    assert arguments.check_number("n", None, optional=True) is None
     assert arguments.check_names("n", ("a", "b")) == ["a", "b"]
     assert arguments.check_choice("n", "a", ("a",)) == "a"
 

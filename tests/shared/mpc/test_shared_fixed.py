@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from fedbayes.mpc.shared_fixed import Dealer, Party, Share, closed
+from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, closed
 
 ROWS = 200
 

@@ -19,13 +19,11 @@ import numpy as np
 
 from fedbayes.bayes.inference import JunctionTree
 from fedbayes.bayes.network import (
-    MISSING,
     Array,
     BayesianNetwork,
     Codes,
     normalise,
 )
-from fedbayes.bayes.tables import Counts
 from fedbayes.randomness import uniform_floats
 
 SLACK = 1e-8  # relative fall of the objective that is put down to rounding
@@ -226,38 +224,6 @@ def distinct(codes: Codes, weights: Array | None = None) -> tuple[Codes, Array]:
     sums = np.zeros(len(patterns))
     np.add.at(sums, inverse.ravel(), weight[kept])
     return patterns, sums
-
-
-def pattern_records(
-    tables: Mapping[tuple[str, ...], Counts], nodes: Sequence[str], cardinalities: Mapping[str, int]
-) -> tuple[Codes, Array]:
-    """Return weighted records from tables of counts, so that expectation maximisation runs on counts alone.
-
-    Parameters
-    ----------
-    tables : mapping of column tuple to int array
-        Counts; an axis one longer than the node's cardinality has "missing" as its last state.
-    nodes : sequence of str
-        Nodes of the network; those that a table does not name are missing in its records.
-    cardinalities : mapping of node to int
-        Number of states of every node, "missing" not counted.
-
-    Returns
-    -------
-    codes, weights : int array (patterns, nodes), float array (patterns,)
-        One table of all nodes gives the exact likelihood of the data; several give a composite likelihood,
-        the sum over the tables.
-    """
-    place = {node: position for position, node in enumerate(nodes)}
-    codes, weights = [], []
-    for columns, counts in tables.items():
-        cells = np.argwhere(counts > 0)
-        part = np.full((len(cells), len(nodes)), MISSING, dtype=np.int64)
-        for axis, column in enumerate(columns):
-            part[:, place[column]] = np.where(cells[:, axis] < cardinalities[column], cells[:, axis], MISSING)
-        codes.append(part)
-        weights.append(counts[counts > 0].astype(np.float64))
-    return np.concatenate(codes), np.concatenate(weights)
 
 
 def _run(tree: JunctionTree, codes: Codes, weights: Array, settings: EmSettings, start: int) -> EmResult:

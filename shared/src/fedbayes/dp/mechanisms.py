@@ -6,12 +6,14 @@ OpenDP samples the discrete laws exactly from the operating system's entropy. Ab
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .checks import positive
+
+N = TypeVar("N", np.int64, np.float64)
 
 __all__ = ["discrete_gaussian", "discrete_laplace", "laplace"]
 
@@ -40,10 +42,7 @@ def discrete_laplace(values: ArrayLike, scale: float) -> NDArray[np.int64]:
     ----------
     Ghosh, Roughgarden, Sundararajan, Universally utility-maximizing privacy mechanisms, 2012.
     """
-    scale = positive("scale", scale)
-    counts = _integers(values)
-    space = _space("i64", "l1")
-    return np.asarray(_measure("make_laplace", space, scale, counts), dtype=np.int64).reshape(counts.shape)
+    return _noisy("make_laplace", "l1", _integers(values), scale)
 
 
 def laplace(values: ArrayLike, scale: float) -> NDArray[np.float64]:
@@ -54,12 +53,10 @@ def laplace(values: ArrayLike, scale: float) -> NDArray[np.float64]:
     ValueError
         If a value is not finite or the scale is not positive.
     """
-    scale = positive("scale", scale)
     numbers = np.asarray(values, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError("values: give finite numbers only")
-    space = _space("f64", "l1")
-    return np.asarray(_measure("make_laplace", space, scale, numbers), dtype=np.float64).reshape(numbers.shape)
+    return _noisy("make_laplace", "l1", numbers, scale)
 
 
 def discrete_gaussian(values: ArrayLike, scale: float) -> NDArray[np.int64]:
@@ -81,10 +78,7 @@ def discrete_gaussian(values: ArrayLike, scale: float) -> NDArray[np.int64]:
     ----------
     Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, theorem 4.
     """
-    scale = positive("scale", scale)
-    counts = _integers(values)
-    space = _space("i64", "l2")
-    return np.asarray(_measure("make_gaussian", space, scale, counts), dtype=np.int64).reshape(counts.shape)
+    return _noisy("make_gaussian", "l2", _integers(values), scale)
 
 
 def _integers(values: ArrayLike) -> NDArray[np.int64]:
@@ -94,20 +88,17 @@ def _integers(values: ArrayLike) -> NDArray[np.int64]:
     return counts.astype(np.int64)
 
 
-def _space(atom: str, norm: str) -> tuple[Any, Any]:
-    """Return OpenDP's domain and metric of vectors of `atom` under the `norm` distance."""
-    from opendp import domains, metrics
-
-    inner = domains.atom_domain(T=atom, nan=False) if atom == "f64" else domains.atom_domain(T=atom)
-    metric = metrics.l1_distance(T=atom) if norm == "l1" else metrics.l2_distance(T="f64")
-    return domains.vector_domain(inner), metric
-
-
-def _measure(maker: str, space: tuple[Any, Any], scale: float, values: NDArray[Any]) -> Any:
-    from opendp import measurements
+def _noisy(maker: str, norm: str, values: NDArray[N], scale: float) -> NDArray[N]:
+    """Return what OpenDP's `maker` makes of vectors of the values' type under the `norm` distance, in the shape of `values`."""
+    from opendp import domains, measurements, metrics
     from opendp.mod import enable_features
 
+    scale = positive("scale", scale)
     if not values.size:
-        return []
+        return values
     enable_features("contrib")
-    return getattr(measurements, maker)(*space, scale=scale)(values.ravel().tolist())
+    atom = "f64" if values.dtype.kind == "f" else "i64"
+    cells = domains.atom_domain(T=atom, nan=False) if atom == "f64" else domains.atom_domain(T=atom)
+    metric = metrics.l1_distance(T=atom) if norm == "l1" else metrics.l2_distance(T="f64")
+    measure = getattr(measurements, maker)(domains.vector_domain(cells), metric, scale=scale)
+    return np.asarray(measure(values.ravel().tolist()), dtype=values.dtype).reshape(values.shape)

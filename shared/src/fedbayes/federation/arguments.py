@@ -40,7 +40,6 @@ def check_number(
     above: float | None = None,
     below: float | None = None,
     integer: bool = False,
-    optional: bool = False,
 ) -> Any:
     """Return `value` if it is a finite number in the range.
 
@@ -56,16 +55,12 @@ def check_number(
         Exclusive limits.
     integer : bool
         Whether it must be whole; ``3.0`` is accepted as 3.
-    optional : bool
-        Whether None is accepted (and returned).
 
     Raises
     ------
     ArgumentError
         Naming the argument and the range.
     """
-    if optional and value is None:
-        return None
     kind = "a whole number" if integer else "a number"
     refusal = ArgumentError(f"{name} must be {kind}{limits_text(low, high, above, below)}")
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -19,7 +18,7 @@ from .errors import ArgumentError, DataProblem, MessageError, ThresholdError
 from .gate import Masked, Public
 from .horizontal.answers import preflight
 from .horizontal.columns import schema_errors
-from .horizontal.counts import MOST_CELLS, check_bin_rules, signed
+from .horizontal.counts import MOST_CELLS, rule_of_each, signed
 from .horizontal.declared import BINS, DOMAIN, Budget, Members, Units
 from .horizontal.noise import CountNoise, Query, release
 from .horizontal.units import ROW, Unit
@@ -76,20 +75,11 @@ class Describe(Budget, Units, Members):
             if self.whom.id_column in names:
                 raise ArgumentError("id_column must not be among the columns; leave it out of them")
             schema = schema.select(names)
-            bins = _checked_bins(schema, self.bins)
+            numeric = [column.name for column in schema if not column.is_categorical]
+            bins = rule_of_each(numeric, self.bins, "bins", "numeric column here")
             if sum(profile.width(column, bins_of(bins, column.name)) for column in schema) > MOST_CELLS:
                 raise ArgumentError(f"bins and categories make more than {MOST_CELLS} cells; give fewer")
             return DescribeRequest(schema.to_domain(), bins, self.added, self.whom)
-
-
-def _checked_bins(schema: Schema, bins: Any) -> dict[str, Any]:
-    numeric = [column.name for column in schema if not column.is_categorical]
-    if not isinstance(bins, Mapping):
-        return dict.fromkeys(numeric, check_bin_rules("bins", bins))
-    unknown = [name for name in bins if name not in numeric]
-    if unknown:
-        raise ArgumentError(f"bins names '{str(unknown[0])[:100]}', which is no numeric column here; leave it out")
-    return {name: bins.get(name, DEFAULT_BINS) for name in numeric}
 
 
 @dataclass(frozen=True, slots=True)

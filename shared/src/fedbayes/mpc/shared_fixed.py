@@ -32,101 +32,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
-from typing import Any
+from operator import mul
 
 import numpy as np
 
-from .prg import expand
 from .wide import Wide
+from .wires import Share, Wire, added, expand_wide, ring_bits
 
-__all__ = ["Dealer", "Engine", "Party", "Share", "Wire", "closed", "expand_wide", "ring_bits"]
-
-RING_GUARD = 46
-"""Bits beyond the fractional ones: an opening of a value below 2^b wraps with probability 2^-(46 - b)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """One party's additive share of a secret; at the dealer, only its shape.
-
-    Parameters
-    ----------
-    value : Wide or None
-        The share; at the dealer the term that the parties leave out of what they open, or None.
-    shape : tuple of int
-    frac_bits : int
-        Fractional bits of the secret.
-    """
-
-    value: Wide | None
-    shape: tuple[int, ...]
-    frac_bits: int
-
-    def __add__(self, other: Share) -> Share:
-        return self._combined(other, lambda left, right: left + right)
-
-    def __sub__(self, other: Share) -> Share:
-        return self._combined(other, lambda left, right: left - right)
-
-    def times(self, factor: int, added_bits: int = 0) -> Share:
-        """Multiply by a public integer; `added_bits` of it count as fractional bits."""
-        value = None if self.value is None else self.value.times(factor)
-        return Share(value, self.shape, self.frac_bits + added_bits)
-
-    def rows(self, chosen: Any) -> Share:
-        """Return the selected rows."""
-        if self.value is None:
-            return self
-        value = self.value[chosen]
-        return Share(value, value.shape, self.frac_bits)
-
-    def _combined(self, other: Share, operation: Callable[[Wide, Wide], Wide]) -> Share:
-        if self.frac_bits != other.frac_bits or self.shape != other.shape:
-            raise ValueError("shares of different shape or precision cannot be combined")
-        if self.value is None or other.value is None:
-            return self
-        return Share(operation(self.value, other.value), self.shape, self.frac_bits)
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """A value known as public part plus shared mask.
-
-    Parameters
-    ----------
-    public : Wide or None
-        The opened part, the same at all parties; None at the dealer.
-    mask : Wide
-        This party's share of the mask; at the dealer the mask itself.
-    frac_bits : int
-    """
-
-    public: Wide | None
-    mask: Wide
-    frac_bits: int
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the value."""
-        return self.mask.shape
-
-    def __add__(self, other: Wire) -> Wire:
-        if self.frac_bits != other.frac_bits:
-            raise ValueError("wires of different precision cannot be added")
-        known = self.public is not None and other.public is not None
-        public = self.public + other.public if known else None  # type: ignore[operator]
-        return Wire(public, self.mask + other.mask, self.frac_bits)
-
-    def apply(self, operation: Callable[[Wide], Wide]) -> Wire:
-        """Apply a linear map (sums, selections) to both parts."""
-        public = None if self.public is None else operation(self.public)
-        return Wire(public, operation(self.mask), self.frac_bits)
-
-    def columns(self, chosen: slice | list[int]) -> Wire:
-        """Return some columns of a matrix."""
-        return self.apply(lambda part: part[:, chosen])
+__all__ = ["Dealer", "Engine", "Party"]
 
 
 class Engine(ABC):
@@ -231,15 +146,15 @@ class Engine(ABC):
                 part = np.broadcast_shapes(*(mask.shape for mask in masks))
                 same = tuple(id(wires[position]) for position in chosen)
                 if same not in known:
-                    known[same] = self.deal(f"{name}/{chosen}", part, lambda masks=masks: _multiplied(masks))  # type: ignore[misc]
+                    known[same] = self.deal(f"{name}/{chosen}", part, lambda masks=masks: reduce(mul, masks))  # type: ignore[misc]
                 dealt = known[same]
                 rest = [wire.public for position, wire in enumerate(wires) if position not in chosen]
                 if any(public is None for public in rest) or isinstance(self, Dealer):
                     continue
-                term = _multiplied([*[public for public in rest if public is not None], dealt])
+                term = reduce(mul, [*[public for public in rest if public is not None], dealt])
                 total = term if total is None else total + term
         if isinstance(self, Dealer):
-            left_out = Wide.zeros(shape) if complete else _multiplied([wire.mask for wire in wires])
+            left_out = Wide.zeros(shape) if complete else reduce(mul, [wire.mask for wire in wires])
             return Share(left_out, shape, frac_bits)
         return Share(self._first_order(wires, total, shape), shape, frac_bits)
 
@@ -248,8 +163,8 @@ class Engine(ABC):
         publics = [wire.public for wire in wires if wire.public is not None]
         result = Wide.zeros(shape) if total is None else total + Wide.zeros(shape)
         for position, wire in enumerate(wires):
-            result = result + _multiplied([*publics[:position], wire.mask, *publics[position + 1 :]])
-        return result + _multiplied(publics) if self.leads else result
+            result = result + reduce(mul, [*publics[:position], wire.mask, *publics[position + 1 :]])
+        return result + reduce(mul, publics) if self.leads else result
 
     def inner(self, name: str, left: Wire, right: Wire) -> Share:
         """Return the share of left' right, for matrices with the same rows; only one small matrix is dealt."""
@@ -271,13 +186,6 @@ class Engine(ABC):
         if share.value is None:
             raise ValueError("a share that is to be revealed cannot be opened")
         return mask - share.value if isinstance(self, Dealer) else share.value + mask
-
-
-def _multiplied(factors: Sequence[Wide]) -> Wide:
-    result = factors[0]
-    for factor in factors[1:]:
-        result = result * factor
-    return result
 
 
 class Party(Engine):
@@ -366,11 +274,7 @@ class Dealer(Engine):
 
     def random(self, name: str, shape: tuple[int, ...]) -> Wide:
         """Return the sum of all parties' shares."""
-        shares = [expand_wide(key, f"random/{name}", shape) for key in self._keys]
-        result = shares[0]
-        for share in shares[1:]:
-            result = result + share
-        return result
+        return added(expand_wide(key, f"random/{name}", shape) for key in self._keys)
 
     def entered(self, name: str, owner: int, public: Wide | None, shape: tuple[int, ...], frac_bits: int) -> Wire:
         """Return the owner's mask as a wire without public part."""
@@ -386,21 +290,3 @@ class Dealer(Engine):
             rest = rest - expand_wide(key, f"deal/{name}", shape)
         self.corrections[name] = rest
         return value
-
-
-def ring_bits(frac_bits: int, dropped: int) -> int:
-    """Return modulo which power of two an opening travels: whole bytes, at most 128 bits, all of them where nothing is cut."""
-    return min(128, -(-(frac_bits + dropped + RING_GUARD) // 8) * 8) if dropped else 128
-
-
-def closed(parts: Sequence[Wide], frac_bits: int, dropped: int) -> Wide:
-    """Return the public part of a wire: the sum of the parties' openings, reduced and cut; whoever relays them can do it."""
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total.low_bits(ring_bits(frac_bits, dropped)).shift_right(dropped)
-
-
-def expand_wide(key: bytes, name: str, shape: tuple[int, ...]) -> Wide:
-    """Return uniform elements of Z/2^128 from a key; equal names give equal arrays."""
-    return Wide.from_words(expand(key, f"wide/{name}", (*shape, 2)))

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.shared_fixed import Engine, Share, Wire
+from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
 from .newton_step import MOST_FACTORS, PRESENT, RECIPROCAL_BITS, Get, Layout, presence_name

@@ -25,8 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fedbayes.mpc.shared_fixed import Engine, Share, Wire
+from fedbayes.mpc.shared_fixed import Engine
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import START, Name
 from ..messages.private import Stage

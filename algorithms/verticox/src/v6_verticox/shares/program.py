@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire, closed, ring_bits
+from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, Wire, closed, ring_bits
 
 from ..messages.names import START, Name
 from ..messages.private import Stage

@@ -22,8 +22,9 @@ import numpy.typing as npt
 
 from fedbayes.federation.errors import DataProblem
 from fedbayes.mpc.prg import expand
-from fedbayes.mpc.shared_fixed import Party, expand_wide
+from fedbayes.mpc.shared_fixed import Party
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import expand_wide
 
 from ..messages.names import START, Name
 from .newton_step import BANDS, EVENTS, FEATURE_BITS, FIRST_HAZARD, RECIPROCAL_BITS, RISK_BITS, TREND, WEIGHTS

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from fedbayes.federation import Broadcast, Federation, Sealed
 from fedbayes.federation.errors import ConvergenceError, PlacementError
-from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import expand_wide
 
 from ..arguments import Fit
 from ..cox.likelihood import check_collinear, check_far

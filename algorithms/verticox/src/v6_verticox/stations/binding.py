@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation.errors import MessageError
-from fedbayes.mpc.shared_fixed import Share, expand_wide
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, expand_wide
 
 from ..messages.private import StageRequest
 from ..shares.agreed import CHECK

@@ -9,8 +9,9 @@ import numpy as np
 
 from fedbayes.federation import Broadcast, Sealed, Share, Station
 from fedbayes.federation.errors import MessageError
-from fedbayes.mpc.shared_fixed import Dealer, Party, Wire, expand_wide
+from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Wire, expand_wide
 
 from ..messages.names import Input, Name
 from ..messages.private import Stage

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from fedbayes.federation import Sealed, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
-from fedbayes.mpc.shared_fixed import expand_wide
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import expand_wide
 
 from ..cox.likelihood import RiskSets, curvature_product, evaluate_predictor
 from ..cox.subspace import maximised

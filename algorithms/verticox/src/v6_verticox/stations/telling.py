@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from fedbayes.federation import Sealed, Station
 from fedbayes.federation.errors import DataProblem, MessageError, ThresholdError
-from fedbayes.mpc.shared_fixed import Share
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share
 
 from ..messages.setup import Plan
 from ..shares.newton_step import FEATURE_BITS

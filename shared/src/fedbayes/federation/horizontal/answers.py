@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mpc.secure_sum import reconstruct
 from ..codec import Message
 from ..errors import MessageError
 from ..gate import Exact, Masked, Released
@@ -72,13 +73,10 @@ def sum_answers(
     if noise.placement != "local":
         return federation.secure_sum(function, request, stations, SumReply, field="vector", last=last)
     replies = federation.round(function, request, stations, SumReply, last=last)
-    parts = [np.asarray(reply.vector.value).astype(np.uint64) for reply in replies.values()]
-    if len({part.shape for part in parts}) != 1:
-        raise MessageError("the stations' answers differ in length; use one version everywhere")
-    total = np.zeros_like(parts[0])
-    for part in parts:
-        total += part
-    return total
+    try:
+        return reconstruct([np.asarray(reply.vector.value).astype(np.uint64) for reply in replies.values()])
+    except ValueError:
+        raise MessageError("the stations' answers differ in length; use one version everywhere") from None
 
 
 def preflight(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,22 @@ def check_bin_rules(name: str, value: Any) -> Any:
     return arguments.check_number(name, value, low=1, high=MAXIMUM_BINS, integer=True)
 
 
+def rule_of_each(numeric: Sequence[str], bins: Any, argument: str, which: str) -> dict[str, Any]:
+    """Return the rule of bins of every numeric column.
+
+    Raises
+    ------
+    ArgumentError
+        If the rules name a column that is not `which`, or one rule for all is none.
+    """
+    if not isinstance(bins, Mapping):
+        return dict.fromkeys(numeric, check_bin_rules(argument, bins))
+    unknown = [name for name in bins if name not in numeric]
+    if unknown:
+        raise ArgumentError(f"{argument} names '{str(unknown[0])[:100]}', which is no {which}; leave it out")
+    return {name: bins.get(name, DEFAULT_BINS) for name in numeric}
+
+
 def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str, Any]:
     """Return the bins of every numeric feature: a number for all, or {column: number, list of edges, or logarithmic scale}.
 
@@ -45,15 +62,7 @@ def check_bins(columns: Columns, bins: Any, argument: str = "bins") -> dict[str,
     """
     schema = columns.schema
     numeric = [name for name in columns.features if not schema[name].is_categorical]
-    if isinstance(bins, dict):
-        unknown = [name for name in bins if name not in numeric]
-        if unknown:
-            raise ArgumentError(
-                f"{argument} names '{str(unknown[0])[:100]}', which is no numeric feature; leave it out"
-            )
-        chosen = {name: bins.get(name, DEFAULT_BINS) for name in numeric}
-    else:
-        chosen = dict.fromkeys(numeric, check_bin_rules(argument, bins))
+    chosen = rule_of_each(numeric, bins, argument, "numeric feature")
     with schema_errors(ArgumentError):
         for name, rule in chosen.items():
             if isinstance(rule, dict):
