@@ -19,8 +19,9 @@ from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import DataProblem, PolicyError
 from fedbayes.federation.policy import Policy
 from fedbayes.federation.tables.dialect import Dialect, of_file
+from fedbayes.federation.tables.files import read_file
 from fedbayes.federation.tables.large_csv import check_fields, read_large_csv
-from fedbayes.federation.tables.reading import Source, read_file
+from fedbayes.federation.tables.reading import Source
 from fedbayes.federation.tables.small_csv import read_small_csv
 
 CELLS = [

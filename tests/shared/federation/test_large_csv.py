@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
 from fedbayes.federation.errors import DataProblem
-from fedbayes.federation.tables import large_csv, reading
+from fedbayes.federation.tables import files, large_csv
+from fedbayes.federation.tables.files import read_file
 from fedbayes.federation.tables.large_csv import check_fields, read_large_csv
-from fedbayes.federation.tables.reading import read_file
 
 CELLS = [
     "",
@@ -82,9 +82,9 @@ def test_a_station_reads_a_large_file_in_pieces(tmp_path, monkeypatch):
     table = pd.DataFrame({"a": ["x", "y"] * 50, "b": range(100), "unused": ["z"] * 100})
     table.to_csv(tmp_path / "t.csv", index=False)
     seen = []
-    monkeypatch.setattr(reading, "LARGE_BYTES", 10)
+    monkeypatch.setattr(files, "LARGE_BYTES", 10)
     monkeypatch.setattr(
-        reading,
+        files,
         "read_large_csv",
         lambda path, names, rule, dialect: seen.append(names) or read_large_csv(path, names, rule, 7, dialect),
     )

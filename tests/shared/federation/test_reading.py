@@ -26,7 +26,8 @@ from fedbayes.federation import errors
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.policy import Policy
 from fedbayes.federation.station import Station
-from fedbayes.federation.tables import reading, small_csv
+from fedbayes.federation.tables import small_csv
+from fedbayes.federation.tables.files import settled
 from fedbayes.federation.tables.reading import Source
 
 BITING = [*sorted(USUAL), "#N/A", "-nan", "true", "1.0", "007", "inf", "Infinity", "1e400", "0x10", "a,b", "?"]
@@ -318,7 +319,7 @@ def test_a_file_that_is_no_table_tells_nothing(tmp_path: Path) -> None:
 
 def test_the_given_frame_stays_as_it_is() -> None:
     frame = pd.DataFrame({"c": ["1", "NA"]})
-    read = reading.settled(frame, Reading())
+    read = settled(frame, Reading())
     assert read["c"].isna().tolist() == [False, True]
     assert frame["c"].tolist() == ["1", "NA"]
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedbayes.bayes.missing import Reading
-from fedbayes.federation.tables.reading import read_file
+from fedbayes.federation.tables.files import read_file
 from fedbayes.federation.tables.small_csv import LARGEST_BYTES, read_small_csv
 
 CELLS = ["1", "2", "01", "1.0", " 3", "4 ", "-5", "+6", "1e3", ".5", "5.", "inf", "-Infinity", "NaN", "NA", "", "True"]

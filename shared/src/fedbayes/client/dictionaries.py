@@ -67,7 +67,7 @@ def read_as_fitted(path: Path, content: Any, domain: Mapping[str, Any], identifi
 def frame_as_fitted(frame: Any, content: Any, domain: Mapping[str, Any]) -> Any:
     """Return a pandas frame as `read_as_fitted` gives that of a file: codes of missing values are gaps, recodes and derived columns are there."""
     from ..bayes.missing import Reading
-    from ..federation.tables.reading import settled
+    from ..federation.tables.files import settled
 
     study = _study(content)
     return _applied(settled(frame, Reading(domain if study is None else study.reading(domain))), study)

@@ -109,7 +109,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
     """
     from ..bayes.missing import Reading
     from ..federation.errors import DataProblem
-    from ..federation.tables.reading import KINDS, read_file
+    from ..federation.tables.files import KINDS, read_file
 
     check_table("the table", path)
     if path.suffix not in KINDS:

@@ -1,0 +1,110 @@
+"""A file as a frame, on a node or on this machine: the same cells are missing in every kind of file (`fedbayes.bayes.missing`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ...bayes.missing import Reading, inexact, settle
+from ..errors import DataProblem
+from . import parquet
+from .dialect import Dialect, of_file
+from .excel import check_formulas
+from .large_csv import LARGE_BYTES, OPTIONS, TOO_MANY_FIELDS, read_large_csv
+
+KINDS = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel"}
+
+
+def read_file(
+    path: Path,
+    kind: str,
+    reading: Reading,
+    sheet: str | None = None,
+    columns: Sequence[str] | None = None,
+    dialect: Dialect | None = None,
+) -> Any:
+    """Return a file as a pandas frame.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    kind : {"csv", "parquet", "excel"}
+        What it is.
+    reading : Reading
+        What is missing, and what stays text.
+    sheet : str, optional
+        Of an Excel file; the first one if not given.
+    columns : sequence of str, optional
+        Only these, of a CSV or parquet file; every one is there once.
+    dialect : Dialect, optional
+        Of a CSV file; as its line of names shows if not given.
+
+    Raises
+    ------
+    SchemaError
+        If what is declared as missing cannot be read.
+    DataProblem
+        If the rows of a CSV file have more fields than its header.
+    """
+    import pandas
+
+    if kind == "csv":
+        written = of_file(path) if dialect is None else dialect
+        reading = replace(reading, comma=written.comma)
+        names = column_names(path, written) if columns is None else list(columns)
+        if path.stat().st_size > LARGE_BYTES and names:
+            return read_large_csv(path, names, reading, dialect=written)
+        frame = _csv(path, names, reading, written.separator)
+        frame = frame if columns is None else frame[names]
+    elif kind == "excel":
+        check_formulas(path, sheet)
+        plain: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
+        frame = pandas.read_excel(path, sheet_name=sheet or 0, **plain)
+    else:
+        return parquet.read(path, reading, columns)
+    return settled(frame, reading, convert=True)
+
+
+def column_names(path: Path, dialect: Dialect) -> list[str]:
+    """Return the names of a CSV file's columns, as pandas tells repeated ones apart."""
+    import pandas
+
+    return [str(name) for name in pandas.read_csv(path, nrows=0, sep=dialect.separator).columns]
+
+
+def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> Any:
+    """Return all columns, though few are wanted: given `usecols`, pandas takes a row with too many fields without a word.
+
+    Where the first row has too many, pandas takes its first cells for names of rows, and every value for that of the column before.
+    """
+    import pandas
+
+    text: Any = {name: str for name in names if reading.rule(name).text}
+    frame = pandas.read_csv(path, dtype=text, sep=separator, **OPTIONS)
+    if not isinstance(frame.index, pandas.RangeIndex):
+        raise DataProblem(TOO_MANY_FIELDS)
+    large = [name for name in names if frame[name].dtype.kind == "f" and inexact(frame[name])]
+    if large:
+        frame = pandas.read_csv(path, dtype={**text, **dict.fromkeys(large, str)}, sep=separator, **OPTIONS)
+    return frame
+
+
+def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
+    """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.missing.settle`)."""
+    rules = [reading.rule(str(name)) for name in frame.columns]
+    columns = [frame.iloc[:, place] for place in range(len(rules))]
+    changed = {
+        place: new
+        for place, (old, rule) in enumerate(zip(columns, rules, strict=True))
+        if (new := settle(old, rule, convert)) is not old
+    }
+    if not changed:
+        return frame
+    import pandas
+
+    whole = pandas.concat([changed.get(place, old) for place, old in enumerate(columns)], axis=1)
+    whole.columns = frame.columns
+    return whole
