@@ -21,7 +21,8 @@ import pandas as pd
 import pytest
 from test_vertibayes_networks import FOLDER, Published
 
-from fedbayes.federation.vertical.accounting import change_of as replaced
+from fedbayes.federation.vertical.accounting import REPLACE_ONE
+from fedbayes.federation.vertical.accounting import change_of as moved
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.messages import change_of as added
 from v6_vertibayes.model import Variable, learn
@@ -85,7 +86,7 @@ class Pooled:
     """Oracles over pooled records, with the noise of stations that are split `vertical` or `horizontal`; a state more, "missing", that no record has."""
 
     def __init__(self, codes: np.ndarray, sizes: list[int], split: str, asked: Fit, seed: int) -> None:
-        self.codes, self.sizes, self.split = codes, sizes, split
+        self.codes, self.sizes, self.split, self.neighbors = codes, sizes, split, asked.neighbors
         self.budget = Budget(asked.epsilon, asked.batches, asked.delta, asked.weights)
         self.random, self.deviation = np.random.default_rng(seed), 0.0
 
@@ -101,7 +102,7 @@ class Pooled:
         cells = self.cells(tables)
         shapes = [table.shape for table in cells]
         size = sum(table.size for table in cells)
-        change = replaced(shapes) if self.split == "vertical" else added(len(tables), size)
+        change = added(len(tables), size) if self.split == "horizontal" else moved(shapes, self.neighbors)
         noisy = self.noisy(np.concatenate([table.ravel() for table in cells]), change, parts)
         ends = np.cumsum([table.size for table in cells])[:-1]
         return [part.reshape(shape) for part, shape in zip(np.split(noisy, ends), shapes, strict=True)]
@@ -112,15 +113,15 @@ class Pooled:
 
     def contrasted(self, tables, contrasts) -> list[np.ndarray]:
         exact = contrasts.of(tables, np.concatenate([table.ravel() for table in self.cells(tables)]).astype(np.int64))
-        noisy = self.noisy(exact, contrasts.change(tables, self.split == "vertical"))
+        noisy = self.noisy(exact, contrasts.change(tables, self.split == "vertical" and self.neighbors == REPLACE_ONE))
         return contrasts.split(tables, noisy.astype(np.uint64))
 
 
-def learned(codes: np.ndarray, sizes: list[int], split: str, structure: str, seed: int):
-    """Return a network learned with the budget."""
+def learned(codes: np.ndarray, sizes: list[int], split: str, structure: str, seed: int, neighbors: str = REPLACE_ONE):
+    """Return a network learned with the budget; `neighbors`: what vertical records are promised."""
     names = [f"c{v}" for v in range(len(sizes))]
     given = {"columns": names, "structure": structure, "epsilon": EPSILON, "delta": DELTA, "domain": {}}
-    placed = {"split": split} if split == "horizontal" else {"id_column": "id"}
+    placed = {"split": split} if split == "horizontal" else {"id_column": "id", "neighbors": neighbors}
     asked = Fit.read("fit", {**given, **placed})
     variables = [Variable(name, tuple(map(str, range(size))), True) for name, size in zip(names, sizes, strict=True)]
     pooled = Pooled(codes, sizes, split, asked, seed)
@@ -169,11 +170,12 @@ def told(values: list[float]) -> str:
 
 def line(name: str, found: dict[str, list[float]], rows: int, columns: int) -> str:
     aim = float(np.mean(found["aim"]))
-    ratios = [f"{np.mean(found[split]) / aim:.2f}" for split in ("horizontal", "vertical")]
+    added = found["horizontal"] + found["zero_out"]  # the same noise, other seeds
+    ratios = [f"{np.mean(of) / aim:.2f}" for of in (added, found["vertical"])]
     cells = [
         f"{name.capitalize()}, {rows:,} x {columns}",
         f"{told(found['aim'])} ({len(found['aim'])})",
-        told(found["horizontal"]),
+        told(added),
         ratios[0],
         told(found["vertical"]),
         ratios[1],
@@ -198,9 +200,14 @@ def test_private_networks_beside_aim(name: str, paper_data) -> None:
     found = {"aim": of_aim(name), "independent": [independent(codes, sizes)]}
     for split in ("horizontal", "vertical"):
         found[split] = [variation(learned(codes, sizes, split, "private", seed), codes, sizes) for seed in range(SEEDS)]
+    drawn = range(SEEDS, 2 * SEEDS)
+    found["zero_out"] = [
+        variation(learned(codes, sizes, "vertical", "private", seed, "zero_out"), codes, sizes) for seed in drawn
+    ]
     found["k2"] = [variation(learned(codes, sizes, "horizontal", "k2", 0), codes, sizes)]
     print("\n" + json.dumps({"records": name, **found}))
     write(name, line(name, found, len(codes), len(sizes)))
     assert np.mean(found["horizontal"]) <= GOAL * np.mean(found["aim"])
+    assert np.mean(found["zero_out"]) <= GOAL * np.mean(found["aim"])
     assert np.mean(found["vertical"]) < found["k2"][0]
     assert np.mean(found["vertical"]) < found["independent"][0]

@@ -117,5 +117,5 @@ def test_differences_between_states_keep_their_epsilon_and_delta(replaced) -> No
     assert again(lambda: differences_excess(replaced, replaced, 40_000), DELTA) <= DELTA
 
 
-def test_noise_for_a_record_more_is_too_little_for_one_with_other_values() -> None:
+def test_noise_for_a_record_without_values_is_too_little_for_one_with_other_values() -> None:
     assert differences_excess(replaced=True, claimed=False, draws=40_000) > DELTA

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fedbayes.dp.neighbors import NEIGHBORS, OF_RECORDS
 from fedbayes.federation.declare import Argument
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import central_functions
@@ -73,9 +74,14 @@ def test_a_word_is_of_one_kind(name: str) -> None:
 
 
 def test_defaults_that_are_the_same_everywhere() -> None:
-    for name in ("honest_fraction", "helper", "organizations", "rows_aligned", "id_column", "domain", "neighbors"):
+    for name in ("honest_fraction", "helper", "organizations", "rows_aligned", "id_column", "domain"):
         defaults = {repr(one.default) for _, _, one in ARGUMENTS if one.name == name and not one.required}
         assert len(defaults) == 1, f"{name}: {defaults}"
+
+
+def test_a_neighbouring_relation_has_one_default_for_rows_and_one_for_matched_records() -> None:
+    found = {(tuple(one.declared.kind.choices), one.default) for _, _, one in ARGUMENTS if one.name == "neighbors"}
+    assert found == {(choices, choices[0]) for choices in (NEIGHBORS, OF_RECORDS)}
 
 
 def test_ways_of_splitting_have_one_name_each() -> None:

@@ -115,6 +115,21 @@ def test_with_an_epsilon_states_are_public_and_nothing_is_refused_because_of_dat
     assert answers[0]["privacy"]["neighbors"] == "replace_one"
 
 
+def test_erased_values_are_one_cell_of_every_table_and_the_answer_says_so():
+    frames = flags(range(60), range(100))
+    domain = {name: {"categories": [0, 1]} for name in "ab"}
+    arguments = {"epsilon": 5.0, "domain": domain, "neighbors": "zero_out"}
+    found = [run(frames, "contingency", columns=["a", "b"], **arguments)]
+    found.append(run(frames, "information_gain", label="a", columns=["b"], **arguments))
+    found.append(
+        run(frames, "count", conditions=[{"column": "a", "op": "==", "value": 1}], epsilon=5.0, neighbors="zero_out")
+    )
+    for answer in found:
+        assert answer["privacy"]["neighbors"] == "zero_out"
+        assert answer["privacy"]["sensitivity"] == "1"
+        assert "erasing the values of one record" in answer["privacy"]["composition"]
+
+
 def test_with_an_epsilon_gaps_and_repeats_of_identifiers_are_not_told():
     frames = flags(range(60), range(100))
     frames[0].loc[3, "id"] = None

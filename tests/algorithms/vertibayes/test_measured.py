@@ -12,7 +12,7 @@ from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.dp.laws import Change
 from fedbayes.dp.ledger import Ledger
 from fedbayes.federation.contrasts import Contrasts
-from fedbayes.federation.errors import BudgetError, MessageError, PolicyError
+from fedbayes.federation.errors import ArgumentError, BudgetError, MessageError, PolicyError
 from fedbayes.federation.installments import Installment
 from v6_vertibayes import sources
 from v6_vertibayes.arguments import CLIQUES, PAIRS, SINGLES
@@ -124,6 +124,33 @@ def test_one_record_changes_twice_the_cells_between_stations_that_hold_columns()
         fitted(people(), split)["diagnostics"]["measured"][0] for split in ("vertical", "horizontal")
     )
     assert vertical["deviation"] == pytest.approx(np.sqrt(2) * horizontal["deviation"], rel=0.01)
+
+
+def test_values_that_are_erased_cost_the_noise_of_a_record_more_and_are_named_as_what_is_promised(tmp_path) -> None:
+    parties, helpers, own = placed(people(), "vertical")
+    limits = {**LIMITS, **{name: {**LIMITS["*"], "ledger": "ledger"} for name in parties}}
+    stations = {name: {"default": table, "ledger": tmp_path / name} for name, table in parties.items()}
+    for station in stations.values():
+        station["ledger"].mkdir()
+    with OneProcess(parties=stations, helpers=helpers, policies=limits) as federation:
+        erased = federation.run("vertibayes", "fit", {**ASKED, **own, "neighbors": "zero_out"})
+    added = fitted(people(), "horizontal")
+    for ours, theirs in zip(erased["diagnostics"]["measured"], added["diagnostics"]["measured"], strict=True):
+        if ours["tables"] == theirs["tables"]:
+            assert ours["deviation"] == pytest.approx(theirs["deviation"], rel=0.01)
+    privacy = erased["privacy"]
+    assert (privacy["neighbors"], privacy["epsilon"], privacy["delta"]) == ("zero_out", 8.0, 1e-5)
+    assert privacy["sensitivity"].startswith("1 a table")
+    assert "which records are common, and their number, are taken as public" in privacy["composition"]
+    for name, station in stations.items():
+        debits = [entry for entry in Ledger(station["ledger"] / "fedbayes-ledger.sqlite3").entries() if entry.epsilon]
+        assert [(entry.epsilon, entry.note) for entry in debits] == [(8.0, "tables, zero_out")], name
+
+
+def test_a_relation_of_matched_records_is_not_one_of_rows() -> None:
+    with pytest.raises(ArgumentError, match=r"neighbors.*replace_one.*zero_out"):
+        fitted(people(), "vertical", neighbors="add_remove")
+    assert any("neighbors" in text for text in fitted(people(), "horizontal", neighbors="zero_out")["warnings"])
 
 
 def test_differences_between_states_cost_less_than_the_counts_of_as_many_tables(run) -> None:

@@ -81,6 +81,7 @@ def fit_cases(draw: Any) -> Case:
     if arguments.get("structure") != "hill_climb" and draw(st.integers(0, 3)) == 3:
         arguments |= {"epsilon": HUGE_EPSILON, "missing": draw(st.sampled_from(["drop", "em_on_counts"]))}
         arguments |= {} if by_rows else draw(drawn_public_records(people))
+        arguments |= {} if by_rows else draw(st.sampled_from([{}, {"neighbors": "zero_out"}]))
     if draw(st.integers(0, 7)) == 7:
         arguments |= draw(_measured(by_rows, people))
     if draw(st.integers(0, 3)) == 3:

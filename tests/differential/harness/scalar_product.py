@@ -82,7 +82,8 @@ def _condition(draw: Any, column: str, cells: list[Any], kind: str) -> dict[str,
 def _noise(draw: Any) -> dict[str, Any]:
     if draw(st.integers(0, 3)):
         return {}
-    return {"epsilon": LARGEST_EPSILON, "honest_fraction": draw(st.sampled_from([0.5, 1.0]))}
+    drawn = {"epsilon": LARGEST_EPSILON, "honest_fraction": draw(st.sampled_from([0.5, 1.0]))}
+    return drawn | draw(st.sampled_from([{}, {"neighbors": "zero_out"}]))
 
 
 @st.composite

@@ -51,7 +51,7 @@ def evaluate_cases(draw: Any) -> Case:
     if draw(st.booleans()):
         arguments["label"] = draw(st.sampled_from(fit["columns"]))
     if draw(st.integers(0, 3)) == 3:
-        arguments["epsilon"] = HUGE_EPSILON
+        arguments |= {"epsilon": HUGE_EPSILON} | draw(st.sampled_from([{}, {"neighbors": "zero_out"}]))
     if draw(st.integers(0, 5)) == 5:
         arguments["split"] = "vertical"
     arguments |= draw(_members(place))

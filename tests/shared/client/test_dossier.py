@@ -37,6 +37,18 @@ def test_a_result_of_which_little_is_known_has_a_whole_dossier(result):
     assert render(told, "an old result").startswith("<!doctype html>")
 
 
+def test_erased_values_are_the_weaker_promise_and_the_dossier_says_so():
+    erased = {**PRIVATE, "neighbors": "zero_out", "unit": "record", "epsilon": 1.0}
+    told = dossier({"privacy": erased})["differential_privacy"]
+    assert told["statement"].endswith("for erasing the values of one record.")
+    assert "erased in one of them" in told["relation"]
+    assert "two such steps apart" in told["relation"]
+    assert "at most 2.718, apart from" in told["meaning"]
+    assert "Between two contents of one record the factor is at most 7.389" in told["meaning"]
+    assert "not whether it is in the tables, which is not protected" in told["meaning"]
+    assert "Between two contents" not in dossier({"privacy": PRIVATE})["differential_privacy"]["meaning"]
+
+
 def test_what_a_role_learns_is_not_made_up():
     told = {entry["role"]: entry for entry in dossier(OLD)["recipients"]}
     assert told["central"]["received"] == "sums"

@@ -265,15 +265,35 @@ def test_cut_points_around_a_few_records_are_refused_at_their_owner(cuts):
 
 
 def test_another_value_of_one_record_changes_two_cells_of_every_table():
-    assert change_of([[3], [3, 2]]).l1 == 4
-    assert change_of([[1, 1]]).l1 == 1
+    assert change_of([[3], [3, 2]], "replace_one").l1 == 4
+    assert change_of([[1, 1]], "replace_one").l1 == 1
     before, after = np.zeros((3, 2)), np.zeros((3, 2))
     before[0, 1], after[2, 0] = 1, 1
-    change = change_of([[3, 2]])
+    change = change_of([[3, 2]], "replace_one")
     assert np.abs(after - before).sum() == change.l1
     assert np.linalg.norm(after - before) == pytest.approx(change.l2)
-    assert change_of([[3], [3, 2]]).l2 == pytest.approx(2.0)
-    assert change_of([[3], [3, 2]]).cells == 9
+    assert change_of([[3], [3, 2]], "replace_one").l2 == pytest.approx(2.0)
+    assert change_of([[3], [3, 2]], "replace_one").cells == 9
+
+
+def test_a_record_without_values_is_one_cell_less_in_every_table():
+    before, erased = np.zeros((3, 2)), np.zeros((3, 2))
+    before[0, 1] = 1
+    change = change_of([[3, 2]], "zero_out")
+    assert np.abs(erased - before).sum() == change.l1
+    assert np.linalg.norm(erased - before) == change.l2
+    both = change_of([[3], [3, 2]], "zero_out")
+    assert (both.l1, both.l2, both.cells) == (2, pytest.approx(np.sqrt(2)), 9)
+    assert change_of([[1, 1]], "zero_out").l1 == 1
+
+
+def test_a_setup_has_a_relation_of_matched_records():
+    """And keys hang on all of a setup, so that no two stations have different ones."""
+    setup = Setup(3, [1, 2], "id", False, {}, {}, True, private=True)
+    assert setup.neighbors == "replace_one"
+    assert replace(setup, neighbors="zero_out").neighbors == "zero_out"
+    with pytest.raises(ValueError, match="relation"):
+        replace(setup, neighbors="add_remove")
 
 
 def test_united_records_under_an_epsilon_are_counted_once_where_two_stations_hold_the_same_column(tmp_path):

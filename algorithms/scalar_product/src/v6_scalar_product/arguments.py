@@ -21,7 +21,7 @@ from fedbayes.federation.declare import (
 )
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
-from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched
+from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched, neighbors
 from fedbayes.federation.vertical.factor_info import Condition
 
 from .messages import PROTOCOLS
@@ -55,6 +55,7 @@ class Private(Arguments):
         HONEST_FRACTION,
         used_when=when("epsilon"),
     )
+    neighbors: str = neighbors(when("epsilon"))
 
 
 @dataclass(frozen=True, kw_only=True)

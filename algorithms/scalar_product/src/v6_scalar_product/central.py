@@ -36,7 +36,7 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     columns = [test.column for test in tests]
     published_rounds = ("partial_chain_open", "partial_chain_sum") if thesis else ()
     preflight = preflight_of(columns, asked.identifier, epsilon, 1, published_rounds)
-    engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight)
+    engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight, asked.neighbors)
     if thesis:
         found, extra = chain_count(federation, engine, list(tests))
     else:
@@ -198,5 +198,6 @@ def _tables(federation: Federation, names: list[str], asked: Tables, joint: bool
         missing_state=asked.missing_state,
         private=asked.epsilon is not None,
         covered=promise.covers(asked.epsilon),
+        neighbors=asked.neighbors,
     )
     return SecureTables.open(federation, setup, names, groups=[names] if joint else [])

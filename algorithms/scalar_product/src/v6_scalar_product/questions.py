@@ -9,7 +9,8 @@ from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
-from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, open_parties, setup_of
+from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
+from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
@@ -22,6 +23,10 @@ from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_second
 
 MOST_CONDITIONS = 100
 EXPECTED_ROWS = 100_000
+MOVES = {
+    "replace_one": "other values of one record change",
+    "zero_out": "erasing the values of one record changes",
+}
 NOT_PRIVATE = "exact counts of the records are released; nothing hides one record from who knows the others"
 
 
@@ -48,11 +53,11 @@ def ask_privacy(epsilon: float | None = None) -> Callable[[Setup, int], dict[str
         return results.privacy(
             True,
             unit="row",
-            neighbors=NEIGHBORS,
+            neighbors=setup.neighbors,
             epsilon=epsilon,
             delta=0.0,
             mechanism="discrete Laplace noise made of the stations' Polya shares",
-            composition="one batch: other values of one record change its counts by at most the sensitivity in all; "
+            composition=f"one batch: {MOVES[setup.neighbors]} its counts by at most the sensitivity in all; "
             "which records are common, and their number, are not protected",
             sensitivity=str(sensitivity),
             reveals=reveals,
@@ -97,6 +102,7 @@ def open_question(
     conditions: Sequence[Condition] = (),
     epsilon: float | None = None,
     preflight: Preflight | None = None,
+    neighbors: str = REPLACE_ONE,
 ) -> Engine:
     """Open one column of 0/1 or fixed-point numbers a station, and match the records. Three rounds.
 
@@ -106,7 +112,9 @@ def open_question(
     names = list(dict.fromkeys(columns))
     parties = open_parties(federation, asked.organizations, asked.helper, preflight)
     noisy, covered = epsilon is not None, promise.covers(epsilon)
-    setup = setup_of(federation, parties, asked.identifier, asked.helper, private=noisy, covered=covered)
+    setup = setup_of(
+        federation, parties, asked.identifier, asked.helper, private=noisy, covered=covered, neighbors=neighbors
+    )
     engine = Engine(federation, setup)
     if asked.identifier in names:
         raise ArgumentError("columns must not hold the id_column")

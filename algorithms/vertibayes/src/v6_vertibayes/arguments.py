@@ -22,6 +22,7 @@ from fedbayes.federation.declare import (
     columns,
     json_value,
     number,
+    unless,
     when,
     whole,
 )
@@ -34,6 +35,7 @@ from fedbayes.federation.vertical.declared import (
     RECORDS,
     Helped,
     Split,
+    neighbors,
     orders,
     structures,
 )
@@ -51,6 +53,7 @@ BY_CLASS = "mdl"
 FINE_BINS = 10
 PSEUDOCOUNT = 0.5
 """Of Krichevsky and Trofimov, 1981."""
+NOISY_RECORDS = (when("epsilon"), unless("split", "horizontal"))
 SINGLES, PAIRS, CLIQUES = 3.0, 3.5, 3.5
 """Weights of the three batches of structure="private", single columns, pairs and cliques: chosen on Child and Alarm, two of the sets that
 the page compares with AIM."""
@@ -144,6 +147,7 @@ class Fit(Split):
         0.0,
         used_when=when("epsilon"),
     )
+    neighbors: str = neighbors(NOISY_RECORDS)
     validation: str = argument(
         choice(VALIDATIONS),
         "How the network is validated: by synthetic records, by held-out folds, or on public records.",
@@ -289,6 +293,7 @@ class Evaluate(Split):
         None,
     )
     epsilon: float | None = argument(EPSILON, "Noise in the tables of counts; without it the scores are exact.", None)
+    neighbors: str = neighbors(NOISY_RECORDS)
 
 
 @dataclass(frozen=True, kw_only=True)

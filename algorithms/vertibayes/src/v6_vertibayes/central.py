@@ -61,7 +61,7 @@ def _question(
     weights = asked.weights if isinstance(asked, Fit) else None
     budget = Budget(asked.epsilon, batches, asked.delta if isinstance(asked, Fit) else 0.0, weights)
     split, helper, aligned = asked.split, asked.helper, asked.rows_aligned
-    return Question(nodes, asked.id_column, domain, bins, split, budget, helper, folds, aligned)
+    return Question(nodes, asked.id_column, domain, bins, split, budget, helper, folds, aligned, asked.neighbors)
 
 
 @central

@@ -71,7 +71,7 @@ def _leaving(
     parties, honest = len(station.participants), request.honest_fraction
     change = request.change(values.size)
     request.noise.shares(0, change, parties, honest)  # what cannot be sampled is not charged
-    receipt = pay(station, request.noise, note="tables", queries=len(request.tables))
+    receipt = pay(station, request.noise, note="tables, add_remove", queries=len(request.tables))
     noisy = values + request.noise.shares(values.shape, change, parties, honest)
     return station.released(noisy.astype(np.int64).view(np.uint64), receipt)
 

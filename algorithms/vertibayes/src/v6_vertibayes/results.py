@@ -12,8 +12,9 @@ from fedbayes.bayes.scores import by_name
 from fedbayes.bayes.structure import Structure
 from fedbayes.bayes.tables import Counts
 from fedbayes.dp.laws import law_of
+from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
-from fedbayes.federation.vertical import NEIGHBORS
+from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
 from .arguments import SEARCHES, Fit
 from .guards import pooled, pooled_tables
@@ -23,6 +24,7 @@ from .sources import Budget, Source
 
 NEARLY_ALL = 0.9
 EXACT = "exact counts are learned by central and stand behind the published probabilities"
+PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"
 PREDICTIONS = "probabilities of single records are released"
 SYNTHETIC = "the records are synthetic, but drawn from a network whose own promise decides; see its privacy statement"
@@ -171,9 +173,9 @@ def privacy(budget: Budget, source: Source, differences: bool = False) -> dict[s
             f"the tables are noisy, but the states of {', '.join(source.found)} were found in data; give a domain",
             reveals,
         )
-    moved = 2 if source.neighbors == NEIGHBORS else 1
+    moved = 2 if source.neighbors == REPLACE_ONE else 1
     law = law_of(budget.epsilon, budget.delta)
-    public = "; the number of common records is taken as public" if source.neighbors == NEIGHBORS else ""
+    public = PUBLIC if source.neighbors in OF_RECORDS else ""
     moves = f"{f'the root of {moved}' if budget.delta and moved > 1 else moved} a table"
     if differences:
         moves += (

@@ -18,7 +18,8 @@ from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.transport import summed
-from fedbayes.federation.vertical import NEIGHBORS, PARTIALS, SecureTables, check_alignment, open_parties, setup_of
+from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment, open_parties, setup_of
+from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.opening import FOLDS
 from fedbayes.federation.vertical.roles import check_helper_name
 from fedbayes.federation.vertical.states import DEFAULT_BINS
@@ -108,7 +109,7 @@ class Source(Protocol):
 
     @property
     def neighbors(self) -> str:
-        """Which tables the promise is about: of one record more, or of one record with other values."""
+        """Which tables the promise is about: of one record more, or of one record with other values or without any."""
 
     def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
         """Return one table of counts per tuple of columns."""
@@ -152,6 +153,8 @@ class Question:
         How many folds tables may be asked by; 0: none.
     rows_aligned : bool
         Whether all files hold the same records in the same order; then there is no identifier.
+    neighbors : str
+        What noise in tables of matched records is promised for (`fedbayes.dp.neighbors.OF_RECORDS`).
     """
 
     columns: tuple[str, ...]
@@ -163,6 +166,7 @@ class Question:
     helper: Any = None
     folds: int = 0
     rows_aligned: bool = False
+    neighbors: str = REPLACE_ONE
 
     def __post_init__(self) -> None:
         if self.split != "horizontal":
@@ -216,7 +220,7 @@ class VerticalTables:
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         self._question, self.budget, self.deviation = question, question.budget, 0.0
-        self.neighbors = NEIGHBORS
+        self.neighbors = question.neighbors
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
         setup = setup_of(
             federation,
@@ -229,6 +233,7 @@ class VerticalTables:
             missing_state=True,
             private=question.budget.epsilon is not None,
             covered=question.budget.covered,
+            neighbors=question.neighbors,
         )
         self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)
         self.minimum_count = self._tables.minimum_count

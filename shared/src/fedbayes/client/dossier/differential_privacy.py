@@ -12,11 +12,15 @@ NOT_PRIVATE = "not differentially private"
 RELATIONS = {
     "add_remove": "two tables are neighbours if one has one {unit} more",
     "replace_one": "two tables are neighbours if they differ in the content of one {unit}",
+    "zero_out": "two tables are neighbours if all values of one {unit} are erased in one of them, so that it counts nowhere; two contents of a {unit} are two "
+    "such steps apart",
 }
 SUBJECTS = {
     "add_remove": "Whether one {unit} is in the tables",
     "replace_one": "What one {unit} holds (not whether it is in the tables, which is not protected)",
+    "zero_out": "Whether the values of one {unit} are there (not whether it is in the tables, which is not protected)",
 }
+TWICE = " Between two contents of one {unit} the factor is at most {factor}: its square."
 EVIDENCE = (
     (
         "messages on neighbouring tables with equal answers differ in uniform values alone",
@@ -89,9 +93,12 @@ def meaning(facts: Facts) -> str:
     chance = guess(facts.epsilon, facts.delta)
     subject = SUBJECTS.get(str(facts.privacy.get("neighbors")), "One {unit}").format(unit=facts.unit)
     beyond = f", apart from events of probability {number(facts.delta)}" if facts.delta else ""
+    beyond += "."
+    if facts.privacy.get("neighbors") == "zero_out":
+        beyond += TWICE.format(unit=facts.unit, factor=number(odds(2.0 * facts.epsilon)))
     return (
         f"{subject} changes the odds of any answer by a factor of at most "
-        f"{number(odds(facts.epsilon))}{beyond}. Whoever guesses from this release alone which of two neighbouring tables was used is right with a "
+        f"{number(odds(facts.epsilon))}{beyond} Whoever guesses from this release alone which of two neighbouring tables was used is right with a "
         f"probability of at most {number(chance)}, where a coin is right with 0.5. Losses of several releases about the same {facts.unit} add up."
     )
 

@@ -121,6 +121,14 @@ def plain_items(mapping: Mapping[str, Any]) -> dict[str, str]:
     return {title(name): number(value) for name, value in told.items() if is_plain(value)}
 
 
+CHANGES = {
+    "add_remove": "adding or removing",
+    "replace_one": "replacing",
+    "zero_out": "erasing the values of",
+}
+"""Neighbouring relation -> what a promise is about, before "one row"."""
+
+
 def promise(privacy: Mapping[str, Any] | None) -> str:
     """Return the privacy statement of a result in one sentence."""
     if not privacy:
@@ -129,9 +137,7 @@ def promise(privacy: Mapping[str, Any] | None) -> str:
         return f"Not differentially private: {privacy.get('reason') or 'no reason given'}."
     delta = privacy.get("delta") or 0
     parameters = f"epsilon = {number(privacy.get('epsilon'))}" + (f", delta = {number(delta)}" if delta else "")
-    relation = {"add_remove": "adding or removing", "replace_one": "replacing"}.get(
-        str(privacy.get("neighbors")), "changing"
-    )
+    relation = CHANGES.get(str(privacy.get("neighbors")), "changing")
     unit, epsilon = privacy.get("unit") or "row", float(privacy.get("epsilon") or 0.0)
     weak = f"; so large an epsilon lets who knows all others be sure of one {unit} and wrong once in {1 / (1 - certainty(epsilon)):,.0f} times"
     return (

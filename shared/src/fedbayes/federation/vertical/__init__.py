@@ -8,7 +8,8 @@ Central::
         federation, parties, id_column, helper=None | "name" | "none", records="intersection" | "union",
         domain={...} or None, bins="published" | "quantile" | "width" | {"column": [edges] | count},
         missing_state=False,
-        private=epsilon is not None,                                        # noisy answers only: public states, replace_one
+        private=epsilon is not None,                                        # noisy answers only: public states
+        neighbors="replace_one" | "zero_out",                                # what they promise
     )
     tables = SecureTables.open(                                             # rounds 2 and 3
         federation, setup, ["a", "b", "c"],
@@ -32,7 +33,6 @@ Roles: every organization with the task's data is a *data station*; the *helper*
 must not run central. What each role learns is in the docstrings' **Reveals**, and `SecureTables.reveals()` returns it for the result.
 """
 
-from .accounting import NEIGHBORS
 from .central import SecureTables
 from .identifiers import check_alignment, check_equal_rows
 from .matching import partial_match
@@ -44,7 +44,6 @@ from .suppression import suppress
 PARTIALS = ("partial_submit", "partial_match", "partial_extend", "partial_tables")
 
 __all__ = [
-    "NEIGHBORS",
     "PARTIALS",
     "ColumnStates",
     "SecureTables",

@@ -1,4 +1,8 @@
-"""What one record can change in tables of common records, and the statement of a noisy answer."""
+"""What one record can change in tables of common records, and the statement of a noisy answer.
+
+Which records are common is known to all stations and their number to everyone, so a neighbour has other values in one record (`replace_one`), or none
+(`zero_out`), not a record more.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +11,39 @@ from collections.abc import Sequence
 
 from ...dp.laws import Change
 
-NEIGHBORS = "replace_one"
-"""Which records are common is known to all stations and their number to everyone, so a neighbour has other values in one record, not a record more."""
+REPLACE_ONE = "replace_one"
+"""What is promised unless the caller chooses the weaker `zero_out`."""
 
 
-def table_sensitivity(states: Sequence[int]) -> int:
-    """Return by how much the cells of one table change in all when one record's values change: it leaves one cell and enters another.
+def table_sensitivity(states: Sequence[int], neighbors: str) -> int:
+    """Return by how much the cells of one table change in all when one record's values change.
 
     Parameters
     ----------
     states : sequence of int
         States along each axis; a table of one cell counts records, and a record can only leave it or enter it.
+    neighbors : str
+        ``replace_one``: it leaves one cell and enters another; ``zero_out``: it leaves one.
     """
-    return 1 if math.prod(states) == 1 else 2
+    return 2 if neighbors == REPLACE_ONE and math.prod(states) > 1 else 1
 
 
-def change_of(tables: Sequence[Sequence[int]]) -> Change:
-    """Return what one record with other values changes in a batch of tables.
+def change_of(tables: Sequence[Sequence[int]], neighbors: str) -> Change:
+    """Return what one record changes in a batch of tables.
 
     Parameters
     ----------
     tables : sequence of sequences of int
         The states along each axis of every table.
+    neighbors : str
+        ``replace_one`` or ``zero_out``.
 
     Notes
     -----
-    A record leaves one cell of a table and enters another: 2 in the L1 norm and the root of 2 in the L2 norm; the squares of the latter add up over the tables.
+    A record that leaves one cell of a table and enters another changes it by 2 in the L1 norm and the root of 2 in the L2 norm, one that is erased by 1 in
+    both; the squares of the latter add up over the tables.
     """
-    moved = sum(table_sensitivity(states) for states in tables)
+    moved = sum(table_sensitivity(states, neighbors) for states in tables)
     return Change(float(moved), math.sqrt(moved), sum(math.prod(states) for states in tables))
 
 

@@ -16,7 +16,7 @@ from ..contrasts import Contrasts
 from ..errors import ArgumentError
 from ..installments import Installment
 from ..rounds import Federation
-from .accounting import change_of, table_sensitivity, trusted_fraction
+from .accounting import REPLACE_ONE, change_of, table_sensitivity, trusted_fraction
 from .engine import MOST_BYTES, ROUND_BYTES, Engine, described
 from .factor_info import Wanted, factor_name
 from .messages import Setup
@@ -144,8 +144,8 @@ class SecureTables:
         questions : sequence of tuples of column names
             Thousands are fine. One round, plus one for each level of products that is not open yet.
         epsilon : float or Installment, optional
-            Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares. Another value of one record moves
-            it from one cell of each table to another, so the scale is `sensitivity(questions)`/epsilon (neighbors: `replace_one`).
+            Privacy budget of the whole batch: every cell gets discrete Laplace noise made of the stations' shares, of the scale
+            `sensitivity(questions)`/epsilon, for the setup's `neighbors`.
             Or the batch's part of the budget of a job, which may be of Gaussian noise.
         honest_fraction : float
             Share of the stations whose noise the promise rests on.
@@ -205,9 +205,11 @@ class SecureTables:
                 self._planner.narrow(column, view)
 
     def sensitivity(self, questions: Sequence[Sequence[str]]) -> int:
-        """Return by how much the cells of a batch change in all when the values of one record change (neighbors: `replace_one`)."""
+        """Return by how much the cells of a batch change in all when the values of one record change, for the setup's `neighbors`."""
+        neighbors = self.engine.setup.neighbors
         return sum(
-            table_sensitivity([self.columns[column].cardinality for column in question]) for question in questions
+            table_sensitivity([self.columns[column].cardinality for column in question], neighbors)
+            for question in questions
         )
 
     def deviation(
@@ -220,9 +222,10 @@ class SecureTables:
         """Return the standard deviation of the noise in a cell of a batch that is paid for so."""
         setup = self.engine.setup
         if contrasts:
-            change = contrasts.change(questions, replaced=True, absent=setup.union)
+            change = contrasts.change(questions, setup.neighbors == REPLACE_ONE, setup.union)
         else:
-            change = change_of([[self.columns[column].cardinality for column in question] for question in questions])
+            states = [[self.columns[column].cardinality for column in question] for question in questions]
+            change = change_of(states, setup.neighbors)
         honest = trusted_fraction(setup.stations, self.federation.organization, honest_fraction)
         return noise.deviation(change, len(setup.stations), honest)
 

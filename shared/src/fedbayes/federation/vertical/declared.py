@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...bayes.graph import Edges
+from ...dp.neighbors import OF_RECORDS
 from .. import arguments as checks
 from ..declare import (
     COLUMN,
@@ -17,6 +18,7 @@ from ..declare import (
     TARGET,
     Arguments,
     Kind,
+    When,
     argument,
     choice,
     json_value,
@@ -35,6 +37,7 @@ DOMAIN_WORDS = "Public states; what is not in it is found by its column's owner 
 BINS_WORDS = "How numeric columns become states."
 DEALER_WORDS = "The organization without data that serves as dealer; the first one without data when left out."
 HELPER_WORDS = f'{DEALER_WORDS.removesuffix(".")}, and "none" does without one (three stations or more).'
+NEIGHBORS_WORDS = "What is protected of a record: replace_one, which values it has; zero_out, whether it has any, a weaker promise with less noise."
 SPLITS = ("vertical", "horizontal", "hybrid")
 MOST_EDGES = 10_000
 MOST_RECORDS = 1_000_000
@@ -91,6 +94,11 @@ def orders(names: Sequence[str], default: str, words: str) -> Kind:
         return tuple(checks.check_names(name, value))
 
     return json_value(words, check)
+
+
+def neighbors(used_when: When | tuple[When, ...]) -> Any:
+    """Return the field of the neighbouring relation of matched records."""
+    return argument(choice(OF_RECORDS), NEIGHBORS_WORDS, OF_RECORDS[0], used_when=used_when)
 
 
 EDGES = json_value("a list of edges [parent, child]", check_edges)

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
 from ..installments import Installment
+from .accounting import REPLACE_ONE
 from .factor_info import (
     MOST_CELLS,
     MOST_FACTOR_BYTES,
@@ -63,7 +65,8 @@ class Setup(Message):
     An empty `id_column`: all files hold the same records in the same order. `private`: only noisy answers are asked, so states are public and nothing
     is refused because of data.
     `guarded`: exact tables may be asked, so conditions and cut points must leave enough records on either side. `covered`: noise hides whom they single
-    out (`dp.promise.covers`), so they need not; noisy tables with a larger epsilon are guarded like exact ones.
+    out (`dp.promise.covers`), so they need not; noisy tables with a larger epsilon are guarded like exact ones. `neighbors`: what noise is promised for
+    (`dp.neighbors.OF_RECORDS`); keys hang on it as on the rest, so all stations were told the same.
     """
 
     helper: int
@@ -76,6 +79,7 @@ class Setup(Message):
     private: bool = False
     guarded: bool = False
     covered: bool = False
+    neighbors: str = REPLACE_ONE
 
     @property
     def everyone(self) -> list[int]:
@@ -90,6 +94,8 @@ class Setup(Message):
     def __post_init__(self) -> None:
         if self.covered and not self.private:
             raise ValueError("answers without noise are covered by none")
+        if self.neighbors not in OF_RECORDS:
+            raise ValueError("the relation of neighbours is none of matched records")
         check_bins(self.bins)
         check_domain(self.domain)
         least = 2 if self.helper else 3

@@ -15,7 +15,7 @@ from ..errors import MessageError
 from ..gate import Exact, Released, Sealed
 from ..installments import Installment, pay
 from ..station import Station
-from .accounting import change_of, trusted_fraction
+from .accounting import REPLACE_ONE, change_of, trusted_fraction
 from .agreement import bound, with_check
 from .announced import announcement, check_announced
 from .messages import (
@@ -216,7 +216,9 @@ def _answer(
         return station.exact(bound, "tables", queries=len(request.tables), summed=united)
     _noise(station, shares[:0], request, request.noise)  # what cannot be sampled is not charged
     united = workspace.setup.union
-    receipt = pay(station, request.noise, note="tables", queries=len(request.tables), summed=united)
+    receipt = pay(
+        station, request.noise, note=f"tables, {workspace.setup.neighbors}", queries=len(request.tables), summed=united
+    )
     noisy = shares + _noise(station, shares, request, request.noise)
     return station.released(_bound(workspace, request, noisy), receipt)
 
@@ -234,9 +236,9 @@ def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Inst
     setup = request.delivery.setup
     widths = {info.name: factor(info).states for info in request.delivery.factors}
     if request.contrasts:
-        change = request.contrasts.change(request.columns, replaced=True, absent=setup.union)
+        change = request.contrasts.change(request.columns, setup.neighbors == REPLACE_ONE, setup.union)
     else:
-        change = change_of([[widths[name] for name in table] for table in request.tables])
+        change = change_of([[widths[name] for name in table] for table in request.tables], setup.neighbors)
     honest = trusted_fraction(setup.stations, station.aggregator, request.honest_fraction)
     drawn = noise.shares(shares.shape, change, len(setup.stations), honest)
     return drawn.astype(np.int64).astype(shares.dtype)

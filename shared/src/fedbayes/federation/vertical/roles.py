@@ -9,6 +9,7 @@ from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
 from ..opening import Preflight
 from ..rounds import Federation, Parties
+from .accounting import REPLACE_ONE
 from .messages import Setup
 from .states import check_bins, check_domain
 
@@ -110,6 +111,7 @@ def setup_of(
     private: bool = False,
     guarded: bool = True,
     covered: bool = False,
+    neighbors: str = REPLACE_ONE,
 ) -> Setup:
     """Return the roles of a job, checked.
 
@@ -136,6 +138,8 @@ def setup_of(
         scores of records only.
     covered : bool
         Whether the noise of private answers hides whom conditions and cut points single out (`dp.promise.covers`).
+    neighbors : {"replace_one", "zero_out"}
+        What the noise of private answers is promised for (`dp.neighbors.OF_RECORDS`).
 
     Raises
     ------
@@ -169,6 +173,7 @@ def setup_of(
         private,
         guarded and not private,
         covered,
+        neighbors,
     )
 
 
