@@ -158,7 +158,7 @@ def test_rows_are_cut_further_up_the_more_rows_stand_against_the_noise():
 def test_cells_are_drawn_to_the_parts_of_the_classes_by_the_noise(deviation):
     layout = Layout((4,), 2)
     told = np.array([1000, 1000, 500, 900, 500, 100, 90, -90, -60, 60])
-    found = terms.drawn_together(layout, told, deviation).reshape(5, 2)
+    found = terms.drawn_together(layout, told, deviation, np.array([False])).reshape(5, 2)
     assert (found >= 1).all()
     if deviation < 1:
         np.testing.assert_array_equal(found[:3].ravel(), told[:6])
@@ -173,7 +173,20 @@ def test_tables_of_cells_drawn_together_are_nearer_to_the_exact_ones():
     away = []
     for seed in range(20):
         told = COUNTS + np.rint(np.random.default_rng(seed).normal(0.0, 150.0, len(COUNTS))).astype(np.int64)
-        cells = (told, terms.drawn_together(LAYOUT, told, 150.0))
+        cells = (told, terms.drawn_together(LAYOUT, told, 150.0, ORDERED))
         away.append([np.abs(tables_from_counts(LAYOUT, one).single - TABLES.single).mean() for one in cells])
     raw, drawn = np.mean(away, axis=0)
     assert drawn < 0.8 * raw
+
+
+def test_bins_of_few_rows_stand_out_of_the_noise_by_what_their_neighbours_say():
+    """Twenty bins of 80 rows, ever more of them of the second class, under noise as wide as half of a cell; where states have no order nothing is won."""
+    layout, share = Layout((20,), 2), np.linspace(0.1, 0.9, 20)
+    exact = np.vstack([[800, 800], np.column_stack([80 * (1 - share), 80 * share])])
+    away = {True: [], False: []}
+    for seed in range(20):
+        told = np.rint(exact + np.random.default_rng(seed).normal(0.0, 20.0, exact.shape)).astype(np.int64).ravel()
+        for in_order, found in away.items():
+            cells = terms.drawn_together(layout, told, 20.0, np.array([in_order])).reshape(21, 2)[1:]
+            found.append(np.abs(cells[:, 1] / cells.sum(axis=1) - share).mean())
+    assert np.mean(away[True]) < 0.7 * np.mean(away[False])

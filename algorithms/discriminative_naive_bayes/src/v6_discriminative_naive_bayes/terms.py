@@ -77,10 +77,13 @@ def usual_clip(layout: Layout, rows: float) -> float:
     return longest(layout) * float(np.clip(CUT * (max(rows, 0.0) / ENOUGH) ** GROWTH, LEAST_CUT, 1.0))
 
 
-def drawn_together(layout: Layout, counts: NDArray[np.int64], deviation: float) -> NDArray[np.int64]:
+def drawn_together(
+    layout: Layout, counts: NDArray[np.int64], deviation: float, ordered: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Return noisy counts of which each cell is drawn to the class's part of the value's rows, the more the noise is wider than what is usual.
 
-    Unlike `model.without_noise` it keeps what several uncertain cells say together, which the steps weigh.
+    Unlike `model.without_noise` it keeps what several uncertain cells say together, which the steps weigh. Cells of neighbouring bins lie alike from the
+    class's part, as much as their terms do (`REACH`, `ROUGHNESS`), so that what many bins of few rows say in common stands out of the noise.
 
     Parameters
     ----------
@@ -90,17 +93,26 @@ def drawn_together(layout: Layout, counts: NDArray[np.int64], deviation: float) 
         As summed, with the noise.
     deviation : float
         Standard deviation of the noise in a cell, > 0.
+    ordered : ndarray (attributes,) of bool
+        Which attributes are bins of a number.
 
     References
     ----------
-    Efron, Morris, Stein's estimation rule and its competitors, 1973.
+    Efron, Morris, Stein's estimation rule and its competitors, 1973. Rasmussen, Williams, Gaussian processes for machine learning, 2006, section 2.2.
     """
     told = np.asarray(counts, dtype=np.float64).reshape(1 + layout.values, layout.classes)
     sizes = np.maximum(told[0], deviation)
     rows = np.maximum(told[1:].sum(axis=1, keepdims=True), 0.5 * deviation * layout.classes**0.5)
     means = rows * sizes / sizes.sum()
-    usual = np.square(UNLIKE * means)
-    cells = (told[1:] * usual + means * deviation**2) / (usual + deviation**2)
+    cells = means.copy()
+    for block, in_order in zip(_blocks(layout), ordered, strict=True):
+        own = slice(block.start - 1, block.stop - 1)  # means have no row of the classes
+        alike = _alike(block.stop - block.start, in_order)
+        for label in range(layout.classes):
+            usual = UNLIKE * means[own, label]
+            common = alike * np.outer(usual, usual)
+            within = common + deviation**2 * np.eye(len(usual))
+            cells[own, label] += common @ np.linalg.solve(within, told[block, label] - means[own, label])
     found = np.vstack([sizes, np.maximum(cells, LEAST * means + 1.0)])
     return np.asarray(np.rint(found), dtype=np.int64).ravel()
 
@@ -163,13 +175,16 @@ def _prior(layout: Layout, ordered: NDArray[np.bool_]) -> Floats:
     found = np.zeros((1 + layout.values, 1 + layout.values))
     found[0, 0] = PRIOR_SPREAD**2
     for block, in_order in zip(_blocks(layout), ordered, strict=True):
-        width = block.stop - block.start
-        alike = np.eye(width)
-        if in_order:
-            away = np.abs(np.subtract.outer(np.arange(width), np.arange(width))) / (REACH * width)
-            alike = ROUGHNESS * alike + (1.0 - ROUGHNESS) * np.exp(-away)
-        found[block, block] = SPREAD**2 * alike
+        found[block, block] = SPREAD**2 * _alike(block.stop - block.start, in_order)
     return found
+
+
+def _alike(width: int, in_order: bool) -> Floats:
+    """Return how alike the values of an attribute are, (width, width): not at all, but for bins of a number."""
+    if not in_order:
+        return np.eye(width)
+    away = np.abs(np.subtract.outer(np.arange(width), np.arange(width))) / (REACH * width)
+    return np.asarray(ROUGHNESS * np.eye(width) + (1.0 - ROUGHNESS) * np.exp(-away))
 
 
 def _with_scales(layout: Layout, shared: Floats, own: Floats) -> Floats:

@@ -78,8 +78,18 @@ class Training:
             deviation = table_deviation(request, parties) * (parties / request.noise.honest(parties)) ** 0.5
         self._warn_of_columns(deviation)
         if request.noise.private:
-            clean = terms.drawn_together if self.settings.by_terms else without_noise
-            self.counts = clean(self.layout, self.counts, deviation)
+            self.counts = self._cleaned(self.counts, deviation)
+
+    def _cleaned(self, counts: NDArray[np.int64], deviation: float) -> NDArray[np.int64]:
+        """Return counts without what noise of such a deviation in every cell can make alone."""
+        if self.settings.by_terms:
+            return terms.drawn_together(self.layout, counts, deviation, self._ordered())
+        return without_noise(self.layout, counts, deviation)
+
+    def _ordered(self) -> NDArray[np.bool_]:
+        """Return which attributes are bins of a number."""
+        schema = self.shape.columns.schema
+        return np.array([not schema[name].is_categorical for name in self.shape.attributes], dtype=bool)
 
     def _warn_of_columns(self, deviation: float) -> None:
         """Warn of features in which nearly no row has a value, as the sums show; `deviation` is that of the noise in a cell."""
@@ -212,15 +222,14 @@ class Training:
 
     def _by_terms(self, counts: NDArray[np.int64], start: Floats | None, variance: float, rounds: int) -> Floats:
         """Return weights after steps on what values add to the scores."""
-        layout, schema = self.layout, self.shape.columns.schema
-        ordered = np.array([not schema[name].is_categorical for name in self.shape.attributes])
+        layout = self.layout
         tables = tables_from_counts(layout, counts, self.shape.prior)
 
         def ask(sums: Floats) -> Floats:
             points = np.clip(sums.reshape(1, -1), -LARGEST_WEIGHT, LARGEST_WEIGHT)
             return np.asarray(self._ask(points, additive=True) / 2.0**NOISY_FRACTION_BITS).reshape(sums.shape)
 
-        known = terms.known(layout, tables, counts, ordered)
+        known = terms.known(layout, tables, counts, self._ordered())
         first = terms.first_weights(layout) if start is None else start
         return terms.learn(ask, known, first, variance, rounds, self.settings.regularization)
 
