@@ -31,6 +31,15 @@ PARTS = (
     "src/v6_{name}/partial.py",
     "src/v6_{name}/messages.py",
 )
+TOLD_ELSEWHERE = {
+    "README.md": "| [`{name}`](algorithms/{name}/README.md) |",
+    "docs/status.md": "{name}",
+    "docs/which-method.md": "{name}",
+    "docs/architecture.md": "| `{name}.",
+    "scripts/diagrams": '"{name}": (',
+    "tests/network/methods.py": '"{name}"',
+}
+"""Where a method stands outside its own folders -> how."""
 TYPES = {
     *("column", "column_list", "string", "string_list", "integer", "integer_list", "float", "float_list"),
     *("boolean", "json", "organization", "organization_list"),
@@ -57,6 +66,14 @@ def test_a_method_is_complete(name: str) -> None:
     paths = [ROOT / "algorithms" / name / part.format(name=name) for part in PARTS]
     assert not [path for path in paths if not path.is_file() and not (path.with_suffix("") / "__init__.py").is_file()]
     assert list((ROOT / "tests/algorithms" / name).glob("test_*.py"))
+
+
+@pytest.mark.parametrize("place", TOLD_ELSEWHERE)
+def test_what_else_tells_of_every_method(place: str) -> None:
+    """Beside its own folders a method is in these places alone; of a new one this test names those that lack it."""
+    text = (ROOT / place).read_text(encoding="utf-8")
+    lacking = [name for name in ALGORITHMS if TOLD_ELSEWHERE[place].format(name=name) not in text]
+    assert not lacking, f"{place} tells nothing of {', '.join(lacking)}; add {TOLD_ELSEWHERE[place]}"
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -1,4 +1,4 @@
-"""What the researcher calls."""
+"""What the researcher calls: `fit` an ensemble of networks, `evaluate` it and `classify` with it."""
 
 from __future__ import annotations
 

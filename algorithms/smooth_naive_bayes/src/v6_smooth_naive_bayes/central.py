@@ -1,4 +1,4 @@
-"""What the researcher calls."""
+"""What the researcher calls: `fit`, one release of noisy statistics by every station, and `evaluate`."""
 
 from __future__ import annotations
 

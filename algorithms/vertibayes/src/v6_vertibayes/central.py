@@ -1,4 +1,4 @@
-"""What the researcher calls."""
+"""What the researcher calls: `fit` a network, `evaluate` and `classify` with it, and `sample` from it."""
 
 from __future__ import annotations
 

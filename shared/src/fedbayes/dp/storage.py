@@ -27,24 +27,24 @@ class Storage:
         Made at the first transaction, with rights for its owner only.
     tables : str
         Statements ``CREATE TABLE IF NOT EXISTS``, the first of a table that every good file has; each ends with a semicolon.
-    what, content : str
-        What the file is and what it tells, for errors: "ledger", "what was spent".
+    name, content : str
+        What the file is called and what it tells, for errors: "ledger", "what was spent".
     failure : type
         Error of a file that cannot be used; raised by `transaction` and `reading`.
     """
 
-    def __init__(self, path: Path, tables: str, what: str, content: str, failure: type[Exception]) -> None:
+    def __init__(self, path: Path, tables: str, name: str, content: str, failure: type[Exception]) -> None:
         self.path, self._tables, self._failure = path, tables, failure
         self.damaged = (
-            f"the node's {what} is empty, damaged or no {what}, so {content} is unknown and nothing is released; "
+            f"the node's {name} is empty, damaged or no {name}, so {content} is unknown and nothing is released; "
             "ask the node's administrator to restore it from a copy"
         )
         self.unwritable = (
-            f"the node's {what} cannot be written, so nothing is released; "
+            f"the node's {name} cannot be written, so nothing is released; "
             "ask the node's administrator to check its folder, its rights and the space on its disk"
         )
         self.busy = (
-            f"the node's {what} is in use by another task for too long, so nothing is released; run the task again"
+            f"the node's {name} is in use by another task for too long, so nothing is released; run the task again"
         )
 
     @contextmanager

@@ -272,8 +272,8 @@ def _decode_mapping(kind: Any, value: Any, path: str) -> Any:
     try:
         return {_key(key_kind, key): _decode(item_kind, item, path) for key, item in value.items()}
     except ValueError:
-        what = "whole numbers" if key_kind is int else "names"
-        raise MessageError(f"{path}: keys must be {what}") from None
+        expected = "whole numbers" if key_kind is int else "names"
+        raise MessageError(f"{path}: keys must be {expected}") from None
 
 
 def _key(kind: Any, key: str) -> Any:

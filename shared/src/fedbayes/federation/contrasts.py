@@ -100,16 +100,16 @@ class Contrasts(Message):
         """
         if len(cells) != sum(math.prod(self.states(table)) for table in tables):
             raise ValueError("the contrasts do not fit the cells of the tables")
-        found, start = [], 0
+        functions, start = [], 0
         for table, factor in zip(tables, self.factors, strict=True):
             states = self.states(table)
             end = start + math.prod(states)
             values = cells[start:end].reshape(states) * np.array(factor).astype(cells.dtype)
             for column in table:  # each map puts its axis last, so all are in place in the end
                 values = np.tensordot(values, self.maps[column].astype(cells.dtype), axes=(0, 1))
-            found.append(values.reshape(-1))
+            functions.append(values.reshape(-1))
             start = end
-        return np.concatenate(found)
+        return np.concatenate(functions)
 
     def split(self, tables: Sequence[Columns], functions: RingArray) -> list[Integers]:
         """Return the answer of every table, one axis a column, from all of them, flat and in a ring."""
@@ -219,11 +219,11 @@ def _by_elimination(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> f
 
 def _changes(table: Sequence[str], weight: float, kinds: Mapping[str, Kinds]) -> npt.NDArray[np.float64]:
     """Return a bound for every set of columns that change: an axis of length 2 for each column."""
-    found = np.zeros([2] * len(table))
-    for changed in np.ndindex(found.shape):
+    changes = np.zeros([2] * len(table))
+    for changed in np.ndindex(changes.shape):
         differing = frozenset(name for name, moved in zip(table, changed, strict=True) if moved)
-        found[changed] = weight * _apart(table, differing, kinds)
-    return found
+        changes[changed] = weight * _apart(table, differing, kinds)
+    return changes
 
 
 def _by_pairs(weighed: Sequence[Weighed], kinds: Mapping[str, Kinds]) -> float:

@@ -274,11 +274,11 @@ class Arguments:
         """Return the arguments in their order; of a group's conditions, those on arguments that this function has."""
         entries = dataclasses.fields(cls)
         names = {entry.name for entry in entries}
-        found = [
+        arguments = [
             Argument(entry.name, entry.default, entry.type, entry.metadata["declared"].among(names))
             for entry in entries
         ]
-        return sorted(found, key=lambda one: (one.declared.rank, not one.required))
+        return sorted(arguments, key=lambda one: (one.declared.rank, not one.required))
 
     @classmethod
     def read(cls: type[A], function: str, given: Mapping[str, Any]) -> A:
@@ -300,13 +300,13 @@ class Arguments:
 
     def unused(self) -> list[str]:
         """Return a warning for every argument that was given (differs from its default) and is not used."""
-        found = []
+        warnings = []
         for one in self.declared():
             failing = [condition.failing(self) for condition in one.declared.used_when if not condition.holds(self)]
             if failing and getattr(self, one.name) != one.default:
                 why = f": {one.declared.why}" if one.declared.why else ""
-                found.append(f"{one.name} has no effect {' and '.join(failing)}{why}")
-        return found
+                warnings.append(f"{one.name} has no effect {' and '.join(failing)}{why}")
+        return warnings
 
 
 def arguments_of(function: Callable[..., Any]) -> type[Arguments]:

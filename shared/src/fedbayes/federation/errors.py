@@ -112,13 +112,13 @@ def describe(error: BaseException) -> tuple[str, str]:
     for kind in type(error).__mro__:
         if KINDS.get(kind.__name__) is kind:
             return kind.__name__, str(error)
-    place = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
     where = ""
-    if place is not None:
-        file = place.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
-        where = f" at {file}:{place.tb_lineno}"
+    if frame is not None:
+        file = frame.tb_frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
+        where = f" at {file}:{frame.tb_lineno}"
     return "StationError", f"unexpected {type(error).__name__}{where}; details stay at the node"
 
 
@@ -136,8 +136,8 @@ def log_line(error: BaseException) -> str:
 def from_log(log: str) -> AlgorithmError | None:
     """Return the error that a log tells of by `log_line`, or None."""
     for line in reversed(log.splitlines()):
-        _, found, rest = line.partition(f"{MARK}: ")
-        if found:
+        _, marked, rest = line.partition(f"{MARK}: ")
+        if marked:
             kind, _, message = rest.partition(": ")
             return rebuild(kind, message)
     return None

@@ -126,22 +126,22 @@ def check_reply_class(reply: Any) -> None:
     _check_kind(reply, reply.__name__)
 
 
-def _check_kind(kind: Any, place: str) -> None:
+def _check_kind(kind: Any, field_name: str) -> None:
     origin, parts = typing.get_origin(kind), typing.get_args(kind)
     if kind in REASONS or origin in REASONS or kind in (type(None), Ellipsis):
         return
     if origin in (typing.Union, types.UnionType, list, tuple):
         for part in parts:
-            _check_kind(part, place)
+            _check_kind(part, field_name)
     elif origin is dict:
-        _check_kind(parts[1], place)
+        _check_kind(parts[1], field_name)
     elif isinstance(kind, type) and issubclass(kind, Message) and kind is not Message:
         hints = typing.get_type_hints(kind)
         for field in dataclasses.fields(typing.cast(Any, kind)):
-            _check_kind(hints[field.name], f"{place}.{field.name}")
+            _check_kind(hints[field.name], f"{field_name}.{field.name}")
     else:
         names = ", ".join(reason.__name__ for reason in REASONS)
-        raise TypeError(f"{place} does not say why it may leave the station: it must be one of {names}")
+        raise TypeError(f"{field_name} does not say why it may leave the station: it must be one of {names}")
 
 
 def leaving(reply: Any) -> Iterator[Any]:
@@ -177,11 +177,11 @@ def reasons(reply: Any, debited: bool) -> dict[str, set[str]]:
         it was `Released` by a station that debited, else `Exact`.
     """
     hints = typing.get_type_hints(type(reply))
-    found = {
+    carried = {
         field.name: _reasons(hints[field.name], getattr(reply, field.name), debited)
         for field in dataclasses.fields(reply)
     }
-    return {name: names for name, names in found.items() if names}
+    return {name: names for name, names in carried.items() if names}
 
 
 def _reasons(kind: Any, value: Any, debited: bool) -> set[str]:

@@ -70,7 +70,7 @@ class Installment(Message):
     @property
     def parts(self) -> float:
         """One over the share of the budget that the round has, at least 1."""
-        own = math.fsum(self.weights[place] for place in self.places)
+        own = math.fsum(self.weights[part] for part in self.places)
         return max(1.0, math.fsum(self.weights) / own)
 
     @property
@@ -130,8 +130,8 @@ def pay(station: Station, installment: Installment, note: str, queries: int = 0,
     receipt = station.charge(epsilon, delta, note=note, once=one_budget(station), summed=summed)
     division = f"{epsilon!r}|{delta!r}|{installment.weights!r}"
     unspent = _first(station, "division", division)
-    for place in installment.places:
-        unspent = _first(station, f"part-{place}", station.round_name) and unspent
+    for part in installment.places:
+        unspent = _first(station, f"part-{part}", station.round_name) and unspent
     if not unspent:
         raise MessageError("this part of the budget is spent in this job; start the job again")
     return receipt

@@ -204,10 +204,10 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
     if any(not set(reply.held.value) <= set(widths) for reply in replies.values()):
         raise MessageError("a station tells of columns that were not asked for; use one version everywhere")
     minimum = 0 if asked.added.promises else max(reply.minimum_count.value for reply in replies.values())
-    told = {}
+    described = {}
     for column in request.schema:
         entry = _told(column, parts[column.name], request.rule(column), minimum)
-        told[column.name] = {"organizations": [federation.name(m) for m in holders[column.name]], **entry}
+        described[column.name] = {"organizations": [federation.name(m) for m in holders[column.name]], **entry}
     noise = {
         name: asked.added.deviation(len(widths), 1.0, 1.0, size, len(parties.members), nonnegative=True)
         for name, size in widths.items()
@@ -215,7 +215,7 @@ def describe(federation: Federation, asked: Describe) -> dict[str, Any]:
     for name, counts in parts.items():
         _warn(federation, name, counts, noise[name])
     return federation.result(
-        model={"format": FORMAT, "columns": told},
+        model={"format": FORMAT, "columns": described},
         privacy=_statement(asked, len(widths)),
         diagnostics={"noise": noise} if asked.added.private else {"minimum_count": minimum},
     )
@@ -242,9 +242,9 @@ def _told(column: Column, counts: NDArray[np.int64], bins: Any, minimum: int) ->
     # Quantiles follow from what is shown alone: what the shown counts leave of all records is spread over the hidden bins.
     secret = hidden[: len(values)]
     rest = (int(counts.sum()) - int(shown[~hidden].sum())) / max(int(secret.sum()), 1)
-    found = None if secret.all() else profile.quantiles(np.where(secret, rest, values), edges, LEVELS)
-    told = None if found is None else dict(zip(map(str, LEVELS), found, strict=True))
-    return {**entry, "bins": {"edges": edges.tolist(), "counts": cells}, "quantiles": told}
+    quantiles = None if secret.all() else profile.quantiles(np.where(secret, rest, values), edges, LEVELS)
+    by_level = None if quantiles is None else dict(zip(map(str, LEVELS), quantiles, strict=True))
+    return {**entry, "bins": {"edges": edges.tolist(), "counts": cells}, "quantiles": by_level}
 
 
 def _warn(federation: Federation, name: str, counts: NDArray[np.int64], noise: float) -> None:

@@ -122,9 +122,9 @@ class KnownPeers:
             owners = {peer.fingerprint: peer.name for peer in known.values()}
             for name, mark in marks.items():
                 if name in known and known[name].fingerprint != mark:
-                    what = "has changed" if mark else "is missing"
+                    fault = "has changed" if mark else "is missing"
                     raise PolicyError(
-                        f"the lasting key of {name} {what}; ask its administrator, and accept the new key with 'fedbayes node peers'"
+                        f"the lasting key of {name} {fault}; ask its administrator, and accept the new key with 'fedbayes node peers'"
                     )
                 if mark and owners.get(mark, name) != name:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")

@@ -229,7 +229,7 @@ def organizations() -> dict[int, str]:
         If the server's list is malformed.
     """
     listed = f"organization?collaboration_id={_identity()['collaboration_id']}&per_page=100"
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for page in range(1, MOST_PAGES + 1):
         try:
             entries = {
@@ -238,10 +238,10 @@ def organizations() -> dict[int, str]:
             }
         except (KeyError, TypeError, ValueError):
             raise MessageError("the server's list of organizations is malformed; try again") from None
-        if not set(entries) - set(found):
+        if not set(entries) - set(names):
             break
-        found.update(entries)
-    return found
+        names.update(entries)
+    return names
 
 
 def _no_origin() -> PolicyError:

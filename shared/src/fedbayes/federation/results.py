@@ -113,14 +113,14 @@ def strict_json(value: Any) -> Any:
 
 def versions() -> dict[str, str]:
     """Return the versions that a result depends on."""
-    found = {
+    numbers = {
         "fedbayes": __version__,
         "python": ".".join(str(part) for part in sys.version_info[:3]),
         "result": str(RESULT_FORMAT),
     }
     for name in ("numpy", "vantage6-algorithm-tools"):
-        found.update(_version_of(name))
-    return found
+        numbers.update(_version_of(name))
+    return numbers
 
 
 def provenance(algorithm: str, function: str, arguments: Mapping[str, Any], parties: Sequence[str]) -> dict[str, Any]:

@@ -230,8 +230,8 @@ class Federation(Outset):
             saying: dict[str, list[str]] = {}
             for member, (_, text) in failures.items():
                 saying.setdefault(text, []).append(self.name(member))
-            told = "; ".join(f"{', '.join(names)}: {text}" for text, names in saying.items())
-            raise rebuild(str(next(iter(failures.values()))[0]), told + spent)
+            words = "; ".join(f"{', '.join(names)}: {text}" for text, names in saying.items())
+            raise rebuild(str(next(iter(failures.values()))[0]), words + spent)
 
     # -- rounds ----------------------------------------------------------------------------------------------------------
 
@@ -400,7 +400,7 @@ class Federation(Outset):
     @property
     def minimum_count(self) -> int:
         """Smallest count that every node of the task lets be revealed."""
-        return max((int(told["limits"]["minimum_count"]) for told in self._nodes.values()), default=0)
+        return max((int(node["limits"]["minimum_count"]) for node in self._nodes.values()), default=0)
 
     def report(self) -> dict[str, Any]:
         """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
@@ -415,7 +415,7 @@ class Federation(Outset):
                 for member, costs in sorted(self._transport.spent.items())
                 if any(costs.values())
             },
-            "nodes": {self.name(member): told for member, told in self._nodes.items()},
+            "nodes": {self.name(member): node for member, node in self._nodes.items()},
             "without_lasting_key": self._transport.without_lasting_key(self._asked),
             "per_round": self._per_round,
         }

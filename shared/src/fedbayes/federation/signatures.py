@@ -60,8 +60,8 @@ class Store:
 
 def describe(function: Callable[..., Any]) -> dict[str, Any]:
     """Return the description of a central function, as JSON; see the module's documentation for its form."""
-    told = [_described(argument) for argument in arguments_class(function).declared()]
-    return {"function": function.__name__, "summary": first_line(function), "arguments": told}
+    arguments = [_described(argument) for argument in arguments_class(function).declared()]
+    return {"function": function.__name__, "summary": first_line(function), "arguments": arguments}
 
 
 def arguments_class(function: Any) -> type[Arguments]:
@@ -121,10 +121,10 @@ def words_of(argument: Argument) -> str:
 def help_of(function: Callable[..., Any]) -> str:
     """Return the documentation of a central function with all its arguments, as text."""
     lines = [inspect.getdoc(function) or ""]
-    told = [
+    described = [
         f"    {call_of(argument)}\n        {words_of(argument)}" for argument in arguments_class(function).declared()
     ]
-    return "\n".join([*lines, "", "Arguments", *told] if told else lines)
+    return "\n".join([*lines, "", "Arguments", *described] if described else lines)
 
 
 def page_of(module: ModuleType) -> str:
@@ -157,18 +157,18 @@ def _row(argument: Argument) -> str:
 
 def _as_before(name: str, known: Mapping[str, str]) -> list[str]:
     """Return the sentences that name a function's arguments that are those of earlier functions."""
-    found = []
+    sentences = []
     for earlier in dict.fromkeys(known.values()):
         names = [f"`{argument}`" for argument, function in known.items() if function == earlier]
-        found.append(f"`{name}` takes {', '.join(names)} as `{earlier}` does.")
-    return found
+        sentences.append(f"`{name}` takes {', '.join(names)} as `{earlier}` does.")
+    return sentences
 
 
 def central_functions(module: ModuleType) -> list[tuple[str, Callable[..., Any]]]:
     """Return the central functions of a method: fit first, preflight last."""
     named = [(name, getattr(module, name)) for name in module.__all__]
-    found = [(name, function) for name, function in named if getattr(function, "fedbayes_remote", None) == "central"]
-    return sorted(found, key=lambda pair: (pair[0] == "preflight", pair[0] != "fit"))
+    central = [(name, function) for name, function in named if getattr(function, "fedbayes_remote", None) == "central"]
+    return sorted(central, key=lambda pair: (pair[0] == "preflight", pair[0] != "fit"))
 
 
 def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
     central = central_functions(module)
     partials = [(name, getattr(module, name)) for name in module.__all__ if name not in dict(central)]
     functions = [_central(name, function, store) for name, function in central]
-    place = f"https://example.org/fedbayes/algorithms/{module.__name__.removeprefix('v6_')}"
+    page = f"https://example.org/fedbayes/algorithms/{module.__name__.removeprefix('v6_')}"
     return {
         "name": store.name,
         "description": store.description,
@@ -195,7 +195,7 @@ def store_of(module: ModuleType, image: str, version: str) -> dict[str, Any]:
         "partitioning": store.partitioning,
         "vantage6_version": version,
         "code_url": "https://example.org/fedbayes",
-        "documentation_url": place,
+        "documentation_url": page,
         "functions": [*functions, *(_partial(name, function) for name, function in partials)],
     }
 
@@ -214,29 +214,29 @@ def in_version_5(store: Mapping[str, Any]) -> dict[str, Any]:
 
 def _central(name: str, function: Callable[..., Any], store: Store) -> dict[str, Any]:
     declared = arguments_class(function)
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": name,
         "display_name": _title(name),
         "description": first_line(function),
         "type": "central",
     }
-    told |= {"databases": TABLE} if declared.reads_table else {"standalone": True}
-    told["arguments"] = [_stored(argument, declared) for argument in declared.declared()]
+    entry |= {"databases": TABLE} if declared.reads_table else {"standalone": True}
+    entry["arguments"] = [_stored(argument, declared) for argument in declared.declared()]
     if name != "preflight":
-        told["arguments"].append(dict(DICTIONARY))
+        entry["arguments"].append(dict(DICTIONARY))
     if name in store.visualizations:
-        told["ui_visualizations"] = list(store.visualizations[name])
-    return told
+        entry["ui_visualizations"] = list(store.visualizations[name])
+    return entry
 
 
 def _partial(name: str, function: Callable[..., Any]) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": name, "description": first_line(function), "type": "federated"}
+    entry: dict[str, Any] = {"name": name, "description": first_line(function), "type": "federated"}
     if name == "disclosure_settings":
-        return told | {"standalone": True, "arguments": []}
+        return entry | {"standalone": True, "arguments": []}
     if name not in WITHOUT_TABLE:
-        told["databases"] = TABLE
+        entry["databases"] = TABLE
     message = {"name": "message", "type": "json", "description": "The round's request; made by the central function."}
-    return told | {"arguments": [message]}
+    return entry | {"arguments": [message]}
 
 
 def _title(name: str) -> str:
@@ -245,21 +245,21 @@ def _title(name: str) -> str:
 
 def _stored(argument: Argument, among: type[Arguments]) -> dict[str, Any]:
     kind = argument.declared.kind
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": argument.name,
         "type": kind.store,
         "display_name": _title(argument.name),
         "description": words_of(argument),
     }
     if kind.choices:
-        told["allowed_values"] = list(kind.choices)
+        entry["allowed_values"] = list(kind.choices)
     if argument.required:
-        return told
-    told["has_default_value"] = True
+        return entry
+    entry["has_default_value"] = True
     if argument.default is not None:
         plain = kind.store in ("string", "column")
-        told["default_value"] = argument.default if plain else json.dumps(argument.default)
-    return told | _store_condition(argument, among)
+        entry["default_value"] = argument.default if plain else json.dumps(argument.default)
+    return entry | _store_condition(argument, among)
 
 
 def _store_condition(argument: Argument, among: type[Arguments]) -> dict[str, Any]:
@@ -273,8 +273,8 @@ def _store_condition(argument: Argument, among: type[Arguments]) -> dict[str, An
         turned = len(condition.values) > 1  # all choices but one
         equal = (condition.holds_if is bool(condition.values)) is not turned
         value = rest[0] if turned else condition.values[0] if condition.values else None
-        told = {"conditional_on": condition.argument, "conditional_operator": "==" if equal else "!="}
+        entry = {"conditional_on": condition.argument, "conditional_operator": "==" if equal else "!="}
         if value is not None:  # left out, it means null
-            told["conditional_value"] = value if isinstance(value, str) else json.dumps(value)
-        return told
+            entry["conditional_value"] = value if isinstance(value, str) else json.dumps(value)
+        return entry
     return {}

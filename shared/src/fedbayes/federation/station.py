@@ -145,16 +145,16 @@ class Station(Member):
         small = self._source.arrays(columns, domain)
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
-        found, rows, left_out = small
+        table, rows, left_out = small
         choosing.note(self, left_out, self._source.named)
-        self._check_table(columns, list(found), rows)
-        return found
+        self._check_table(columns, list(table), rows)
+        return table
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:
             if present.count(column) != 1:
-                what = "is not in" if column not in present else "is twice in"
-                raise DataProblem(f"column '{column}' {what} this station's table; check the name in the task")
+                fault = "is not in" if column not in present else "is twice in"
+                raise DataProblem(f"column '{column}' {fault} this station's table; check the name in the task")
         if rows is not None and rows < self.policy.minimum_rows:
             raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 
@@ -223,16 +223,16 @@ class Station(Member):
             self._guard(summed)
         receipt = self.gate.made(Receipt(epsilon, delta))
         ledger = self.policy.open_ledger()
-        place = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
+        entry = (self.round_name, self.question_digest) if once is None else (once, f"{epsilon!r}/{delta!r}")
         if ledger is not None:
             from ..dp.ledger import LedgerExhausted
 
             try:
-                if not ledger.charge((self.nonce(), *place), epsilon, delta, note, queries):
+                if not ledger.charge((self.nonce(), *entry), epsilon, delta, note, queries):
                     return receipt
             except LedgerExhausted as error:
                 raise BudgetError(str(error)) from None
-        elif once is not None and not self.is_first("-".join(("debit", *place))):
+        elif once is not None and not self.is_first("-".join(("debit", *entry))):
             return receipt
         for name, cost in (("epsilon", epsilon), ("delta", delta), ("queries", float(queries))):
             self.spent[name] += cost
@@ -319,8 +319,8 @@ class Station(Member):
         self.require_private(False)
         self._guard(summed)
         if counts is not None:
-            found = np.asarray(counts)
-            if bool(np.any((found != 0) & (found < self.policy.minimum_count))):
+            records = np.asarray(counts)
+            if bool(np.any((records != 0) & (records < self.policy.minimum_count))):
                 raise ThresholdError("fewer records stand behind a number than this node demands; ask less finely")
         if queries:
             self.charge(0.0, 0.0, note, queries)

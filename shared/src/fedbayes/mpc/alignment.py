@@ -110,9 +110,9 @@ def match(left: Hashes, right: Hashes) -> tuple[Positions, Positions]:
     ranked = right[order]
     if len(ranked) == 0 or len(left) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    place = np.minimum(np.searchsorted(ranked, left), len(ranked) - 1)
-    found = np.flatnonzero(ranked[place] == left).astype(np.int64)
-    return found, order[place[found]].astype(np.int64)
+    rank = np.minimum(np.searchsorted(ranked, left), len(ranked) - 1)
+    matches = np.flatnonzero(ranked[rank] == left).astype(np.int64)
+    return matches, order[rank[matches]].astype(np.int64)
 
 
 def places_in(left: Hashes, right: Hashes) -> Positions:

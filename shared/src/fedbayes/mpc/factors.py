@@ -160,14 +160,14 @@ def pair_products(
     dict
         Only pairs that some term has; arrays (states of left, states of right).
     """
-    found: dict[tuple[str, str], RingArray] = {}
+    tables: dict[tuple[str, str], RingArray] = {}
     wanted: dict[str, list[str]] = {}
     for left, right in dict.fromkeys(pairs):
         wanted.setdefault(left, []).append(right)
     for lefts, rights in terms:
         for group in _grouped([name for name in wanted if name in lefts], lefts):
-            _add_products(found, group, wanted, lefts, rights)
-    return found
+            _add_products(tables, group, wanted, lefts, rights)
+    return tables
 
 
 def _grouped(names: Sequence[str], matrices: Matrices) -> list[list[str]]:
@@ -184,7 +184,7 @@ def _grouped(names: Sequence[str], matrices: Matrices) -> list[list[str]]:
 
 
 def _add_products(
-    found: dict[tuple[str, str], RingArray],
+    tables: dict[tuple[str, str], RingArray],
     group: Sequence[str],
     wanted: Mapping[str, Sequence[str]],
     lefts: Matrices,
@@ -197,12 +197,12 @@ def _add_products(
         np.concatenate([lefts[name] for name in group], axis=1),
         np.concatenate([rights[name] for name in asked], axis=1),
     )
-    places = dict(zip(asked, _slices([rights[name] for name in asked]), strict=True))
+    slices = dict(zip(asked, _slices([rights[name] for name in asked]), strict=True))
     for left, own in zip(group, _slices([lefts[name] for name in group]), strict=True):
         for right in wanted[left]:
-            if right in places:
-                part = whole[own, places[right]]
-                found[left, right] = found[left, right] + part if (left, right) in found else part
+            if right in slices:
+                part = whole[own, slices[right]]
+                tables[left, right] = tables[left, right] + part if (left, right) in tables else part
 
 
 def _slices(matrices: Sequence[RingArray]) -> list[slice]:

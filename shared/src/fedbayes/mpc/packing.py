@@ -100,7 +100,7 @@ class Packing:
             raise ValueError("a count does not fit in its slot; use wider slots")
         numbers = [int(count) for count in counts]
         return [
-            sum(count << (self.slot_bits * place) for place, count in enumerate(numbers[start : start + self.slots]))
+            sum(count << (self.slot_bits * slot) for slot, count in enumerate(numbers[start : start + self.slots]))
             for start in range(0, self.size, self.slots)
         ]
 

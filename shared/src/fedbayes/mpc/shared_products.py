@@ -248,13 +248,13 @@ def split_answers(
     total: RingArray, tables: Iterable[Table], factors: Mapping[str, Factor]
 ) -> list[npt.NDArray[np.int64]]:
     """Return the tables of a flat sum of shares as signed integers, one axis a factor."""
-    lifted, start, found = ring.lift(total), 0, []
+    lifted, start, answers = ring.lift(total), 0, []
     for table in tables:
         sizes = tuple(factors[name].states for name in table)
         stop = start + int(np.prod(sizes))
-        found.append(lifted[start:stop].reshape(sizes))
+        answers.append(lifted[start:stop].reshape(sizes))
         start = stop
-    return found
+    return answers
 
 
 def _pairs(tables: Sequence[Table]) -> list[tuple[str, str]]:

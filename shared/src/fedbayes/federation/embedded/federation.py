@@ -116,13 +116,13 @@ class EmbeddedFederation:
 
     def _files(self, name: str, files: Any) -> dict[str, Path]:
         mapping = files if isinstance(files, Mapping) else {"default": files}
-        found = {str(label): self._file(name, str(label), path) for label, path in mapping.items()}
-        for label, path in found.items():
+        paths = {str(label): self._file(name, str(label), path) for label, path in mapping.items()}
+        for label, path in paths.items():
             if not path.exists():
                 raise ArgumentError(f"the file of party '{name}' with label '{label}' does not exist; check its path")
             if path.is_file() and path.suffix not in TYPES:
                 raise ArgumentError(f"the file of party '{name}' must be one of: {', '.join(TYPES)}")
-        return found
+        return paths
 
     def _file(self, name: str, label: str, source: Any) -> Path:
         """Return a file's path; a data frame is written into a file of this federation, which `close` removes."""
@@ -198,12 +198,12 @@ class EmbeddedFederation:
         self._progress = on_progress
         self.transcript = []
         self._views = Views()
-        place = organization or self._aggregator
-        if place not in self._ids:
+        aggregator = organization or self._aggregator
+        if aggregator not in self._ids:
             raise ArgumentError("organization must be one of the parties or helpers")
         content = {"method": function, "kwargs": asked}
         text = to_text(content)
-        task = self._server.create({self._ids[place]: text}, function, [{"label": self._database}], None)
+        task = self._server.create({self._ids[aggregator]: text}, function, [{"label": self._database}], None)
         deadline = time.monotonic() + timeout
         try:
             while self._server.wait(task, 0.5) == "active":
@@ -215,9 +215,11 @@ class EmbeddedFederation:
         self._server.settle(task.job, SETTLE_SECONDS)
         run = task.runs[0]
         if run.status == "completed" and run.result is not None:
-            found = from_text(run.result)
+            result = from_text(run.result)
             # What people do with a result is the client's, which the federation does not know.
-            return importlib.import_module("fedbayes.client.result").Result(found) if isinstance(found, dict) else found
+            return (
+                importlib.import_module("fedbayes.client.result").Result(result) if isinstance(result, dict) else result
+            )
         if f"Method '{function}' not found" in run.log:
             raise ArgumentError(
                 f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"

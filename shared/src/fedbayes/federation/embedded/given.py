@@ -70,8 +70,8 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
         raise ArgumentError('arguments must map names to values, such as {"label": "ill", "epsilon": 1}')
     given = {str(name): value for name, value in (arguments or {}).items()}
     if _is_whole(model := given.get("model")):
-        told = (model.get("provenance") or {}).get("arguments") or {}
-        given = {**inherited.of_fit(told, given.keys(), _declared(algorithm, function)), **given}
+        arguments_of_fit = (model.get("provenance") or {}).get("arguments") or {}
+        given = {**inherited.of_fit(arguments_of_fit, given.keys(), _declared(algorithm, function)), **given}
     return {name: _plain(name, value) for name, value in given.items()}
 
 

@@ -70,12 +70,12 @@ class Processes:
 
     def _listen(self) -> None:
         for line in self._host.stdout or ():
-            told = json.loads(line)
-            if "run" in told:
+            event = json.loads(line)
+            if "run" in event:
                 with self._lock:
-                    ended = self._ended.pop(told["run"], None)
+                    ended = self._ended.pop(event["run"], None)
                 if ended is not None:
-                    ended(int(told["code"]))
+                    ended(int(event["code"]))
         with self._lock:
             orphans, self._ended = list(self._ended.values()), {}
         for ended in orphans:

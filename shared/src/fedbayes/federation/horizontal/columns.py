@@ -206,10 +206,10 @@ def _agreed_domain(
     for member, reply in replies.items():
         if reply.domain.value is None:
             raise ArgumentError(f"domain is needed: {federation.name(member)} has no schema file; {HOW_TO_GIVE}")
-    found = {member: reply.domain.value or {} for member, reply in replies.items()}
-    first = next(iter(found.values()))
+    domains = {member: reply.domain.value or {} for member, reply in replies.items()}
+    first = next(iter(domains.values()))
     for name in [*wanted, label] if wanted is not None else list(first):
-        for member, own in found.items():
+        for member, own in domains.items():
             if own.get(name) != first.get(name) or name not in own:
                 raise ArgumentError(
                     f"column '{name[:100]}' has another or no domain in the schema file of "

@@ -158,8 +158,8 @@ class Budget(Arguments):
     @property
     def whom(self) -> Unit:
         """Whom the promise is for: what `Units` says wherever it stands among the bases, else a row."""
-        found: Unit = getattr(super(), "whom", ROW)
-        return found
+        unit: Unit = getattr(super(), "whom", ROW)
+        return unit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,13 +116,13 @@ def bounded(
     parts = [np.ascontiguousarray(column[crowded], dtype=np.float64) for _, column in sorted(content.items())]
     bodies = np.stack(parts, axis=1) if parts else np.zeros((len(crowded), 0))
     ranks = [hashlib.blake2b(body.tobytes(), digest_size=16, key=key).digest() for body in bodies]
-    order = sorted(range(len(crowded)), key=lambda place: (identifiers[crowded[place]], ranks[place]))
+    order = sorted(range(len(crowded)), key=lambda row: (identifiers[crowded[row]], ranks[row]))
     before, seen = -1, 0
-    for place in order:
-        owner = int(identifiers[crowded[place]])
+    for row in order:
+        owner = int(identifiers[crowded[row]])
         seen = seen + 1 if owner == before else 1
         before = owner
-        used[crowded[place]] = seen <= rows
+        used[crowded[row]] = seen <= rows
     return np.asarray(used)
 
 

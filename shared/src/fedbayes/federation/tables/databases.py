@@ -57,8 +57,8 @@ class Database:
     def names(self) -> list[str]:
         """Return the names of the cohort's columns."""
         with self._connected() as (connection, _, text):
-            found = connection.execute(text(f"SELECT * FROM {self._relation} LIMIT 0"))
-            return list(map(str, found.keys()))
+            rows = connection.execute(text(f"SELECT * FROM {self._relation} LIMIT 0"))
+            return list(map(str, rows.keys()))
 
     def frame(self, columns: Sequence[str] | None = None) -> Any:
         """Return the cohort as a pandas frame.
@@ -77,12 +77,12 @@ class Database:
 
         with self._connected() as (connection, quote, text):
             chosen = "*" if columns is None else ", ".join(quote(name) for name in columns)
-            found = connection.execution_options(stream_results=True).execute(
+            cursor = connection.execution_options(stream_results=True).execute(
                 text(f"SELECT {chosen} FROM {self._relation}")
             )
-            names = list(map(str, found.keys()))
+            names = list(map(str, cursor.keys()))
             parts = []
-            while rows := found.fetchmany(ROWS):
+            while rows := cursor.fetchmany(ROWS):
                 parts.append(pandas.DataFrame([_plain(row) for row in rows], columns=names))
         if not parts:
             return pandas.DataFrame(columns=names)

@@ -58,8 +58,8 @@ def read(path: Path, reading: Reading, columns: Sequence[str] | None = None, row
                 f"column '{name[:60]}' of this station's file holds lists or structures, which no task can use; leave it out"
             )
     count = parquet.read_metadata(path).num_rows
-    found = {name: _column(path, schema.field(name), reading, count > rows) for name in wanted}
-    return pandas.DataFrame(found, index=pandas.RangeIndex(count), copy=False)
+    columns_read = {name: _column(path, schema.field(name), reading, count > rows) for name in wanted}
+    return pandas.DataFrame(columns_read, index=pandas.RangeIndex(count), copy=False)
 
 
 def _column(path: Path, field: Any, reading: Reading, large: bool) -> Any:

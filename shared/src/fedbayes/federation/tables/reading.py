@@ -126,8 +126,8 @@ class Source:
             or (self._plain("csv") is None and self._plain("parquet") is None and self._database is None)
         ):
             return None
-        found = [name for name in self.names if name in set(columns)]
-        return found if len(set(found)) == len(found) else None
+        chosen = [name for name in self.names if name in set(columns)]
+        return chosen if len(set(chosen)) == len(chosen) else None
 
     def applied(
         self, columns: Sequence[str], domain: Mapping[str, Any] | None = None, identifiers: Sequence[str] = ()
@@ -167,12 +167,12 @@ class Source:
             return None
         with ReadingErrors():
             path = self._plain("csv") or Path()
-            found = self._small.arrays(wanted, replace(self._reading(domain, ()), comma=self._dialect(path).comma))
-        if found is None or self._dictionary is None:
-            return None if found is None else (found, self._small.rows, 0)
+            table = self._small.arrays(wanted, replace(self._reading(domain, ()), comma=self._dialect(path).comma))
+        if table is None or self._dictionary is None:
+            return None if table is None else (table, self._small.rows, 0)
         self._check_derived(list(self._small.cells))
-        self.named = max(self.named, named_values(found, self._dictionary))
-        made, kept = applied(found, columns, self._dictionary, self._small.rows)
+        self.named = max(self.named, named_values(table, self._dictionary))
+        made, kept = applied(table, columns, self._dictionary, self._small.rows)
         if kept is None:
             return made, self._small.rows, 0
         return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
@@ -182,11 +182,11 @@ class Source:
     ) -> dict[str, str]:
         """Return in words how the task reads each of these columns that the table has, see `readings`."""
         reading, entries = self._reading(domain, identifiers), self._dictionary.columns if self._dictionary else {}
-        found = {}
+        words = {}
         for name in set(columns).intersection(self.names):
             rule, recodes = reading.rule(name), name in entries and name not in identifiers
-            found[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
-        return found
+            words[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
+        return words
 
     def texts(self, column: str) -> list[str | None]:
         """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""

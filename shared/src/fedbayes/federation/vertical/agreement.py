@@ -70,7 +70,9 @@ def keys_of(
         raise MessageError("a factor of the request is not described; the job stops") from None
     infos = [behind[name] for name in sorted(behind)]
     setup = workspace.setup
-    told = hashlib.sha256(json.dumps([encode(info) for info in infos]).encode() + question.encode()).hexdigest()
+    question_digest = hashlib.sha256(
+        json.dumps([encode(info) for info in infos]).encode() + question.encode()
+    ).hexdigest()
     seen = _openings(workspace, infos, None) if workspace.own in setup.computing else ""
     by_helper = _openings(workspace, infos, setup.helper) if setup.helper else ""
     keys = {}
@@ -80,7 +82,7 @@ def keys_of(
         common = seen if workspace.own in setup.computing and peer in setup.computing else ""
         if setup.helper in (peer, workspace.own):
             common = by_helper
-        keys[peer] = workspace.key(peer, f"agreed|{told}|{common}")
+        keys[peer] = workspace.key(peer, f"agreed|{question_digest}|{common}")
     return keys
 
 

@@ -123,10 +123,10 @@ class SecureTables:
         replies = engine.submit(wanted)
         owners = locate(federation, engine, names)
         engine.match(distinct=_sharing(federation, setup, owners))
-        found = {member: described(reply) for member, reply in replies.items()}
+        states_of = {member: described(reply) for member, reply in replies.items()}
         if setup.union:
-            found = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
-        states = _states(federation, setup, owners, found)
+            states_of = engine.extend({}, [*wanted, Wanted("presence", [])], 32)
+        states = _states(federation, setup, owners, states_of)
         return cls(federation, engine, states, noisy or setup.private, narrow and not setup.private)
 
     def tables(
@@ -175,19 +175,19 @@ class SecureTables:
             self._open(level)
         asked = [tuple(self._planner.name(columns) for columns in parts) for parts in plan.questions]
         unique = list(dict.fromkeys(asked))
-        found = self.engine.ask(unique, self._bits, noise, honest_fraction, last=last, contrasts=contrasts)
-        answers = dict(zip(unique, found, strict=True))
+        counted = self.engine.ask(unique, self._bits, noise, honest_fraction, last=last, contrasts=contrasts)
+        answers = dict(zip(unique, counted, strict=True))
         if contrasts:
             return [
                 _ordered(answers[names], parts, question)
                 for names, parts, question in zip(asked, plan.questions, questions, strict=True)
             ]
-        found = [
+        tables = [
             self._arranged(answers[names], names, parts, tuple(question))
             for names, parts, question in zip(asked, plan.questions, questions, strict=True)
         ]
-        self._narrow(questions, found)
-        return found
+        self._narrow(questions, tables)
+        return tables
 
     def _narrow(self, questions: Sequence[Sequence[str]], tables: Sequence[Counts]) -> None:
         """Leave "missing" out from now on where a table shows that no record is in it."""
@@ -315,12 +315,12 @@ class SecureTables:
 
     def reveals(self) -> dict[str, str]:
         """Return what each role learns beyond its own input and the result."""
-        found = [name for name, states in self.columns.items() if not states.public]
-        states = f"; the states found in the data of: {', '.join(sorted(found))}" if found else ""
-        told = reveals_of(self.engine.setup, states)
+        private = [name for name, states in self.columns.items() if not states.public]
+        states = f"; the states found in the data of: {', '.join(sorted(private))}" if private else ""
+        reveals = reveals_of(self.engine.setup, states)
         if self._narrows:
-            told["stations"] += "; in which columns no common record lacks the value"
-        return told
+            reveals["stations"] += "; in which columns no common record lacks the value"
+        return reveals
 
 
 def _ordered(functions: Counts, parts: Sequence[Columns], question: Sequence[str]) -> Counts:
@@ -339,16 +339,16 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
     """
     owners: dict[str, tuple[int, ...]] = {}
     for column in columns:
-        found = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
-        if not found:
+        holders = tuple(member for member, reply in engine.replies.items() if column in reply.columns.value)
+        if not holders:
             raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
-        if len(found) > 1 and not engine.setup.union:
-            places = ", ".join(federation.name(member) for member in found)
+        if len(holders) > 1 and not engine.setup.union:
+            places = ", ".join(federation.name(member) for member in holders)
             raise ArgumentError(
                 f"column '{column}' is at two stations ({places}); rename it at one, or unite the records"
             )
-        owners[column] = found
-    used = {member for found in owners.values() for member in found}
+        owners[column] = holders
+    used = {member for holders in owners.values() for member in holders}
     for member in engine.setup.stations:
         if member not in used:
             federation.warn(
@@ -359,7 +359,7 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
 
 def _sharing(federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]]) -> list[tuple[int, int]]:
     """Return the pairs of stations that hold the same column, and tell what that means under an epsilon."""
-    several = [name for name, places in owners.items() if len(places) > 1]
+    several = [name for name, holders in owners.items() if len(holders) > 1]
     if setup.private and several:
         federation.warn(
             f"several stations hold {', '.join(several)}: with an epsilon a record that two of them have is counted by the first one's row "
@@ -369,16 +369,18 @@ def _sharing(federation: Federation, setup: Setup, owners: dict[str, tuple[int, 
 
 
 def _states(
-    federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]], told: dict[int, dict[str, Any]]
+    federation: Federation, setup: Setup, owners: dict[str, tuple[int, ...]], by_station: dict[int, dict[str, Any]]
 ) -> dict[str, ColumnStates]:
     columns = {}
-    for name, places in owners.items():
-        entries = [told[member].get(name) for member in places]
-        found = [ColumnStates.from_json(name, entry, places) for entry in entries if entry is not None]
-        found = found or [replace(public_states(name, setup.domain, setup.bins, setup.missing_state), owners=places)]
-        if any(other.labels != found[0].labels for other in found):
+    for name, holders in owners.items():
+        entries = [by_station[member].get(name) for member in holders]
+        candidates = [ColumnStates.from_json(name, entry, holders) for entry in entries if entry is not None]
+        candidates = candidates or [
+            replace(public_states(name, setup.domain, setup.bins, setup.missing_state), owners=holders)
+        ]
+        if any(other.labels != candidates[0].labels for other in candidates):
             raise ArgumentError(f"domain: column '{name}' is at several stations; give its categories or cut points")
-        columns[name] = found[0]
+        columns[name] = candidates[0]
     private = sorted(name for name, states in columns.items() if not states.public)
     if private:
         federation.warn(

@@ -13,13 +13,13 @@ from ..errors import ArgumentError, DataProblem, ThresholdError
 from .factor_info import Condition
 
 
-def check_sides(found: npt.NDArray[np.bool_], minimum: int) -> None:
-    """Raise `ThresholdError` where the conditions on one station's columns hold, or fail, for a few of its records and not for none.
+def check_sides(holding: npt.NDArray[np.bool_], minimum: int) -> None:
+    """Raise `ThresholdError` where `holding`, bool (rows,), is True or False for a few of a station's records and not for none.
 
     Such a question is about these few, whatever other stations add to it; its owner alone can see it.
     """
-    inside = int(found.sum())
-    if any(0 < side < minimum for side in (inside, len(found) - inside)):
+    inside = int(holding.sum())
+    if any(0 < side < minimum for side in (inside, len(holding) - inside)):
         raise ThresholdError(
             "the conditions on one station's columns single out too few of its records; ask a broader question, or give an epsilon"
         )
@@ -67,11 +67,11 @@ def _compared(values: Any, condition: Condition, absent: npt.NDArray[np.bool_]) 
     with np.errstate(invalid="ignore"):
         if condition.op == "between":
             low, high = condition.value
-            found = (numbers >= low) & (numbers <= high)
+            holding = (numbers >= low) & (numbers <= high)
         else:
             compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[condition.op]
-            found = compare(numbers, condition.value)
-    return np.asarray(found & ~absent)
+            holding = compare(numbers, condition.value)
+    return np.asarray(holding & ~absent)
 
 
 def check_condition(entry: Any, position: int) -> Condition:

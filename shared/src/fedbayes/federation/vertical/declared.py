@@ -51,12 +51,12 @@ def check_edges(name: str, value: Any) -> Edges:
         raise ArgumentError(f"{name} must be a list of edges [parent, child]")
     edges = []
     for position, edge in enumerate(value):
-        place = f"{name}[{position}]"
+        entry = f"{name}[{position}]"
         if not isinstance(edge, list | tuple) or len(edge) != 2:
-            raise ArgumentError(f"{place} must be an edge [parent, child]")
-        parent, child = (checks.check_name(place, end) for end in edge)
+            raise ArgumentError(f"{entry} must be an edge [parent, child]")
+        parent, child = (checks.check_name(entry, end) for end in edge)
         if parent == child:
-            raise ArgumentError(f"{place} leads from a column to itself; remove it")
+            raise ArgumentError(f"{entry} leads from a column to itself; remove it")
         edges.append((parent, child))
     return tuple(edges)
 

@@ -151,10 +151,10 @@ class Engine:
             sealed = {sender: self.replies[sender].hashes[matcher] for sender in senders}
             requests[matcher] = MatchRequest(self.setup, sealed, [], [])
         replies = self.federation.round("partial_match", requests, list(requests), MatchReply)
-        found = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
+        parcels = [parcel for member, reply in replies.items() for parcel in reply.parcels(member)]
         asked = {
             member: MatchRequest(
-                self.setup, {}, [], [], [_addressed(parcel, member) for parcel in found if member in parcel.keys]
+                self.setup, {}, [], [], [_addressed(parcel, member) for parcel in parcels if member in parcel.keys]
             )
             for member in stations
         }
@@ -230,8 +230,8 @@ class Engine:
             return False
         if any(info.name in parcel.names for parcel in pending) or any(info.name in table for table in self.dealt):
             return True
-        places = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
-        return any((sender, info.stage) in places for sender in info.contributors)
+        openings = {(sender, self.factors[name].stage) for name in names for sender in self.factors[name].contributors}
+        return any((sender, info.stage) in openings for sender in info.contributors)
 
     def extend(
         self, pairs: Mapping[str, tuple[str, str]], wanted: Sequence[Wanted] = (), bits: int = 0

@@ -67,11 +67,11 @@ def matched_texts(texts: Sequence[str], column: str, own: int, private: bool) ->
     plain = [canonical_text(text) or "" for text in texts]
     if private:
         seen = {""}
-        found = []
+        matched = []
         for row, text in enumerate(plain):
-            found.append(f"\x00{own}|{row}" if text in seen else text)
+            matched.append(f"\x00{own}|{row}" if text in seen else text)
             seen.add(text)
-        return found
+        return matched
     try:
         alignment.check_identifiers(plain)
     except alignment.AlignmentError as problem:

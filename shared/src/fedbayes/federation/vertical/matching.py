@@ -36,28 +36,28 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     lists, sharing = _unsealed_lists(station, request)
     if request.setup.union:
         private = request.setup.private
-        places, rows = alignment.unite(stations, lists, workspace.derived("union"), sharing if private else [])
+        positions, rows = alignment.unite(stations, lists, workspace.derived("union"), sharing if private else [])
         # Under an epsilon nothing is refused because of identifiers: central could name any pair, and learn whether it shares a record.
-        _check_distinct(sharing if private else request.distinct, places)
+        _check_distinct(sharing if private else request.distinct, positions)
     else:
-        places = alignment.intersect(stations, lists)
-        rows = len(places[stations[0]])
+        positions = alignment.intersect(stations, lists)
+        rows = len(positions[stations[0]])
     sizes = {owner: len(hashes) for (owner, _), hashes in lists.items()}
     check_matched(request.setup, rows, sizes.values())
     station.keep("sizes", **{str(owner): np.array(size) for owner, size in sizes.items()})
     for party in stations:
-        station.keep(f"order-{party}", places=places[party])
+        station.keep(f"order-{party}", places=positions[party])
     return MatchReply(
         rows=station.public(rows),
-        orders={party: _order(workspace, party, places[party]) for party in stations},
+        orders={party: _order(workspace, party, positions[party]) for party in stations},
         corrections=_deal(workspace, request, rows),
     )
 
 
-def _check_distinct(pairs: Sequence[Sequence[int]], places: Mapping[int, alignment.Positions]) -> None:
+def _check_distinct(pairs: Sequence[Sequence[int]], positions: Mapping[int, alignment.Positions]) -> None:
     """Raise `ArgumentError` where two stations that hold the same column have a record in common: it would count twice."""
     for first, second in pairs:
-        if len(np.setdiff1d(np.intersect1d(places[first], places[second]), [alignment.LEFT_OUT])):
+        if len(np.setdiff1d(np.intersect1d(positions[first], positions[second]), [alignment.LEFT_OUT])):
             raise ArgumentError("two stations hold the same column of the same records; leave it out at one of them")
 
 
@@ -82,10 +82,10 @@ def _unsealed_lists(
     return lists, [pair for pair in combinations(columns, 2) if columns[pair[0]] & columns[pair[1]]]
 
 
-def _order(workspace: Workspace, party: int, places: alignment.Positions) -> Opened:
+def _order(workspace: Workspace, party: int, positions: alignment.Positions) -> Opened:
     """Return a station's order for all stations; its places in a union for itself alone."""
     receivers = [party] if workspace.setup.union else workspace.setup.stations
-    return workspace.parcel("order", party, ["order"], places.astype("<i4").tobytes(), receivers)
+    return workspace.parcel("order", party, ["order"], positions.astype("<i4").tobytes(), receivers)
 
 
 def _deal(workspace: Workspace, request: MatchRequest, rows: int) -> dict[int, Sealed]:

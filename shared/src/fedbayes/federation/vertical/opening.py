@@ -168,12 +168,12 @@ class Encoder:
         """Return the states of a column of this station, and each row's."""
         if column not in self._states:
             setup, entry = self.setup, self.setup.domain.get(column)
-            found = resolve(
+            resolved = resolve(
                 column, self._frame[column], entry, setup.bins, setup.missing_state, setup.union, setup.private
             )
             if setup.guarded or setup.private:
-                check_bins_hold(*found, self._minimum)
-            self._states[column] = found
+                check_bins_hold(*resolved, self._minimum)
+            self._states[column] = resolved
         return self._states[column]
 
     def _cardinalities(self, own: Sequence[str], full: Sequence[str]) -> list[int]:
@@ -185,27 +185,27 @@ class Encoder:
         states = math.prod(cardinalities)
         if states * self.rows * (bits // 8) > MOST_OPENING_BYTES:
             raise ArgumentError("too many states to open at once; use fewer columns or coarser bins")
-        found = [self._states[column][1] for column in own]
-        codes = joint_codes(found, cardinalities)
-        for code, cardinality in zip(found, cardinalities, strict=True):
+        column_codes = [self._states[column][1] for column in own]
+        codes = joint_codes(column_codes, cardinalities)
+        for code, cardinality in zip(column_codes, cardinalities, strict=True):
             codes[code >= cardinality] = states
         return indicators(codes, max(states - 1, 1), DTYPES[bits])
 
     def _condition(self, conditions: Sequence[Condition], own: list[str], bits: int) -> Matrix:
-        found = np.ones(self.rows, dtype=np.bool_)
+        holding = np.ones(self.rows, dtype=np.bool_)
         for position, condition in enumerate(conditions):
             if condition.column in own:
                 check_condition({"column": condition.column, "op": condition.op, "value": condition.value}, position)
                 values = self._frame[condition.column]
                 if not self.setup.covered:
                     _refuse_identifier(condition, values)
-                found &= holds(values, condition, self.setup.private)
-        check_sides(found, self._minimum)
+                holding &= holds(values, condition, self.setup.private)
+        check_sides(holding, self._minimum)
         if not self.setup.covered:
             self._station.check_conditions(
                 [(test.column, test.op, test.value) for test in conditions if test.column in own]
             )
-        return found[:, None].astype(DTYPES[bits])
+        return holding[:, None].astype(DTYPES[bits])
 
 
 def _refuse_identifier(condition: Condition, values: Any) -> None:

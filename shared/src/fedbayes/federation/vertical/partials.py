@@ -72,8 +72,8 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
 
 def _described(station: Station, part: OwnPart) -> Exact[dict[str, Any]] | None:
     """Return the states found in the data; public ones follow from domain and bins, which central has."""
-    found = {name: states.to_json() for name, states in part.described.items() if not states.public}
-    return station.exact(found, "states", queries=0, summed=False) if found else None
+    states_of = {name: states.to_json() for name, states in part.described.items() if not states.public}
+    return station.exact(states_of, "states", queries=0, summed=False) if states_of else None
 
 
 def _keyed_hashes(workspace: Workspace, texts: list[str], columns: list[str]) -> dict[int, Sealed]:
@@ -143,12 +143,12 @@ def _agreed(
     workspace: Workspace, request: ExtendRequest, made: Sequence[Product], pieces: Sequence[Matrix]
 ) -> list[Matrix]:
     """Return parts of products under masks that cancel among its contributors if they were sent the same openings of its factors."""
-    found = []
+    masked = []
     for product, piece in zip(made, pieces, strict=True):
-        told = f"product|{request.stage}|{product.factor.name}"
+        question = f"product|{request.stage}|{product.factor.name}"
         peers = product.factor.contributors
-        found.append(bound(workspace, request.delivery, [product.left, product.right], told, piece, peers))
-    return found
+        masked.append(bound(workspace, request.delivery, [product.left, product.right], question, piece, peers))
+    return masked
 
 
 def _own_columns(workspace: Workspace, request: ExtendRequest) -> tuple[OwnPart, alignment.Positions, int | None]:
@@ -226,9 +226,9 @@ def _answer(
 def _bound(workspace: Workspace, request: TablesRequest, shares: Matrix) -> Matrix:
     """Return shares of answers that can be added only if everyone was sent the same openings and asked the same."""
     functions = json.dumps(encode(request.contrasts)) if request.contrasts else ""
-    told = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}|{functions}"
+    question = f"tables|{workspace.station.round_name}|{request.bits}|{request.noise!r}|{request.tables!r}|{functions}"
     setup, names = request.delivery.setup, [name for table in request.tables for name in table]
-    return bound(workspace, request.delivery, names, told, with_check(shares), setup.everyone)
+    return bound(workspace, request.delivery, names, question, with_check(shares), setup.everyone)
 
 
 def _noise(station: Station, shares: Matrix, request: TablesRequest, noise: Installment) -> Matrix:

@@ -43,8 +43,8 @@ def score_share(workspace: Workspace, delivery: Delivery, scored: WeightedFactor
         rows = None if side is None else side.row_share(name)
         if rows is not None:
             share += rows @ np.asarray(matrix).astype(np.uint32)
-    found: Ring = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
-    return found
+    wide: Ring = share.ravel().astype(np.uint64) + (uniform_bits(share.size) << np.uint64(RING_BITS))
+    return wide
 
 
 def summed(station: Station, setup: Setup, own: Ring, sealed: Mapping[int, Sealed], topic: str) -> Ring:

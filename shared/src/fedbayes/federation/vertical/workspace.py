@@ -85,8 +85,8 @@ class Workspace:
     def _setup_digest(self) -> str:
         return hashlib.sha256(json.dumps(encode(self.setup), sort_keys=True).encode()).hexdigest()
 
-    def claim(self, what: str) -> None:
-        """Note that this station does `what` in this round, which it does once a job.
+    def claim(self, action: str) -> None:
+        """Take `action` for this round: a station does it in one round of a job only.
 
         Masks follow from what they hide and its stage. Who got two openings under one mask, of other bins or of a file that changed in between,
         could subtract them.
@@ -97,8 +97,8 @@ class Workspace:
             If another round of this job has asked for it.
         """
         own = np.frombuffer(self.station.round_name.encode(), dtype=np.uint8)
-        self.station.keep(f"claim {what}", round=own)
-        if not np.array_equal(self.station.kept(f"claim {what}")["round"], own):
+        self.station.keep(f"claim {action}", round=own)
+        if not np.array_equal(self.station.kept(f"claim {action}")["round"], own):
             raise MessageError("columns of this job have been opened in another round before; start the job again")
 
     # -- parcels ---------------------------------------------------------------------------------------------------------
@@ -116,9 +116,9 @@ class Workspace:
             self.station.keep(f"parcel-{self.own}-{stage}", content=kept, names=np.array(names))
         return self.parcel("openings", stage, names, plain.tobytes(), receivers)
 
-    def parcel(self, what: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Opened:
+    def parcel(self, kind: str, stage: int, names: Sequence[str], plain: bytes, receivers: Sequence[int]) -> Opened:
         """Return one content, enciphered once, with its key sealed for each receiver."""
-        topic = self._topic(what, self.own, stage)
+        topic = self._topic(kind, self.own, stage)
         key = self.derived(f"content|{self.station.round_name}|{topic}")
         return self.letters(names, self.encipher(key, plain, topic), dict.fromkeys(receivers, key), topic)
 
@@ -128,10 +128,10 @@ class Workspace:
         sealed = {peer: self.station.seal(peer, letter, topic) for peer, letter in letters.items()}
         return Opened(self.station.public(list(names)), self.station.share(content), sealed)
 
-    def _unpack(self, what: str, parcel: Parcel) -> bytes:
+    def _unpack(self, kind: str, parcel: Parcel) -> bytes:
         if self.own not in parcel.keys:
             raise MessageError("a parcel of the request is not for this station; the job stops")
-        topic = self._topic(what, parcel.sender, parcel.stage)
+        topic = self._topic(kind, parcel.sender, parcel.stage)
         key = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
         self.note(topic, parcel.content)
         return self.decipher(key, parcel.content, topic)
@@ -140,12 +140,12 @@ class Workspace:
         """Keep the digest of what was sent or received, see `agreement`."""
         self.station.keep(f"seen {topic}", digest=np.frombuffer(hashlib.sha256(content).digest(), dtype=np.uint8))
 
-    def seen(self, what: str, sender: int, stage: int) -> bytes:
+    def seen(self, kind: str, sender: int, stage: int) -> bytes:
         """Return the digest that `note` kept; `MessageError` where nothing was sent or received."""
-        return self.station.kept(f"seen {self._topic(what, sender, stage)}")["digest"].tobytes()
+        return self.station.kept(f"seen {self._topic(kind, sender, stage)}")["digest"].tobytes()
 
-    def _topic(self, what: str, sender: int, stage: int) -> str:
-        return f"{self.station.session}|{what}|{sender}|{stage}"
+    def _topic(self, kind: str, sender: int, stage: int) -> str:
+        return f"{self.station.session}|{kind}|{sender}|{stage}"
 
     @staticmethod
     def encipher(key: bytes, plain: bytes, topic: str) -> bytes:
@@ -177,8 +177,8 @@ class Workspace:
         """
         self.check_rows(delivery)
         for parcel in delivery.orders:
-            places = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
-            self.station.keep(f"order-{parcel.stage}", places=places)
+            positions = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
+            self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)
         if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
@@ -219,9 +219,9 @@ class Workspace:
         rows, order = self.own_rows(total), self.order_of(self.own)
         if not self.setup.union:
             return np.asarray(rows[order], dtype=np.int64)
-        places = np.empty(total, dtype=np.int64)
-        places[rows] = order
-        return places
+        positions = np.empty(total, dtype=np.int64)
+        positions[rows] = order
+        return positions
 
     # -- matrices --------------------------------------------------------------------------------------------------------
 
@@ -324,14 +324,14 @@ class Workspace:
             return {}
         flat = self.station.kept("corrections")["flat"].astype(DTYPES[bits])
         states = {info.name: factor(info).states for info in delivery.factors}
-        found: dict[subset_shares.Table, Matrix] = {}
+        corrections: dict[subset_shares.Table, Matrix] = {}
         start = 0
         for correction in mine:
             width = int(np.prod([states[name] for name in correction.subset]))
             stop = start + width * delivery.rows
-            found[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
+            corrections[correction.subset] = flat[start:stop].reshape(delivery.rows, width)
             start = stop
-        return found
+        return corrections
 
     def helper_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> products.HelperSide:
         """Return the commodity server's side of the products over the named factors."""
