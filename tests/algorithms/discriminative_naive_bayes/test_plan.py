@@ -7,9 +7,11 @@ from weighted_tables import DOMAIN, table
 
 from fedbayes.client.local import Job
 from fedbayes.client.planning import Setting, plan
-from fedbayes.federation.horizontal import Columns
+from fedbayes.federation.horizontal import Columns, check_bins
 from v6_discriminative_naive_bayes.arguments import Fit
-from v6_discriminative_naive_bayes.plan import FEW_BINS, MANY_BINS, usual_bins
+from v6_discriminative_naive_bayes.messages import Shape
+from v6_discriminative_naive_bayes.plan import FEW_BINS, FEWEST_BINS, MANY_BINS, usual_bins
+from v6_discriminative_naive_bayes.terms import fits
 
 ALGORITHM = "discriminative_naive_bayes"
 WIDE = {**DOMAIN, "income": {"bounds": [0, 100_000]}}
@@ -52,6 +54,24 @@ def test_more_bins_are_taken_where_rows_stand_far_out_of_the_noise(epsilon, rows
     assert len(edges) - 1 >= number
     assert (np.diff(edges) > 0).all()
     assert edges[1] < 10.0
+
+
+@pytest.mark.parametrize(
+    ("features", "classes", "rows", "number"),
+    [(12, 2, 10**7, MANY_BINS), (40, 2, 10**7, FEW_BINS), (64, 10, None, FEWEST_BINS), (64, 10, 10**7, FEWEST_BINS)],
+)
+def test_fewer_bins_are_taken_where_more_would_not_fit_steps_by_terms(features, classes, rows, number):
+    domain = {f"x{place}": {"bounds": [0, 17]} for place in range(features)}
+    columns = Columns("y", list(domain), {**domain, "y": {"categories": [f"c{place}" for place in range(classes)]}})
+    bins = usual_bins(columns, 1.0, 1e-6, rows)
+    assert set(bins.values()) == {number}
+    assert fits(Shape(columns, check_bins(columns, bins), tables="dp").layout)
+
+
+def test_bins_are_as_many_as_ever_where_no_number_fits():
+    domain = {f"x{place}": {"bounds": [0, 17]} for place in range(200)}
+    columns = Columns("y", list(domain), {**domain, "y": {"categories": [f"c{place}" for place in range(10)]}})
+    assert set(usual_bins(columns, 1.0, 1e-6, None).values()) == {FEW_BINS}
 
 
 def test_what_the_caller_says_is_not_chosen():
