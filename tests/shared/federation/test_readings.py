@@ -234,7 +234,7 @@ def test_two_ranges_that_one_row_lies_between(tmp_path):
 def test_conditions_that_differ_in_one_row(tmp_path, first, second, refused):
     texts = [str(value) for value in range(60)] + ["30"] * 4
     record = Readings(tmp_path, 1, "table")
-    asked = [[("conditions on x", readings.conditions_of([one], {}))] for one in (first, second)]
+    asked = [[("conditions on x", readings.conditions_of([one], words()))] for one in (first, second)]
     assert record.admit(asked[0], 5, lambda _: texts)
     assert record.admit(asked[1], 5, lambda _: texts) is not refused
 
@@ -259,3 +259,86 @@ def test_a_condition_on_a_derived_column_is_no_question_about_a_column_of_the_ta
         assert federation.run("scalar_product", "count", asked)["count"] == 18
         asked["conditions"] = [{**tests[0], "value": 4}, tests[1]]
         assert federation.run("scalar_product", "count", asked)["count"] == 24
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [
+        ([30.0], [30.0], False),
+        ([30.0], [30.5], False),  # five rows of 30
+        ([29.0], [29.5], True),
+        ([30.0], [29.5], False),  # no row between
+        ([30.0], [28.0], True),
+        ([30.0], [20.0, 30.0, 40.0], False),
+        ([20.0, 40.0], [20.0, 41.0], True),
+        ([1.0], [30.0], True),  # one row beside the first border, in a bin with others by the second
+        ([30.0], ("<", 30), False),
+        ([30.0], ("<=", 30), False),
+        ([29.0], ("<", 30), True),
+        ([20.0], ("<", 30), False),
+    ],
+)
+def test_bins_that_differ_in_few_rows(tmp_path, first, second, refused):
+    texts = [str(value) for value in range(60)] + ["30"] * 4 + ["-9", "-9", None]
+    read = words(missing=["-9"])
+
+    def told(one):
+        said = readings.conditions_of([one], read) if isinstance(one, tuple) else readings.bins_of(read, one)
+        return [("conditions on x", said)]
+
+    for number, pair in enumerate([(first, second), (second, first)]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        record = Readings(folder, 1, "table")
+        assert record.admit(told(pair[0]), 5, lambda _: texts)
+        assert record.admit(told(pair[1]), 5, lambda _: texts) is not refused
+
+
+def test_gaps_of_a_column_with_bins_do_not_hinder_counts(tmp_path):
+    """Two counts of which each has the few gaps on another side are refused; of a table they are cells of their own."""
+    texts = [str(value) for value in range(60)] + [None, None]
+    record = Readings(tmp_path, 1, "table")
+    below, above = (readings.conditions_of([(op, 30)], words()) for op in ("<", ">="))
+    assert record.admit([("conditions on x", readings.bins_of(words(), [30.0]))], 5, lambda _: texts)
+    assert record.admit([("conditions on x", below)], 5, lambda _: texts)
+    assert not record.admit([("conditions on x", above)], 5, lambda _: texts)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "function", "given"),
+    [
+        ("scalar_product", "contingency", {"columns": ["age", "ill"]}),
+        ("scalar_product", "information_gain", {"label": "ill", "columns": ["age"]}),
+        ("vertibayes", "fit", {"columns": ["age", "ill"], "structure": [["age", "ill"]]}),
+    ],
+    ids=["contingency", "information_gain", "fit"],
+)
+def test_two_borders_that_one_row_lies_between(tmp_path, algorithm, function, given):
+    """Each table has large cells alone; their difference is one person's value at another station."""
+    rng, parties = np.random.default_rng(4), {}
+    ids, ill = [f"p{row}" for row in range(ROWS)], rng.choice(["no", "yes"], ROWS)
+    for name, frame in (
+        ("a", pd.DataFrame({"id": ids, "age": np.arange(20, 20 + ROWS)})),
+        ("b", pd.DataFrame({"id": ids, "ill": ill})),
+    ):
+        (tmp_path / name).mkdir()
+        parties[name] = {"default": frame, "vault": tmp_path / name}
+
+    def asked(federation, bins, **more):
+        return federation.run(algorithm, function, {"id_column": "id", "bins": bins, **given, **more})
+
+    for allowed in (False, True):
+        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
+        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+            asked(federation, {"age": [80]})
+            asked(federation, {"age": [60, 80, 100]})
+            if allowed:
+                asked(federation, {"age": [81]})
+                continue
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                asked(federation, {"age": [81]})
+            asked(federation, {"age": 4})  # quantiles: 50, 80, 110
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                asked(federation, {"age": 35})
+            domain = {"age": {"bounds": [0, 150]}, "ill": {"categories": ["no", "yes"]}}
+            asked(federation, {"age": [81]}, domain=domain, epsilon=1.0)

@@ -34,6 +34,8 @@ TABLE_BITS = 4
 """Fractional bits of noisy counts: noise in sixteenths, so that the shares of a thousand stations, which are whole numbers, need no more noise than one."""
 PARTS = 2
 """The tables and all steps together have half of the budget each (of the square of mu)."""
+HALVED = "halved"
+"""Mark of a job in which they have; in one without shared tables the steps have all of it, and no tables are told."""
 
 
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
@@ -88,7 +90,7 @@ def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.i
     change = table_change(request)
     noise.shares(0, PARTS, change, parties)  # what cannot be sampled is not charged
     receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=one_budget(station))
-    one_question(station, "tables")
+    one_question(station, "tables", divided=HALVED)
     share = noise.shares(len(counts), PARTS, change, parties)
     return station.released(counts * 2**TABLE_BITS + share, receipt)
 
@@ -149,7 +151,8 @@ def _noisy(station: Station, request: StepRequest, direction: Floats) -> Release
     noise.shares(0, queries, change, parties)  # what cannot be sampled is not charged
     note = "weights" if request.shape.tables == "local" else "tables and weights"
     receipt = station.charge(noise.epsilon, noise.delta, note=note, once=one_budget(station))
-    one_question(station, f"step-{request.step}-of-{request.steps}", request.steps)
+    divided = "whole" if request.shape.tables == "local" else HALVED
+    one_question(station, f"step-{request.step}-of-{request.steps}", steps=str(request.steps), divided=divided)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))

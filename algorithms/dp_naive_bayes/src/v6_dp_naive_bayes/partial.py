@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, release, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, one_budget, release, tally_station
 
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
 from .model import Plan, summarise
@@ -50,7 +50,7 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
     """
     before = f"gossip-{request.step - 1}"
     noise = request.plan.noise
-    receipt = station.charge(noise.epsilon, noise.delta, NOTE, once="gossip")
+    receipt = station.charge(noise.epsilon, noise.delta, NOTE, once=one_budget(station))
     vector = station.kept(before)["vector"] if request.step else _noisy(station, request.plan)
     for sender, letter in request.received.items():
         payload = station.unseal(sender, letter, before)
@@ -69,7 +69,7 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
 
 def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
     encoded = plan.columns.read(station, private=True)
-    return np.asarray(release(station, summarise(plan, encoded), plan.noise, NOTE, once="gossip").value)
+    return np.asarray(release(station, summarise(plan, encoded), plan.noise, NOTE, once=True).value)
 
 
 @partial

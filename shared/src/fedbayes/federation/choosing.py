@@ -1,4 +1,4 @@
-"""Rows that the words of a task choose: by a formula, a subset, or a recode of many values that few rows have each.
+"""Rows that the words of a task choose: by a formula, a subset, a recode of many values that few rows have each, or a column of identifiers.
 
 Two exact answers about groups of the caller's choice that differ by one row tell that row's values, however large the groups are. So a node gives exact
 answers with such words only where its administrator allows it.
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
+FEW_IDENTIFIED = "few-identified"
 
 
 def note(station: Station, left_out: int, named: int) -> None:
@@ -36,6 +37,11 @@ def note(station: Station, left_out: int, named: int) -> None:
         station.memory.once(AIMED, b"1")
 
 
+def note_few_identified(station: Station) -> None:
+    """Remember for `check_exact` that the bounded rows of identifiers set a few rows apart from all."""
+    station.memory.once(FEW_IDENTIFIED, b"1")
+
+
 def check_exact(station: Station, arithmetic: bool) -> None:
     """Raise if an exact answer may not leave because of what the task chooses; `arithmetic`: it has formulae of its own.
 
@@ -44,8 +50,13 @@ def check_exact(station: Station, arithmetic: bool) -> None:
     PolicyError
         If the node lets no formulae, subsets or aimed recodes through.
     ThresholdError
-        If the subset leaves out a few rows.
+        If the subset leaves out a few rows, or rows that identifiers bound.
     """
+    if station.memory.read(FEW_IDENTIFIED) == b"1":
+        raise ThresholdError(
+            "id_column, max_rows_per_identifier: few rows have no identifier, few identifiers have more rows than are used, or few rows are used, so that an "
+            "exact answer would tell of these few; leave unit='identifier' out, allow more rows of each, or give an epsilon"
+        )
     study = station.dictionary
     derived = arithmetic or (study is not None and study.has_formula)
     aimed = study is not None and station.memory.read(AIMED) is not None

@@ -145,8 +145,17 @@ def one_budget(station: Station) -> str:
     return "parts-" + station.kept("budget")["token"].tobytes().hex()
 
 
-def one_question(station: Station, name: str, steps: int = 0) -> None:
-    """Refuse a second, different question under a name whose part of the budget is spent, and another number of steps.
+def one_question(station: Station, name: str, **bound: str) -> None:
+    """Refuse a second, different question under a name whose part of the budget is spent, and another value of what all parts of the job rest on.
+
+    Parameters
+    ----------
+    station : Station
+        Who answers.
+    name : str
+        Of the part.
+    **bound : str
+        What parts must have in common, so that they cost no more than the budget together: number of steps, what is left for them.
 
     Raises
     ------
@@ -154,8 +163,8 @@ def one_question(station: Station, name: str, steps: int = 0) -> None:
         If the round is another one than that in which this part was first asked for.
     """
     unspent = _first(station, name, station.round_name)
-    if steps:
-        unspent = _first(station, "steps", str(steps)) and unspent
+    for common, value in bound.items():
+        unspent = _first(station, common, value) and unspent
     if not unspent:
         raise MessageError("the budget of this step is spent in this job; start the job again")
 

@@ -1,11 +1,13 @@
-"""How a task reads a column: which of its values are missing, unknown, or recoded; and what two readings tell together.
+"""How a task reads a column: which of its values are missing, unknown, recoded or in one bin; and what two readings tell together.
 
 Two exact answers of which one takes a value for missing, or for another one, differ by the rows that have it: each is about many rows, and both about one.
+So do two of which one cuts a column beside a row and the other behind it.
 So a node with a folder database remembers, column by column, by which readings it has given exact answers. Of a task with another one the station counts,
 on its own table, the rows that all readings together set apart: fewer than the node's minimum are too few, unless every reading leaves them by themselves.
 
 Any combination of answers is made of the groups that all readings together make, so no number of tasks tells of fewer. What is remembered is what tasks
-said, and never a value that they did not name; and only of readings that tell more apart than earlier ones did, so that nobody fills the record with words.
+said, and borders of bins that were found for them and told, never another value; and only of readings that tell more apart than earlier ones did, so that
+nobody fills the record with words.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bayes.encoding import canonical_text
+from ..bayes.missing import pointed
 from .errors import ThresholdError
 from .record import Record
 
@@ -30,7 +33,14 @@ if TYPE_CHECKING:
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
 OF = "conditions on "
-"""Before a column's name: the conditions of counts on it, which are held against one another."""
+"""Before a column's name: the conditions of counts on it and the bins of tables, which are held against one another."""
+CUT = "bins"
+"""Stands for an operator where words tell of bins."""
+SETS_FEW_APART = (
+    "dictionary, domain, bins or conditions: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here would set "
+    "apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node administrator "
+    "about FEDBAYES_ALLOW_DIFFERENCES"
+)
 Texts = Callable[[str], "list[str | None]"]
 """Gives a column's canonical texts, one a row."""
 GONE = -1
@@ -41,6 +51,11 @@ def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[
     """Return a reading in words: what is missing, what is known (nothing: everything), what each value that is recoded becomes; canonical texts."""
     recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
     return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
+
+
+def _plain(text: str | None) -> str | None:
+    """Return a canonical text with a decimal point, whatever the file writes: what a task says of its numbers has one."""
+    return text if text is None or "," not in text else canonical_text(pointed(text))
 
 
 def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
@@ -54,8 +69,12 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
         From `words_of`.
     """
     missing, listed, recode, *conditions = json.loads(words)
+    texts, missing, listed = ([_plain(text) for text in some] for some in (texts, missing, listed))
+    recode = {_plain(key): _plain(value) for key, value in recode.items()}
+    if conditions and conditions[0][0] == CUT:
+        return _cut(texts, frozenset(missing), recode, conditions[0][1])
     if conditions:
-        return _held(texts, recode, conditions)
+        return _held(texts, frozenset(missing), recode, conditions)
     gone, known = frozenset(missing), frozenset(listed)
     places: dict[str | None, int] = {}
     found = np.full(len(texts), GONE, dtype=np.int64)
@@ -66,14 +85,52 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
     return found
 
 
-def conditions_of(conditions: Sequence[tuple[str, Any]], recode: Mapping[str, Any]) -> str:
-    """Return the conditions on one column, (operator, value) each, in words: a reading by which values are alike where all hold."""
-    recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
-    return json.dumps([[], [], recoded, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
+def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
+    """Return the conditions on one column that is read by `words`, (operator, value) each, in words: a reading by which values are alike where all hold."""
+    missing, _, recode = json.loads(words)
+    return json.dumps([missing, [], recode, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
+
+
+def bins_of(words: str, cuts: Sequence[float]) -> str:
+    """Return the bins of a column that is read by `words`, given by their cut points, in words: a reading by which values of one bin are alike."""
+    return json.dumps([*json.loads(words), [CUT, list(cuts)]], separators=(",", ":"))
+
+
+def _pointed(value: Any) -> Any:
+    """Return a condition's value as `_plain` has texts."""
+    if isinstance(value, list):
+        return [_pointed(one) for one in value]
+    return _plain(value) if isinstance(value, str) else value
+
+
+def _recoded(
+    texts: Sequence[str | None], missing: Collection[str | None], recode: Mapping[str | None, str | None]
+) -> list[str | None]:
+    return [None if text is None or text in missing else recode.get(text, text) for text in texts]
+
+
+def _cut(
+    texts: Sequence[str | None],
+    missing: Collection[str | None],
+    recode: Mapping[str | None, str | None],
+    cuts: Sequence[float],
+) -> NDArray[np.int64]:
+    """Return the bin of each value, `GONE` of what is missing or no number."""
+    import pandas
+
+    from ..bayes.discretise import Bins
+    from ..bayes.network import MISSING
+
+    values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
+    codes = Bins(tuple(cuts)).encode(pandas.to_numeric(values, errors="coerce"))
+    return np.where(codes == MISSING, GONE, codes)
 
 
 def _held(
-    texts: Sequence[str | None], recode: Mapping[str, str | None], conditions: Sequence[Sequence[Any]]
+    texts: Sequence[str | None],
+    missing: Collection[str | None],
+    recode: Mapping[str | None, str | None],
+    conditions: Sequence[Sequence[Any]],
 ) -> NDArray[np.int64]:
     """Return 1 for each value for which all conditions hold, else 0."""
     import pandas
@@ -81,14 +138,34 @@ def _held(
     from .vertical.conditions import holds
     from .vertical.factor_info import Condition
 
-    values = pandas.Series([None if text is None else recode.get(text, text) for text in texts], dtype=object)
+    values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     found = np.ones(len(values), dtype=np.bool_)
     for operator, value in conditions:
         number = operator not in ("==", "!=", "in", "missing")
-        found &= holds(
-            pandas.to_numeric(values, errors="coerce") if number else values, Condition("value", operator, value)
-        )
+        column = pandas.to_numeric(values, errors="coerce") if number else values
+        found &= holds(column, Condition("value", operator, _pointed(value)))
     return found.astype(np.int64)
+
+
+def tells_of_few(
+    words: Sequence[str], groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int
+) -> bool:
+    """Return whether readings of a column, their groups in the same order, set few rows apart: see `sets_few_apart`.
+
+    Bins and conditions are held against one another over the values that are in a bin: a table has the rows without one beside the bins, a count
+    among those for which the condition fails, in every column with a few gaps.
+    """
+    table = np.stack(groups)
+    cuts = np.array([_is_cut(one) for one in words])
+    if any(part.any() and sets_few_apart(list(table[part]), rows, minimum) for part in (cuts, ~cuts)):
+        return True
+    inside = (table[cuts] != GONE).all(axis=0)
+    return bool(inside.any()) and sets_few_apart(list(table[:, inside]), rows[inside], minimum)
+
+
+def _is_cut(words: str) -> bool:
+    """Return whether a reading is of bins."""
+    return any(one[0] == CUT for one in json.loads(words)[3:])
 
 
 def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
@@ -154,9 +231,10 @@ class Readings:
                 if known:
                     rows = Counter(texts(name))
                     groups = [groups_of(list(rows), one) for one in (*known, words)]
-                    new = _splits(groups)
+                    alike = [one for one, text in zip(groups, known, strict=False) if _is_cut(text) == _is_cut(words)]
+                    new = not alike or _splits([*alike, groups[-1]])
                     full = new and len(known) >= MOST_READINGS
-                    if full or sets_few_apart(groups, np.array(list(rows.values())), minimum):
+                    if full or tells_of_few([*known, words], groups, np.array(list(rows.values())), minimum):
                         return False
                 if new:
                     remembered.add(name, words)
@@ -178,14 +256,17 @@ def note(station: Station, readings: Mapping[str, str]) -> None:
             return
 
 
-def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]]) -> None:
-    """Note the conditions of a count, (column, operator, value) each, on columns that the table has: see `note`."""
-    entries = {} if station.dictionary is None else station.dictionary.columns
-    there = set(station.columns) - set({} if station.dictionary is None else station.dictionary.derived)
-    for column in dict.fromkeys(one[0] for one in conditions if one[0] in there):
-        recode = entries[column].recode if column in entries else {}
-        asked = [(operator, value) for name, operator, value in conditions if name == column]
-        note(station, {OF + column: conditions_of(asked, recode)})
+def note_bins(station: Station, column: str, words: str, cuts: Sequence[float]) -> None:
+    """Note the bins of a column of the table that is read by `words`: see `note`."""
+    if cuts:
+        note(station, {OF + column: bins_of(words, cuts)})
+
+
+def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> None:
+    """Note the conditions of a count, (column, operator, value) each, on columns that are read by the words in `read`: see `note`."""
+    for column, words in read.items():
+        tests = [(operator, value) for name, operator, value in conditions if name == column]
+        note(station, {OF + column: conditions_of(tests, words)})
 
 
 def check(station: Station, texts: Texts, folder: Path, label: str) -> None:
@@ -207,10 +288,7 @@ def check(station: Station, texts: Texts, folder: Path, label: str) -> None:
         asked, station.policy.minimum_count, lambda name: texts(name.removeprefix(OF))
     )
     if not admitted:
-        raise ThresholdError(
-            "dictionary, domain or conditions: with exact answers that were given before, what is missing, unknown, recoded or asked for here would set apart "
-            "fewer rows than this node demands; ask as before, give an epsilon, or ask the node administrator about FEDBAYES_ALLOW_DIFFERENCES"
-        )
+        raise ThresholdError(SETS_FEW_APART)
     station.memory.once(seen, b"1")
 
 

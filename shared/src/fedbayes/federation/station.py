@@ -173,12 +173,13 @@ class Station(Member):
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
-    def _texts(self, column: str) -> list[str | None]:
-        return self._source.texts(column)
-
-    def check_conditions(self, conditions: Sequence[tuple[str, str, Any]]) -> None:
+    def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Hold conditions of an exact count, (column, operator, value) each, against those of earlier ones (`together.check_conditions`)."""
-        together.check_conditions(self, self._texts, conditions)
+        together.check_conditions(self, self._source, domain, conditions)
+
+    def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]) -> None:
+        """Have an exact answer held against earlier ones by the cut points in which it counts a column (`together.note_bins`)."""
+        together.note_bins(self, self._source, column, domain, cuts)
 
     # -- limits ----------------------------------------------------------------------------------------------------------
 
@@ -329,7 +330,7 @@ class Station(Member):
     def _guard(self, summed: bool) -> None:
         self.require_members()
         arrival.check_models(self)
-        together.check(self, self._texts, summed)
+        together.check(self, self._source.texts, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.

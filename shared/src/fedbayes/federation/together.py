@@ -26,9 +26,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import platform, readings
+from . import platform, readings, selections
 from .errors import ThresholdError
 from .record import Record, Remembered
+from .selections import Selections
 
 if TYPE_CHECKING:
     from .station import Station
@@ -249,8 +250,12 @@ def check(station: Station, texts: readings.Texts, summed: bool) -> None:
         raise ThresholdError(TELLS_OF_FEW)
 
 
-def check_conditions(station: Station, texts: readings.Texts, conditions: Sequence[tuple[str, str, Any]]) -> None:
+def check_conditions(
+    station: Station, source: Source, domain: Mapping[str, Any] | None, conditions: Sequence[tuple[str, str, Any]]
+) -> None:
     """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
+
+    A condition on a derived column is answered by the leave that formulae need.
 
     Raises
     ------
@@ -258,9 +263,27 @@ def check_conditions(station: Station, texts: readings.Texts, conditions: Sequen
         As `check`.
     """
     folder = _folder(station)
-    if folder is not None:
-        readings.note_conditions(station, conditions)
-        readings.check(station, texts, folder, _label(station))
+    if folder is None or not conditions:
+        return
+    columns = list(dict.fromkeys(name for name, _, _ in conditions))
+    derived = {} if station.dictionary is None else station.dictionary.derived
+    read = source.reads([name for name in columns if name not in derived], domain, ())
+    readings.note_conditions(station, conditions, read)
+    readings.check(station, source.texts, folder, _label(station))
+    if len(read) < len(columns):
+        return
+    seen = Selections(folder, station.organization, _label(station))
+    if not seen.admit(selections.words_of(conditions, read), station.policy.minimum_count, source.texts):
+        raise ThresholdError(readings.SETS_FEW_APART)
+
+
+def note_bins(
+    station: Station, source: Source, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]
+) -> None:
+    """Remember for the rounds of the job in which bins this station counts a column, where it remembers answers at all; nothing of a derived one."""
+    if _folder(station) is not None:
+        for name, words in source.reads([column], domain, ()).items():
+            readings.note_bins(station, name, words, cuts)
 
 
 def foresee(station: Station, columns: Sequence[str], members: Members) -> None:

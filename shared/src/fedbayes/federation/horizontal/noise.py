@@ -29,6 +29,7 @@ from .. import arguments, results
 from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
 from ..gate import Exact, Released
+from ..installments import one_budget, one_question
 from ..station import Station
 from .units import ROW, Unit
 
@@ -216,11 +217,11 @@ def check_noise(
 
 
 def release(
-    station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: str | None = None
+    station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: bool = False
 ) -> Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]:
     """Charge the ledger, add this station's noise, and return all queries as one int64 vector: exact without noise.
 
-    `once` names a debit that is made once in the job, whatever the round.
+    `once`: the budget is debited once in the job and pays for one answer, in whatever round; see `one_budget` and `one_question`.
 
     Raises
     ------
@@ -228,6 +229,8 @@ def release(
         If the node does not allow it; nothing is sampled then. Noise whose epsilon or delta is too large to be called private counts as none.
     ArgumentError
         If epsilon is too small to sample for.
+    MessageError
+        If an answer that is made once was made in another round of the job.
 
     Notes
     -----
@@ -248,7 +251,9 @@ def release(
     for position, change in enumerate(changes):
         noise.shares(0, len(queries), change, parties)  # what cannot be sampled is not charged
         alike.setdefault(change, []).append(position)
-    receipt = station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note, once=once)
+    receipt = station.charge(noise.epsilon, noise.delta, note, once=one_budget(station) if once else None)
+    if once:
+        one_question(station, note)
     starts = np.cumsum([0, *sizes])
     for change, positions in alike.items():
         where = np.concatenate([np.arange(starts[p], starts[p + 1]) for p in positions])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fedbayes.bayes.encoding import identifier_codes
 
-from .. import arguments
+from .. import arguments, choosing
 from ..codec import Message
 from ..errors import ArgumentError
 from ..station import Station
@@ -87,11 +87,36 @@ class Unit(Message):
         if self.id_column is None:
             return slice(None)
         key = hashlib.sha256(f"{station.session}|{station.organization}|rows of an identifier".encode()).digest()
-        return bounded(identifier_codes(table[self.id_column]), content, self.rows, key)
+        identifiers = identifier_codes(table[self.id_column])
+        least = station.policy.minimum_count
+        if sets_few_apart(identifiers, self.rows, least, max(least, station.policy.minimum_rows)):
+            choosing.note_few_identified(station)
+        return bounded(identifiers, content, self.rows, key)
 
 
 ROW = Unit()
 """Every row for itself."""
+
+
+def sets_few_apart(identifiers: NDArray[np.int64], rows: int, fewest: int, fewest_used: int) -> bool:
+    """Return whether rows without an identifier, identifiers of more rows than are used, or rows that are used, are some and fewer than a node demands.
+
+    The answer over all rows, or over one row more of each identifier, less this one is about the first two; which rows of a crowded identifier are used
+    is drawn anew in every job, so that two answers to one question differ by them.
+
+    Parameters
+    ----------
+    identifiers : ndarray
+        int64, shape (n,); -1 = missing.
+    rows : int
+        Most rows of an identifier that are used.
+    fewest, fewest_used : int
+        Rows or identifiers that are left out, rows that are used.
+    """
+    sizes = np.bincount(identifiers[identifiers >= 0], minlength=1)
+    without, crowded = int((identifiers < 0).sum()), int((sizes > rows).sum())
+    used = int(np.minimum(sizes, rows).sum())
+    return 0 < without < fewest or 0 < crowded < fewest or used < fewest_used
 
 
 def bounded(

@@ -173,6 +173,8 @@ class Encoder:
             )
             if setup.guarded or setup.private:
                 check_bins_hold(*resolved, self._minimum)
+            if not setup.covered:
+                self._station.note_bins(column, setup.domain, resolved[0].cuts or ())
             self._states[column] = resolved
         return self._states[column]
 
@@ -202,9 +204,8 @@ class Encoder:
                 holding &= holds(values, condition, self.setup.private)
         check_sides(holding, self._minimum)
         if not self.setup.covered:
-            self._station.check_conditions(
-                [(test.column, test.op, test.value) for test in conditions if test.column in own]
-            )
+            own_tests = [(test.column, test.op, test.value) for test in conditions if test.column in own]
+            self._station.check_conditions(own_tests, self.setup.domain)
         return holding[:, None].astype(DTYPES[bits])
 
 

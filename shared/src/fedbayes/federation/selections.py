@@ -1,0 +1,157 @@
+"""Which rows exact counts are about: conditions on several columns of one station, and what counts tell together.
+
+`readings` holds the conditions on one column against one another. Two counts of which one has a condition more differ by the rows for which that one fails:
+age >= 40, and age >= 40 with sex = m, differ by the women of 40 and more, who may be one. So a node with a folder database remembers the conditions on its own
+columns of the exact counts that it took part in. Of another count the station looks, on its own table, at every sum of its rows with those of up to two
+earlier counts and of all rows, each added, subtracted or left out: what is about fewer rows than the node's minimum, and about some, is refused.
+
+Counts that follow from one another by more than three terms and the number of all are not found. What is remembered is what tasks said.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .readings import Texts, conditions_of, groups_of
+from .record import Record
+
+MOST_SELECTIONS = 500
+"""Counts that are remembered of one table, by their rows; a new one is refused then. All pairs of so many over a million rows take one processor some 4 s."""
+ROWS_AT_ONCE = 65_536
+"""Rows whose places are added in 32-bit floats, exactly."""
+EVERYTHING = "rows"
+"""The name under which a table's counts are remembered: they are of no single column."""
+Rows = NDArray[np.bool_]
+
+
+class Selections:
+    """The rows that one node's exact counts were about; `Record` has the parameters."""
+
+    def __init__(self, folder: Path, organization: int, source: str) -> None:
+        self._record = Record(folder, organization, source, "selections", "words")
+
+    def admit(self, words: str, minimum: int, texts: Texts) -> bool:
+        """Remember a count, unless with up to two earlier ones it would tell about fewer than `minimum` rows.
+
+        Parameters
+        ----------
+        words : str
+            From `words_of`.
+        minimum : int
+            Rows.
+        texts : callable
+            Gives a column's canonical texts, one a row.
+
+        Returns
+        -------
+        bool
+            Whether the answer may leave; remembered then, if its rows are others than those of earlier counts.
+
+        Raises
+        ------
+        StationError
+            If the file cannot be read or written.
+        """
+        with self._record.reading() as remembered:
+            if remembered is not None and words in remembered.of(EVERYTHING):
+                return True
+        with self._record.transaction() as remembered:
+            known = remembered.of(EVERYTHING)
+            columns = _Columns(texts)
+            new, earlier = columns.rows(words), [columns.rows(one) for one in known]
+            if any(np.array_equal(new, one) for one in earlier):
+                return True
+            if len(known) >= MOST_SELECTIONS or tells_of_few(earlier, new, minimum):
+                return False
+            remembered.add(EVERYTHING, words)
+        return True
+
+
+class _Columns:
+    """Columns by distinct values, each read once."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._read: dict[str, tuple[list[str | None], NDArray[np.int64]]] = {}
+
+    def rows(self, words: str) -> Rows:
+        """Return for which rows all conditions hold."""
+        parts = []
+        for column, reading in json.loads(words).items():
+            distinct, places = self._of(column)
+            parts.append((groups_of(distinct, reading) == 1)[places])
+        found: Rows = np.all(parts, axis=0)
+        return found
+
+    def _of(self, column: str) -> tuple[list[str | None], NDArray[np.int64]]:
+        if column not in self._read:
+            numbers: dict[str | None, int] = {}
+            places = [numbers.setdefault(text, len(numbers)) for text in self._texts(column)]
+            self._read[column] = list(numbers), np.array(places, dtype=np.int64)
+        return self._read[column]
+
+
+def words_of(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> str:
+    """Return conditions, (column, operator, value) each, in words: column -> its own in words; `read`: how each column is read."""
+    parts = {}
+    for column in sorted({name for name, _, _ in conditions}):
+        tests = [(operator, value) for name, operator, value in conditions if name == column]
+        parts[column] = conditions_of(tests, read[column])
+    return json.dumps(parts)
+
+
+def tells_of_few(known: Sequence[Rows], new: Rows, minimum: int) -> bool:
+    """Return whether some sum of a count of `new` rows, of up to two `known` ones, and of all rows is about some rows and fewer than `minimum`.
+
+    Parameters
+    ----------
+    known : sequence of bool array, shape (rows,)
+        Rows of earlier counts.
+    new : bool array, shape (rows,)
+        Of the one that is asked for.
+    minimum : int
+        Rows.
+
+    Notes
+    -----
+    A row's part in the sum new + a first + b second + c all, with a, b and c of -1, 0 and 1, depends only on which of the three sets it is in. How many rows
+    are in which follows from the sizes of all intersections, which two matrix products give for all pairs at once.
+    """
+    if minimum <= 1 or not known:
+        return False
+    table = np.stack([*known, np.zeros_like(new)])  # the last stands for no second one
+    inside, everywhere = _pairs(table[:, new]), _pairs(table)
+    within, without = _places(inside, int(new.sum())), _places(everywhere - inside, int((~new).sum()))
+    proper = ~np.eye(len(table), dtype=np.bool_)
+    for first, second, everything in itertools.product((-1, 0, 1), repeat=3):
+        told = np.zeros_like(inside)
+        for chosen, cells in ((1, within), (0, without)):
+            for a, b in itertools.product((0, 1), repeat=2):
+                if chosen + a * first + b * second + everything != 0:
+                    told += cells[a][b]
+        if bool(((told > 0) & (told < minimum) & proper).any()):
+            return True
+    return False
+
+
+def _places(pairs: NDArray[np.int64], total: int) -> list[list[NDArray[np.int64]]]:
+    """Return of `total` rows how many are in a first and in a second set (1) or not (0), [first][second], for each two sets."""
+    single = np.diag(pairs)
+    first, second = single[:, None] - pairs, single[None, :] - pairs
+    return [[total - first - second - pairs, second], [first, pairs]]
+
+
+def _pairs(table: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many rows each two sets have in common, shape (sets, sets)."""
+    found = np.zeros((len(table), len(table)), dtype=np.int64)
+    for start in range(0, table.shape[1], ROWS_AT_ONCE):
+        part = table[:, start : start + ROWS_AT_ONCE].astype(np.float32)
+        found += np.rint(part @ part.T).astype(np.int64)
+    return found

@@ -1,0 +1,100 @@
+"""A central that asks a station anew for what one debit has paid: noisy answers to one question, drawn twice, would tell what the noise hides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness.inprocess import InProcess
+
+from fedbayes.federation.errors import MessageError
+from fedbayes.federation.rounds import Federation
+
+DOMAIN = {"sex": {"categories": ["f", "m"]}, "ill": {"categories": ["no", "yes"]}, "old": {"categories": ["no", "yes"]}}
+ASKED = {
+    "label": "ill",
+    "features": ["sex"],
+    "domain": DOMAIN,
+    "epsilon": 1.0,
+    "aggregation": "gossip",
+    "noise": "local",
+}
+
+
+def files() -> dict[str, str]:
+    draw = np.random.default_rng(5)
+    columns = {name: draw.choice(entry["categories"], 200) for name, entry in DOMAIN.items()}
+    return dict.fromkeys("abc", pd.DataFrame(columns).to_csv(index=False))
+
+
+@contextmanager
+def again(function: str, change: Callable[[Any], Any]) -> Iterator[list[Any]]:
+    """Central asks every station once more, in a round of its own, before it goes on; yields what they answer."""
+    asking, answers = Federation._ask, list[Any]()
+
+    def ask_twice(self: Federation, asked: str, request: Any, organizations: Any, *rest: Any) -> Any:
+        found = asking(self, asked, request, organizations, *rest)
+        if asked == function and not answers:
+            each = request if isinstance(request, dict) else dict.fromkeys(organizations, request)
+            changed = {member: change(each[member]) for member in organizations}
+            answers.extend(asking(self, asked, changed, organizations, *rest).values())
+        return found
+
+    with mock.patch.object(Federation, "_ask", ask_twice):
+        yield answers
+
+
+def run(change: Callable[[Any], Any]) -> list[Any]:
+    """Return what stations answer to a second question about statistics that go round by gossip."""
+    with again("partial_gossip", change) as answers, InProcess("v6_dp_naive_bayes", files(), {}, "a") as running:
+        with suppress(MessageError):  # what goes on after a step too many adds up to something else
+            running.run("fit", ASKED)
+    return answers
+
+
+def other_columns(request: Any) -> Any:
+    plan, columns = request.plan, request.plan.columns
+    domain = {"ill": DOMAIN["ill"], "old": DOMAIN["old"]}
+    return replace(request, plan=replace(plan, columns=replace(columns, features=["old"], domain=domain)), tell=True)
+
+
+@pytest.mark.parametrize("change", [lambda one: replace(one, tell=True), other_columns], ids=["noise", "columns"])
+def test_statistics_that_are_paid_once_are_drawn_once(change: Callable[[Any], Any]) -> None:
+    assert all("spent in this job" in str(answer["error"]) for answer in run(change))
+
+
+def test_control_the_next_step_is_answered() -> None:
+    answers = run(lambda one: replace(one, step=1, received={}, send_to=None))
+    assert all("error" not in answer for answer in answers)
+
+
+def halved(change: Callable[[Any], Any]) -> list[Any]:
+    """Return what stations answer to a second question after the first step of a fit whose tables had half of the budget."""
+    asked = {"label": "ill", "features": ["sex"], "domain": DOMAIN, "epsilon": 1.0, "tables": "dp", "rounds": 2}
+    with (
+        again("partial_step", change) as answers,
+        InProcess("v6_discriminative_naive_bayes", files(), {}, "a") as running,suppress(MessageError)
+    ):
+        running.run("fit", {**asked, "optimizer": "fedavg"})
+    return answers
+
+
+def of_all(request: Any) -> Any:
+    """The next step, as if no tables had been told."""
+    domain = {name: DOMAIN[name] for name in ("sex", "ill")}
+    shape = replace(request.shape, tables="local", columns=replace(request.shape.columns, domain=domain))
+    return replace(request, shape=shape, counts=None, step=2)
+
+
+def test_steps_have_no_whole_budget_beside_tables() -> None:
+    assert all("spent in this job" in str(answer["error"]) for answer in halved(of_all))
+
+
+def test_control_the_step_itself_is_answered() -> None:
+    assert all("error" not in answer for answer in halved(lambda request: replace(request, step=2)))

@@ -1,0 +1,133 @@
+"""Exact counts by conditions on several columns of one station that differ in a few rows: what a node remembers, and what it refuses."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedbayes.federation import errors, selections
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.readings import words_of as read
+from fedbayes.federation.selections import Selections, tells_of_few, words_of
+
+ROWS = 120
+REFUSED = "would set apart"
+
+
+@given(
+    st.lists(st.lists(st.booleans(), min_size=7, max_size=7), min_size=1, max_size=5),
+    st.integers(2, 4),
+)
+def test_against_every_sum_one_by_one(sets, minimum):
+    *known, new = np.array(sets)
+    found = False
+    for first, second in itertools.combinations([*known, np.zeros(7, dtype=bool), np.zeros(7, dtype=bool)], 2):
+        for a, b, c in itertools.product((-1, 0, 1), repeat=3):
+            about = new.astype(int) + a * first + b * second + c
+            found |= bool(known) and 0 < np.count_nonzero(about) < minimum
+    assert tells_of_few(known, new, minimum) is bool(found)
+
+
+def test_blocks_of_rows_add_up(monkeypatch):
+    table = np.random.default_rng(3).random((5, 1000)) < 0.4
+    whole = selections._pairs(table)
+    monkeypatch.setattr(selections, "ROWS_AT_ONCE", 64)
+    assert np.array_equal(selections._pairs(table), whole)
+    assert np.array_equal(whole, table.astype(int) @ table.T.astype(int))
+
+
+COLUMNS = {
+    "age": [str(20 + row % 60) for row in range(ROWS)],
+    "sex": ["f" if row == 59 else "m" if row % 60 >= 50 else "mf"[row % 2] for row in range(ROWS)],
+    "code": ["-9" if row % 4 == 0 else str(row % 60) for row in range(ROWS)],
+}
+"""Of the men and women of 70 and more one alone is a woman; every fourth code is one that may be declared missing."""
+
+
+def words(*conditions, missing=()):
+    return words_of(conditions, {name: read(missing if name == "code" else (), (), {}) for name in COLUMNS})
+
+
+OLD, MAN, WOMAN = ("age", ">=", 70), ("sex", "==", "m"), ("sex", "==", "f")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "new", "refused"),
+    [
+        ([[OLD]], [OLD, MAN], True),  # the difference is the woman
+        ([[OLD, MAN]], [OLD], True),
+        ([[OLD, MAN]], [MAN, OLD], False),
+        ([[("age", ">=", 40)]], [("age", ">=", 40), MAN], False),
+        ([[("age", "<", 70)]], [OLD, MAN], True),  # of all, the two leave her
+        ([[("age", "<", 70)], [OLD]], [OLD, MAN], True),
+        ([[("age", ">=", 60)], [("age", "between", [60, 69]), ("sex", "in", ["m", "f"])]], [OLD, MAN], True),
+        ([[("age", ">=", 60)], [("age", "between", [60, 69]), MAN]], [("age", ">=", 60), MAN], False),
+    ],
+)
+def test_counts_that_leave_one_row(tmp_path, earlier, new, refused):
+    record = Selections(tmp_path, 1, "table")
+    for one in earlier:
+        assert record.admit(words(*one), 5, COLUMNS.get)
+    assert record.admit(words(*new), 5, COLUMNS.get) is not refused
+    assert record.admit(words(*earlier[0]), 5, COLUMNS.get), "what was answered once is no new count"
+    assert Selections(tmp_path, 2, "table").admit(words(*new), 5, COLUMNS.get)
+    assert record.admit(words(*new), 1, COLUMNS.get), "by the administrator's minimum"
+
+
+def test_rows_whose_code_is_declared_missing_hide_nobody(tmp_path):
+    """Thirty rows with the code -9 would hide the one row that is really between the two counts."""
+    both = [("code", "<", 50), ("code", "<", 50), ("sex", "in", ["m", "x"])]
+    sex = ["f" if row == 1 or row % 4 == 0 else "m" for row in range(ROWS)]
+    texts = {**COLUMNS, "sex": sex}.get
+    for number, (missing, refused) in enumerate([((), False), (("-9",), True)]):
+        (tmp_path / str(number)).mkdir()
+        record = Selections(tmp_path / str(number), 1, "table")
+        assert record.admit(words(both[0], missing=missing), 5, texts)
+        assert record.admit(words(*both[1:], missing=missing), 5, texts) is not refused
+
+
+def test_too_many_counts_and_a_damaged_record_let_nothing_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(selections, "MOST_SELECTIONS", 2)
+    record = Selections(tmp_path, 1, "table")
+    for age in (30, 40):
+        assert record.admit(words(("age", "<", age)), 5, COLUMNS.get)
+    assert record.admit(words(("age", "<=", 39)), 5, COLUMNS.get), "the same rows in other words"
+    assert not record.admit(words(("age", "<", 50)), 5, COLUMNS.get)
+    (tmp_path / "fedbayes-selections.sqlite3").write_bytes(b"no database at all " * 100)
+    with pytest.raises(errors.StationError, match="record of selections"):
+        record.admit(words(("age", "<", 50)), 5, COLUMNS.get)
+
+
+# -- whole tasks -------------------------------------------------------------------------------------------------------
+
+
+def count(federation, *conditions, **given):
+    tests = [{"column": name, "op": op, "value": value} for name, op, value in [*conditions, ("ill", "==", "yes")]]
+    return federation.run("scalar_product", "count", {"conditions": tests, "id_column": "id", **given})["count"]
+
+
+@pytest.mark.parametrize("comma", [False, True], ids=["point", "comma"])
+def test_a_further_condition_that_one_row_fails(tmp_path, comma):
+    """Each count is about many; the difference is the one woman's value at another station."""
+    ids, parties = [f"p{row}" for row in range(ROWS)], {}
+    ill = ["yes" if row % 60 == 59 or row % 3 else "no" for row in range(ROWS)]
+    ages = [f"{age},0" if comma else age for age in COLUMNS["age"]]
+    for name, table in {"a": {"id": ids, "age": ages, "sex": COLUMNS["sex"]}, "b": {"id": ids, "ill": ill}}.items():
+        (tmp_path / name).mkdir()
+        pd.DataFrame(table).to_csv(tmp_path / f"{name}.csv", index=False, sep=";" if comma else ",")
+        parties[name] = {"default": tmp_path / f"{name}.csv", "vault": tmp_path / name}
+    for allowed in (False, True):
+        policies = {name: {"ledger": "vault", "allow_differences": allowed} for name in parties}
+        with EmbeddedFederation(parties, helpers=["helper"], policies=policies) as federation:
+            everybody = count(federation, OLD)
+            assert count(federation, OLD) == everybody
+            assert count(federation, ("age", ">=", 40), MAN) > 0
+            if allowed:
+                assert everybody - count(federation, OLD, MAN) == int(ill[59] == "yes"), "a control"
+                continue
+            with pytest.raises(errors.ThresholdError, match=REFUSED):
+                count(federation, OLD, MAN)
+            assert isinstance(count(federation, OLD, MAN, epsilon=1.0), int)

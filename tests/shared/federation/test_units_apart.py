@@ -1,0 +1,84 @@
+"""Exact answers over the bounded rows of identifiers, which a second task compares with those over all rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fedbayes.federation import errors
+from fedbayes.federation.embedded import EmbeddedFederation
+from fedbayes.federation.horizontal.units import bounded, sets_few_apart
+
+ROWS = 120
+DOMAIN = {"ill": {"categories": ["no", "yes"]}, "town": {"categories": ["north", "south"]}}
+BY = {"unit": "identifier", "id_column": "id"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "without", "rows", "few"),
+    [
+        ([1] * 20, 0, 1, False),
+        ([1] * 20, 4, 1, True),  # all rows less these are four
+        ([1] * 20, 5, 1, False),
+        ([1] * 20 + [30], 0, 1, True),  # 29 rows, but of one person
+        ([1] * 20 + [30], 0, 30, False),
+        ([1] * 20 + [2] * 5, 0, 1, False),
+        ([50, 50, 50], 0, 1, True),  # three rows are used
+    ],
+)
+def test_what_bounded_rows_set_apart(sizes, without, rows, few):
+    identifiers = np.array([-1] * without + [code for code, size in enumerate(sizes) for _ in range(size)])
+    assert sets_few_apart(identifiers, rows, 5, 5) is few
+    used = bounded(identifiers, {}, rows, b"key")
+    assert used.sum() == sum(min(size, rows) for size in sizes)
+
+
+def parties(tmp_path, change):
+    found = {}
+    for name in "abc":
+        (tmp_path / name).mkdir(exist_ok=True)
+        draw = np.random.default_rng(ord(name))
+        table = pd.DataFrame({column: draw.choice(entry["categories"], ROWS) for column, entry in DOMAIN.items()})
+        table["id"] = [f"p{row}" for row in range(ROWS)]
+        change(table, name)
+        found[name] = {"default": table, "vault": tmp_path / name}
+    return found
+
+
+def one_without(table, name):
+    if name == "a":
+        table.loc[17, "id"] = None
+
+
+def one_twice(table, name):
+    if name == "a":
+        table.loc[18, "id"] = "p17"
+
+
+TASKS = [
+    ("secure_naive_bayes", "describe", {"domain": DOMAIN}),
+    ("discriminative_naive_bayes", "fit", {"label": "ill", "features": ["town"], "domain": DOMAIN, "rounds": 1}),
+    ("secure_naive_bayes", "fit", {"label": "ill", "features": ["town"], "domain": DOMAIN, "noise": "none"}),
+]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
+@pytest.mark.parametrize("change", [one_without, one_twice])
+def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
+    algorithm, function, given = task
+    with EmbeddedFederation(
+        parties(tmp_path, change), policies={name: {"ledger": "vault"} for name in "abc"}
+    ) as federation:
+        federation.run(algorithm, function, given)
+        with pytest.raises(errors.ThresholdError, match="id_column"):
+            federation.run(algorithm, function, {**given, **BY})
+
+
+def test_control_noise_and_nobody_apart(tmp_path):
+    """With an epsilon nothing is refused, and with nobody left out exact answers are those of all rows."""
+    algorithm, function, given = TASKS[0]
+    policies = {name: {"ledger": "vault"} for name in "abc"}
+    with EmbeddedFederation(parties(tmp_path, one_without), policies=policies) as federation:
+        assert federation.run(algorithm, function, {**given, **BY, "epsilon": 1.0})["privacy"]["unit"] == "identifier"
+    with EmbeddedFederation(parties(tmp_path, lambda *_: None), policies=policies) as federation:
+        answers = [federation.run(algorithm, function, {**given, **more})["model"]["columns"] for more in ({}, BY)]
+        assert answers[0] == answers[1]
