@@ -52,9 +52,9 @@ def again(function: str, change: Callable[[Any], Any]) -> Iterator[list[Any]]:
 
 def run(change: Callable[[Any], Any]) -> list[Any]:
     """Return what stations answer to a second question about statistics that go round by gossip."""
-    with again("partial_gossip", change) as answers, InProcess("v6_dp_naive_bayes", files(), {}, "a") as running:
-        with suppress(MessageError):  # what goes on after a step too many adds up to something else
-            running.run("fit", ASKED)
+    party = InProcess("v6_dp_naive_bayes", files(), {}, "a")
+    with again("partial_gossip", change) as answers, party as running, suppress(MessageError):
+        running.run("fit", ASKED)  # what goes on after a step too many adds up to something else
     return answers
 
 
@@ -77,10 +77,8 @@ def test_control_the_next_step_is_answered() -> None:
 def halved(change: Callable[[Any], Any]) -> list[Any]:
     """Return what stations answer to a second question after the first step of a fit whose tables had half of the budget."""
     asked = {"label": "ill", "features": ["sex"], "domain": DOMAIN, "epsilon": 1.0, "tables": "dp", "rounds": 2}
-    with (
-        again("partial_step", change) as answers,
-        InProcess("v6_discriminative_naive_bayes", files(), {}, "a") as running,suppress(MessageError)
-    ):
+    party = InProcess("v6_discriminative_naive_bayes", files(), {}, "a")
+    with again("partial_step", change) as answers, party as running, suppress(MessageError):
         running.run("fit", {**asked, "optimizer": "fedavg"})
     return answers
 
