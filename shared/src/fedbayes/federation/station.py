@@ -173,6 +173,9 @@ class Station(Member):
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
+    def _texts(self, column: str) -> list[str | None]:
+        return self._source.texts(column)
+
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
         """Hold conditions of an exact count, (column, operator, value) each, against those of earlier ones (`together.check_conditions`)."""
         together.check_conditions(self, self._source, domain, conditions)
@@ -330,7 +333,7 @@ class Station(Member):
     def _guard(self, summed: bool) -> None:
         self.require_members()
         arrival.check_models(self)
-        together.check(self, self._source.texts, summed)
+        together.check(self, self._texts, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.

@@ -251,7 +251,8 @@ def release(
     for position, change in enumerate(changes):
         noise.shares(0, len(queries), change, parties)  # what cannot be sampled is not charged
         alike.setdefault(change, []).append(position)
-    receipt = station.charge(noise.epsilon, noise.delta, note, once=one_budget(station) if once else None)
+    budget = one_budget(station) if once else None
+    receipt = station.charge(epsilon=noise.epsilon, delta=noise.delta, note=note, once=budget)
     if once:
         one_question(station, note)
     starts = np.cumsum([0, *sizes])
