@@ -52,21 +52,20 @@ def check_exact(station: Station, arithmetic: bool) -> None:
     ThresholdError
         If the subset leaves out a few rows, or rows that identifiers bound.
     """
-    if station.memory.read(FEW_IDENTIFIED) == b"1":
-        raise ThresholdError(
-            "id_column, max_rows_per_identifier: few rows have no identifier, few identifiers have more rows than are used, or few rows are used, so that an "
-            "exact answer would tell of these few; leave unit='identifier' out, allow more rows of each, or give an epsilon"
-        )
     study = station.dictionary
     derived = arithmetic or (study is not None and study.has_formula)
     aimed = study is not None and station.memory.read(AIMED) is not None
-    if not (derived or aimed or platform.preprocessing()):
-        return
-    if not station.policy.allow_formulas:
+    chosen = bool(derived or aimed or platform.preprocessing())
+    if chosen and not station.policy.allow_formulas:
         means = "a recode of many values that few rows have each" if aimed else "a formula or a subset"
         raise PolicyError(
             f"{means} (of the dictionary, or by preprocessing) can be aimed at single rows, so this node answers with it only under an epsilon; "
             "leave it out, or ask the node administrator to set FEDBAYES_ALLOW_FORMULAS"
         )
-    if station.memory.read(FEW_LEFT_OUT) is not None:
+    if chosen and station.memory.read(FEW_LEFT_OUT) is not None:
         raise ThresholdError("the subset leaves out fewer rows than this node demands; ask for all, or for another")
+    if station.memory.read(FEW_IDENTIFIED) == b"1":
+        raise ThresholdError(
+            "id_column, max_rows_per_identifier: few rows have no identifier, few identifiers have more rows than are used, or few rows are used, so that an "
+            "exact answer would tell of these few; leave unit='identifier' out, allow more rows of each, or give an epsilon"
+        )
