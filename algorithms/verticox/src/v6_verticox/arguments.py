@@ -203,7 +203,9 @@ class Fit(Cases, Private, Dealt):
         """Refuse a column in two roles."""
         super().check_together()
         exact = [name for name in (*CASES, "strata", "formula") if getattr(self, name)]
-        self.check_private(self.by_rows, self.times, exact)
+        self.check_private(self.times, exact)
+        if self.epsilon is not None and not self.by_rows and self.solver != "private_newton":
+            raise ArgumentError(f"solver={self.solver!r} has no noise; leave it out, or epsilon")
         private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
         cases = [name for name in ("weights", "entry") if getattr(self, name)]
         if cases and not self.by_rows and not private:
@@ -234,9 +236,9 @@ class Fit(Cases, Private, Dealt):
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
         """Return fewer for `bfgs`, whose stations see predictors, and where stations hold whole records."""
+        if given.get("epsilon") is not None:
+            return 2 + STEPS if given.get("split") == "horizontal" else 5 + 4 * STEPS
         if given.get("split") == "horizontal":
-            if given.get("epsilon") is not None:
-                return 2 + STEPS
             return 12 + bool(given.get("weights")) + bool(given.get("robust") or given.get("cluster"))
         return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
 
@@ -294,7 +296,11 @@ class Evaluate(Promised, Dealt):
         super().check_together()
         if self.folds is not None and self.reveal == "aggregates":
             raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
-        self.check_budget(self.by_rows)
+        if not self.by_rows and self.epsilon is not None:
+            raise ArgumentError(
+                "epsilon is for models of whole records: an evaluation over columns of the same records is exact; leave epsilon out"
+            )
+        self.check_budget()
         if not self.by_rows:
             return
         other = [name for name, given in (("folds", self.folds), ("rows_aligned", self.rows_aligned)) if given]

@@ -20,6 +20,7 @@ from .horizontal.fitting import Sums, solve_sums, tally, widths
 from .horizontal.formula import Design, entry_of
 from .horizontal.messages import MOST_COLUMNS, Question, reference_of
 from .horizontal.private.fit import private_by_rows
+from .noisy.fit import private_by_columns
 from .rounds.lockstep import Alone, alone
 from .rounds.mean import mean_predictor
 from .rounds.setup import Prepared, prepare
@@ -50,6 +51,8 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     """
     if asked.by_rows:
         return by_rows(federation, asked)
+    if asked.added.private:
+        return private_by_columns(federation, asked, asked_by_rows(federation, asked))
     called = {"bfgs": SEEN, "admm": ADMM}.get(asked.solver, ())
     prepared = prepare(federation, asked.organizations, asked, called)
     warn_of_a_lone_predictor(federation, prepared, asked)

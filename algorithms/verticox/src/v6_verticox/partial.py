@@ -3,6 +3,7 @@
 from .horizontal.judging.partials import partial_measures, partial_predictors, partial_table
 from .horizontal.partials import partial_risk, partial_scores, partial_squares, partial_tally, partial_weigh
 from .horizontal.private.partials import partial_outline, partial_slope
+from .noisy.partials import partial_arrange, partial_factors, partial_products, partial_survey
 from .stations.consensus import partial_admm, partial_auxiliary
 from .stations.folds import partial_draw, partial_folds, partial_held_out, partial_judge, partial_split
 from .stations.private import partial_enter, partial_finish, partial_permute, partial_stage
@@ -12,10 +13,12 @@ from .stations.setup import partial_prepare
 
 __all__ = [
     "partial_admm",
+    "partial_arrange",
     "partial_assess",
     "partial_auxiliary",
     "partial_draw",
     "partial_enter",
+    "partial_factors",
     "partial_finish",
     "partial_folds",
     "partial_held_out",
@@ -27,6 +30,7 @@ __all__ = [
     "partial_predict",
     "partial_predictors",
     "partial_prepare",
+    "partial_products",
     "partial_residuals",
     "partial_risk",
     "partial_score",
@@ -35,6 +39,7 @@ __all__ = [
     "partial_split",
     "partial_squares",
     "partial_stage",
+    "partial_survey",
     "partial_table",
     "partial_tally",
     "partial_weigh",

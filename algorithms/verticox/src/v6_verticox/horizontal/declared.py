@@ -50,15 +50,14 @@ class Split(Arguments):
     times: list[float] | None = argument(
         times(2),
         "Public grid: a record's time is rounded up to it, and who is observed beyond its end is censored there. Neighbouring times are "
-        "united until enough events lie between them. Needed with split='horizontal'.",
+        "united until enough events lie between them. Needed, and used, with split='horizontal' or epsilon.",
         None,
-        used_when=when("split", "horizontal"),
         rank=TARGET,
     )
     domain: dict[str, Any] | None = argument(
         DOMAIN,
-        "Public domains of the features: numbers outside the bounds are moved to the nearer one, other categories are gaps. Needed with "
-        "split='horizontal', and used with it alone.",
+        "Public domains of the features: numbers outside the bounds are moved to the nearer one, other categories are gaps. Needed, and "
+        "used, with split='horizontal' or epsilon.",
         None,
         rank=TARGET,
     )
@@ -68,15 +67,25 @@ class Split(Arguments):
         """Whether stations hold whole records."""
         return self.split == "horizontal"
 
+    @property
+    def on_grid(self) -> str:
+        """Why a public grid and public domains are needed; "" where they are not."""
+        return "split='horizontal'" if self.by_rows else "epsilon" if getattr(self, "epsilon", None) is not None else ""
+
     def check_together(self) -> None:
-        """Refuse whole records without a public grid or public domains."""
+        """Refuse whole records, or noise, without a public grid or public domains."""
         super().check_together()
-        if self.by_rows and self.times is None:
+        if self.on_grid and self.times is None:
             raise ArgumentError(
-                "times is needed with split='horizontal': give a public grid, such as the ends of months or years, to which times are rounded up"
+                f"times is needed with {self.on_grid}: give a public grid, such as the ends of months or years, to which times are rounded up"
             )
-        if self.by_rows and self.domain is None:
-            raise ArgumentError(f"domain is needed with split='horizontal': {HOW_TO_GIVE}")
+        if self.on_grid and self.domain is None:
+            raise ArgumentError(f"domain is needed with {self.on_grid}: {HOW_TO_GIVE}")
+
+    def unused(self) -> list[str]:
+        """Return also that times are not used by an exact fit of columns of the same records."""
+        idle = not self.on_grid and self.times is not None
+        return super().unused() + ["times has no effect without split='horizontal' and without epsilon"] * idle
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,7 @@ from fedbayes.bayes.term_reader import read_terms
 from fedbayes.bayes.terms import Terms, name_of
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
+from fedbayes.federation.horizontal import CountNoise
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
 from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parcel, SubmitReply, SubmitRequest
 
@@ -18,6 +19,7 @@ from ..cox.tails import Tails
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
 from ..shares.complete import expected
 
+EXACT = CountNoise()
 ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
 RECORDS_PER_COLUMN = 5  # fewer would let the sums that are opened, p + p(p+1)/2 a step, determine the columns
 
@@ -70,6 +72,7 @@ def joined(
     queries: int = 1,
     single_records: bool = False,
     derived_from: Sequence[str] = (),
+    noise: CountNoise = EXACT,
 ) -> Parties:
     """Open the channel; every station says at once, before anything is spent, whether it refuses. A helper that is named is asked too.
 
@@ -87,6 +90,8 @@ def joined(
         Whether numbers of single records are shown to somebody.
     derived_from : sequence of str
         Columns that the formula's arithmetic takes.
+    noise : CountNoise
+        Of a private answer, whose budget is debited in the place of questions.
     """
     if helper == "none":
         raise ArgumentError(
@@ -97,9 +102,12 @@ def joined(
     asked = Preflight(
         columns=tuple(dict.fromkeys(columns)),
         functions=tuple(functions),
-        queries=queries,
+        queries=0 if noise.private else queries,
         single_records=single_records,
         derived_from=tuple(derived_from),
+        epsilon=noise.epsilon,
+        delta=noise.delta,
+        private=noise.promises,
     )
     return federation.open_channel(organizations, asked)
 

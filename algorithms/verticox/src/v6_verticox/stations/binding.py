@@ -16,12 +16,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share, expand_wide
 
-from ..messages.private import StageRequest
+from ..messages.names import Name
 from ..shares.agreed import CHECK
 from ..shares.program import Outgoing
 from .holder import ShareHolder
@@ -29,8 +30,8 @@ from .holder import ShareHolder
 PURPOSE = "verticox: what was told"
 
 
-def chained(holder: ShareHolder, request: StageRequest, label: str) -> bytes:
-    """Return the hash of all that central told this share holder up to this stage.
+def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[np.uint8]], label: str) -> bytes:
+    """Return the hash of all that central told this share holder up to this stage: `told` is what it tells now beside the openings, as a text.
 
     Raises
     ------
@@ -38,8 +39,8 @@ def chained(holder: ShareHolder, request: StageRequest, label: str) -> bytes:
         When the stage was asked for before with other contents.
     """
     station, place, before = holder.station, 0, b""
-    content = hashlib.sha256(repr((label, request.plan, request.stages)).encode())
-    for name, opening in sorted(request.openings.items()):
+    content = hashlib.sha256(repr((label, told)).encode())
+    for name, opening in sorted(openings.items()):
         content.update(repr((name, opening.dtype.name, opening.shape)).encode())
         content.update(np.ascontiguousarray(opening).data)
     while (kept := _link(station, place)) is not None and kept[0] != label:

@@ -195,7 +195,7 @@ def dealt(station: Station, plan: Plan, stages: list[Stage]) -> Sealed:
 
     **Reveals** nothing to the dealer: it uses its keys and the plan alone.
     """
-    keys, takes = _keys(station, plan), taker(plan, station.aggregator)
+    keys, takes = dealer_keys(station, plan), taker(plan, station.aggregator)
     dealer = Dealer(keys, plan.holders.index(takes))
     corrections = masks(Program(dealer, layout(plan), KeptWires(station)), stages)
     return station.seal(takes, pack(corrections), "corrections")
@@ -203,11 +203,11 @@ def dealt(station: Station, plan: Plan, stages: list[Stage]) -> Sealed:
 
 def dealt_inputs(station: Station, plan: Plan, inputs: list[Input]) -> Sealed:
     """Return what the dealer tells the outcome holder for sorting inputs: a[sigma] - b of each."""
-    keys = _keys(station, plan)
+    keys = dealer_keys(station, plan)
     return station.seal(plan.holders[-1], pack(_deltas(Dealer(keys), keys, plan, inputs)), "corrections")
 
 
-def _keys(station: Station, plan: Plan) -> list[bytes]:
+def dealer_keys(station: Station, plan: Plan) -> list[bytes]:
     """Return the dealer's keys with the share holders.
 
     Raises

@@ -176,7 +176,8 @@ def compute(station: Station, request: StageRequest) -> StageReply:
             program.enter(_published(holder, stage.step, request.permuted))
         outgoing = joined([program.run(one) for one in stages])
     label = f"{stage.kind}|{stage.label}"
-    outgoing = bound(holder, chained(holder, request, label), label, outgoing)
+    told = chained(holder, repr((request.plan, request.stages)), request.openings, label)
+    outgoing = bound(holder, told, label, outgoing)
     words, frac_bits = revealed_words(outgoing)
     shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)

@@ -7,10 +7,10 @@ from typing import Any
 
 from fedbayes.federation.declare import EPSILON, TARGET, UNIT, Arguments, argument, number, when
 from fedbayes.federation.errors import ArgumentError
-from fedbayes.federation.horizontal import CountNoise, Unit, check_noise, check_unit
+from fedbayes.federation.horizontal import ROW, CountNoise, Unit, check_noise, check_unit
 from fedbayes.federation.horizontal.declared import honest_fraction, most_rows, neighbors, protected_unit
 
-NOISY = when("epsilon")
+NOISY, BY_ROWS = when("epsilon"), when("split", "horizontal")
 DELTA = 1e-6
 """Below one in a million rows."""
 
@@ -30,16 +30,24 @@ class Promised(Arguments):
         """The noise of a private answer; none without epsilon."""
         placement = "none" if self.epsilon is None else "distributed"
         delta: float = getattr(self, "delta", 0.0)
-        return check_noise(placement, self.epsilon, delta, self.neighbors, self.honest_fraction, self.whom)
+        relation = self.neighbors if self.of_rows else "replace_one"
+        return check_noise(placement, self.epsilon, delta, relation, self.honest_fraction, self.whom)
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether stations hold whole records; of columns of the same records the promise is for the values of one of them."""
+        return bool(getattr(self, "by_rows", True))
 
     @property
     def whom(self) -> Unit:
         """Whom the promise is for."""
+        if not self.of_rows:
+            return ROW
         column: Any = getattr(self, "id_column", None)
         return check_unit(self.unit, column, self.max_rows_per_identifier)
 
-    def check_budget(self, by_rows: bool) -> None:
-        """Refuse a budget where there is no noise, and a unit without a budget; check the noise.
+    def check_budget(self) -> None:
+        """Refuse a unit without a budget, or one that no promise is for; check the noise.
 
         Raises
         ------
@@ -50,9 +58,9 @@ class Promised(Arguments):
             if self.unit != "row":
                 raise ArgumentError("unit='identifier' is for a private answer; give epsilon too, or leave unit out")
             return
-        if not by_rows:
+        if not self.of_rows and self.unit != "row":
             raise ArgumentError(
-                "epsilon is for split='horizontal', whole records at every station: an answer over columns of the same records is exact; leave epsilon out"
+                "unit='identifier' is for split='horizontal': columns of the same records have one row an identifier; leave unit out"
             )
         _ = self.added
 
@@ -63,11 +71,13 @@ class Private(Promised):
 
     epsilon: float | None = argument(
         EPSILON,
-        "Privacy budget of the whole fit, for every row, with split='horizontal': coefficients, standard errors and baseline carry noise; above 20 no "
-        "result is called private.",
+        "Privacy budget of the whole fit, for every row: coefficients, standard errors and baseline carry noise; above 20 no result is called private. "
+        "Of columns of the same records for the values of one, as with neighbors='replace_one': which are common, and how many, is public.",
         None,
         rank=TARGET,
     )
+    neighbors: str = neighbors((NOISY, BY_ROWS))
+    unit: str = protected_unit((NOISY, BY_ROWS))
     delta: float = argument(
         number(low=0, below=1),
         "Of the budget; must be above 0, as the noise is Gaussian; above 0.001 no result is called private.",
@@ -75,13 +85,11 @@ class Private(Promised):
         used_when=NOISY,
     )
 
-    def check_private(self, by_rows: bool, times: list[float] | None, exact: list[str]) -> None:
+    def check_private(self, times: list[float] | None, exact: list[str]) -> None:
         """Refuse noise where there is none to add, or that promises less than it looks.
 
         Parameters
         ----------
-        by_rows : bool
-            Whether stations hold whole records.
         times : list of float or None
             The grid.
         exact : list of str
@@ -92,7 +100,7 @@ class Private(Promised):
         ArgumentError
             Naming the argument and the remedy.
         """
-        self.check_budget(by_rows)
+        self.check_budget()
         if self.epsilon is None:
             return
         if exact:

@@ -111,7 +111,7 @@ class PrivateFit:
     def run(self) -> tuple[Outline, Solution]:
         """Return the outline and where the fit ended; 1 + `STEPS` rounds."""
         layout = outline_layout(self.question)
-        vector = self._ask("partial_outline", OutlineRequest(self.asked), layout, False)
+        vector = self._outline_vector(layout)
         outline = read_outline(self.question, layout, vector, self._noise(layout))
         point = Point(
             np.zeros(self.columns),
@@ -126,7 +126,19 @@ class PrivateFit:
             told.append(found)
         return outline, self._solution(outline, point, told[-AVERAGED:])
 
-    def _ask(self, function: str, request: Any, layout: Layout, last: bool) -> Whole:
+    def _outline_vector(self, layout: Layout) -> Whole:
+        return self._summed("partial_outline", OutlineRequest(self.asked), layout, False)
+
+    def _slope_vector(self, request: SlopeRequest, layout: Layout) -> Whole:
+        return self._summed("partial_slope", request, layout, request.step == STEPS)
+
+    def _layout(self, request: SlopeRequest) -> Layout:
+        return slope_layout(request)
+
+    def _rewhitened(self, whitening: Vector, shape: Vector) -> Vector:
+        return whitened(whitening, shape)
+
+    def _summed(self, function: str, request: Any, layout: Layout, last: bool) -> Whole:
         summed = self.federation.secure_sum(function, request, self.stations, SumReply, field="vector", last=last)
         return signed(summed, layout.length)
 
@@ -157,10 +169,10 @@ class PrivateFit:
 
     def _step(self, outline: Outline, point: Point, step: int) -> tuple[NoisySlope, Point]:
         request = self._request(outline, point, step)
-        layout = slope_layout(request)
+        layout = self._layout(request)
         noise = self._noise(layout)
         self.clips.append(request.clip)
-        vector = self._ask("partial_slope", request, layout, step == STEPS)
+        vector = self._slope_vector(request, layout)
         slope, missed, upper, sums = layout.read(vector)
         counts, drift, within = drifted(outline.events, request, sums.reshape(self.columns, -1), noise[DRIFT])
         slope = slope - drift[:, within] @ missed
@@ -176,7 +188,7 @@ class PrivateFit:
         spread = np.asarray(back @ shape @ back.T, dtype=np.float64)
         seen = replace(point, hazard=hazard, drift=back @ along(drift, request.periods))
         after = seen.moved(point.coefficients + move, spread, outline.mean)
-        return told, replace(after, whitening=whitened(point.whitening, shape))
+        return told, replace(after, whitening=self._rewhitened(point.whitening, shape))
 
     def _learn(self, outline: Outline, point: Point, matrix: Vector, noise: float, weighted: bool) -> Vector:
         """Return the information of an event in whitened columns, of all matrices so far; one over records alike is their covariance."""

@@ -1,0 +1,212 @@
+"""A private fit of columns of the same records as a task: the rounds of a fit of whole records, its sums made on shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fedbayes.federation import Federation
+from fedbayes.federation.errors import ArgumentError, PlacementError
+from fedbayes.federation.horizontal import SumReply, signed
+from fedbayes.federation.vertical import check_equal_rows, choose_helper
+from fedbayes.mpc.shared_fixed import closed
+from fedbayes.mpc.wide import BITS as RING
+from fedbayes.mpc.wide import Wide
+
+from ..arguments import Fit
+from ..horizontal.messages import Question
+from ..horizontal.private import report
+from ..horizontal.private.fit import LARGEST_PENALTY
+from ..horizontal.private.fitting import PrivateFit
+from ..horizontal.private.layout import BITS, Layout, Vector, Whole
+from ..horizontal.private.matrix import whitened
+from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
+from ..messages.names import Name
+from ..messages.setup import Plan
+from ..messages.setup import Question as Matched
+from ..rounds.setup import PARTIALS, aligned, joined
+from ..shares.agreed import CHECK, check_bound, taker
+from .blurred import units
+from .cuts import Limits, blocks_of
+from .messages import (
+    ArrangeReply,
+    ArrangeRequest,
+    Factors,
+    FactorsReply,
+    Joint,
+    Products,
+    ProductsReply,
+    Sizes,
+    SurveyRequest,
+)
+from .program import MOST_HOLDERS, Step
+from .report import privacy
+
+CALLED = ("partial_arrange", "partial_survey", "partial_factors", "partial_products")
+REMEMBERED = 0.1
+"""Part of what earlier matrices tell that a step keeps: records that are cut at one point count less there, and in the matrix of that point too."""
+
+
+def private_by_columns(federation: Federation, options: Fit, question: Question) -> dict[str, Any]:
+    """Fit to columns of the same records with noise inside the shares.
+
+    **Reveals** to central noisy sums over all records, which station has which column, and the number of common records; to stations which of their records
+    are common. **Assumes** that the helper colludes with nobody, and that the honest fraction of the stations adds its share of the noise.
+    """
+    asked = Asked(question, options.added, options.whom)
+    joint = arranged(federation, options, asked)
+    _, spans = report.spans(joint.asked)
+    ridge = np.minimum(options.penalty / spans**2, LARGEST_PENALTY)
+    fit = ColumnsFit(federation, joint, ridge)
+    outline, solution = fit.run()
+    for warning in report.warnings(joint.asked, outline, solution):
+        federation.warn(warning)
+    model = report.model_json(joint.asked, outline, solution, options.penalty)
+    return federation.result(
+        model={**model, "split": "vertical"},
+        privacy=privacy(joint),
+        diagnostics={"steps": STEPS, "times_asked": len(question.times), "clips": solution.clips},
+    )
+
+
+def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
+    """Open the channel, match the records, and learn which station has which column."""
+    names = [asked.question.time, asked.question.event, options.id_column, *asked.question.domain]
+    parties = joined(
+        federation,
+        options.organizations,
+        options.helper,
+        [name for name in names if name],
+        [*PARTIALS, *CALLED],
+        noise=asked.noise,
+    )
+    helper = choose_helper(federation, parties, options.helper)
+    if len(parties.stations) < 2:
+        raise PlacementError("vertical Cox regression needs two or more organizations with data; add one")
+    matched = Matched(
+        asked.question.time,
+        asked.question.event,
+        list(asked.question.domain),
+        None,
+        list(parties.stations),
+        helper,
+        options.identifier or None,
+    )
+    rows, orders = aligned(federation, matched)
+    requests = {
+        member: ArrangeRequest(matched, rows, [order for order in orders if order.stage == member], asked)
+        for member in parties.stations
+    }
+    return _joint(federation, asked, helper, federation.round("partial_arrange", requests, parties.stations, ArrangeReply))
+
+
+def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:
+    """Return who plays which part; the outcome holder is the last of the share holders."""
+    question = asked.question
+    owners = [member for member, reply in told.items() if reply.outcome.value]
+    if len(owners) != 1:
+        where = "no station has" if not owners else "two stations have"
+        raise ArgumentError(f"time and event: {where} the columns '{question.time}' and '{question.event}'")
+    homes: dict[str, int] = {}
+    for feature in question.domain:
+        at = [member for member, reply in told.items() if feature in reply.features.value]
+        if len(at) != 1:
+            where = "no station has the column" if not at else "two stations have the column"
+            raise ArgumentError(f"features: {where} '{feature}'; check its name")
+        homes[feature] = at[0]
+    others = [member for member in told if member in homes.values() and member != owners[0]]
+    if not others:
+        raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
+    if len(others) > MOST_HOLDERS:
+        raise PlacementError(f"more than {MOST_HOLDERS} stations have features beside the outcome; leave some out")
+    holders = [*others, owners[0]]
+    check_equal_rows(told[member].records.value for member in holders)
+    domain = {name: question.domain[name] for member in holders for name in question.domain if homes[name] == member}
+    ordered = replace(question, domain=domain)
+    widths = [
+        sum(len(ordered.labels_of(column)) for column in ordered.schema if homes[column.name] == member)
+        for member in holders
+    ]
+    records = told[owners[0]].records.value
+    return Joint(replace(asked, question=ordered), Plan(holders, widths, helper, records, [records], records, [], 0, True))
+
+
+class ColumnsFit(PrivateFit):
+    """One private fit whose sums are made on shares."""
+
+    def __init__(self, federation: Federation, joint: Joint, penalty: Vector) -> None:
+        super().__init__(federation, joint.plan.holders, joint.asked, penalty)
+        self.rounds, self.joint, self.plan = federation, joint, joint.plan
+
+    def _outline_vector(self, layout: Layout) -> Whole:
+        request = SurveyRequest(self.joint)
+        summed = self.rounds.secure_sum("partial_survey", request, self.plan.holders, SumReply, field="vector")
+        return signed(summed, layout.length)
+
+    def _layout(self, request: SlopeRequest) -> Layout:
+        return Limits.of(request, self.plan.widths).layout(request)
+
+    def _rewhitened(self, whitening: Vector, shape: Vector) -> Vector:
+        """Return the whitening of each station's columns by themselves: it whitens them alone."""
+        found = np.zeros_like(whitening)
+        for block in blocks_of(self.plan.widths):
+            if block.stop > block.start:
+                found[block, block] = whitened(whitening[block, block], shape[block, block])
+        return found
+
+    def _learn(self, *told: Any) -> Vector:
+        self.matrices, self.precision = REMEMBERED * self.matrices, REMEMBERED * self.precision
+        return super()._learn(*told)
+
+    def _slope_vector(self, request: SlopeRequest, layout: Layout) -> Whole:
+        """Return the noisy sums of a step: one round in which stations enter, and some in which they multiply."""
+        plan, sizes = self.plan, Sizes.of(request)
+        asked = {member: Factors(plan, sizes, request) for member in plan.holders}
+        asked[plan.helper] = Factors(plan, sizes, None)
+        entered = self.rounds.round("partial_factors", asked, list(asked), FactorsReply)
+        openings = {
+            name: np.asarray(part.value) for member in plan.holders for name, part in entered[member].entered.items()
+        }
+        corrections = entered[plan.helper].dealt
+        takes, shape = taker(plan, self.rounds.organization), Step.shape(plan, sizes)
+        replies: dict[int, ProductsReply] = {}
+        for stage in range(shape.stages):
+            multiply = {
+                member: Products(
+                    plan, sizes, request, stage, openings, corrections if not stage and member == takes else None
+                )
+                for member in plan.holders
+            }
+            last = request.step == STEPS and stage == shape.stages - 1
+            replies = self.rounds.round("partial_products", multiply, plan.holders, ProductsReply, last=last)
+            openings = _relayed(shape.opens(stage), list(replies.values()))
+        return _read(list(replies.values()), shape)
+
+
+def _relayed(names: Any, replies: Sequence[ProductsReply]) -> dict[Name, np.ndarray[Any, Any]]:
+    """Return the sums of the openings: uniform, as every part is."""
+    return {
+        name: closed([Wide.from_bytes(np.asarray(reply.openings[name].value)) for reply in replies], 0, 0).to_bytes(RING)
+        for name in names
+    }
+
+
+def _read(replies: Sequence[ProductsReply], shape: Step) -> Whole:
+    """Return the sums of what was revealed in whole units of noise, block after block."""
+    parts = []
+    for name, bits in shape.reveals().items():
+        total = _added(name, replies)
+        parts.append(units(total, bits - BITS))
+    check_bound(_added(CHECK, replies))
+    return np.concatenate(parts)
+
+
+def _added(name: str, replies: Sequence[ProductsReply]) -> Wide:
+    shares = [Wide.from_words(np.asarray(reply.revealed[name].value)) for reply in replies]
+    total = shares[0]
+    for share in shares[1:]:
+        total = total + share
+    return total

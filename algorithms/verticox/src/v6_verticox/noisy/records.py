@@ -1,0 +1,137 @@
+"""One station's columns of the common records in a private fit. Nothing here is refused because of a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fedbayes.bayes.encoding import numbers
+from fedbayes.bayes.schema import Column
+from fedbayes.federation import Station
+from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.horizontal import schema_errors
+
+from ..horizontal.private.layout import BITS, Layout, Vector, Whole, numeric
+from ..horizontal.private.messages import SlopeRequest
+from ..horizontal.private.records import Records, outline_blocks
+from ..horizontal.rows import block
+from ..messages.names import Name
+from .cuts import Limits, blocks_of, spent, weighed
+from .messages import Joint
+from .program import COLUMN_BITS, DIAGONAL, OUTCOME_BITS, Step
+
+SLOPE, MISSED, MATRIX, DRIFT = range(4)
+"""Blocks of a step's layout."""
+CHUNK = 1 << 14
+"""Records that are looked at together."""
+
+
+@dataclass(frozen=True)
+class Own:
+    """A station's columns of the common records, in the common order.
+
+    Parameters
+    ----------
+    columns : ndarray of float, (records, own design columns)
+        As `horizontal.private.records.Records`; 0 where a record is not known.
+    known : ndarray of bool, (records,)
+        Whether the station has all values of the record that it should have.
+    time, event : ndarray of float, (records,), or None
+        At the outcome holder; 0 where not known.
+    """
+
+    columns: Vector
+    known: npt.NDArray[np.bool_]
+    time: Vector | None
+    event: Vector | None
+
+
+def read(station: Station, joint: Joint, holder: int) -> Own:
+    """Return a share holder's columns.
+
+    Raises
+    ------
+    PolicyError, DataProblem, ThresholdError
+        If the node does not let these columns be used, or lacks them; never because of a value.
+    """
+    question, owner = joint.asked.question, holder == len(joint.plan.holders) - 1
+    place = blocks_of(joint.plan.widths)[holder]
+    mine = [column for column in question.schema if _within(question.labels, question.labels_of(column), place)]
+    names = [column.name for column in mine]
+    outcome = [question.time, question.event] if owner else []
+    frame = station.data([*outcome, *names], domain={name: question.domain[name] for name in names})
+    table = frame.iloc[station.kept("places")["places"]]
+    known = np.ones(len(table), dtype=np.bool_)
+    time = event = None
+    with schema_errors(DataProblem):
+        if owner:
+            time = numbers(question.time, table[question.time], (-np.inf, np.inf), "absorb")
+            event = Column.from_json(question.event, {"categories": [0, 1]}).encode(table[question.event], "absorb")
+            known &= np.isfinite(time) & (time >= 0.0) & (event >= 0)
+        encoded = question.schema.select(names).encode(table, "absorb") if names else {}
+    blocks = [np.zeros((len(table), 0))]
+    for column in mine:
+        values = encoded[column.name]
+        known &= values >= 0 if column.is_categorical else np.isfinite(values)
+        found = block(question, column, values)
+        blocks.append(found - 1.0 / len(column.keys) if column.is_categorical else found)
+    columns = np.where(known[:, None], np.concatenate(blocks, axis=1), 0.0)
+    if time is None or event is None:
+        return Own(columns, known, None, None)
+    end = question.times[-1]
+    kept = np.where(known, np.minimum(np.where(known, time, 0.0), end), 0.0)
+    return Own(columns, known, kept, (known & (event == 1) & (np.where(known, time, 0.0) <= end)).astype(np.float64))
+
+
+def _within(labels: list[str], own: list[str], place: slice) -> bool:
+    return place.start <= labels.index(own[0]) < place.stop
+
+
+def outline(joint: Joint, layout: Layout, holder: int, own: Own) -> Whole:
+    """Return a station's part of the outline (`horizontal.private.layout.outline_layout`): its columns, and the outcome holder's counts; else zeros."""
+    question, width = joint.asked.question, len(joint.asked.question.labels)
+    place = blocks_of(joint.plan.widths)[holder]
+    total = np.zeros(layout.length, dtype=np.int64)
+    ours = np.zeros(width, dtype=np.bool_)
+    ours[place] = True
+    for start in range(0, len(own.known), CHUNK):
+        part = slice(start, start + CHUNK)
+        known = own.known[part]
+        columns = np.zeros((int(known.sum()), width))
+        columns[:, place] = own.columns[part][known]
+        time = np.zeros(len(columns)) if own.time is None else own.time[part][known]
+        event = np.zeros(len(columns)) if own.event is None else own.event[part][known]
+        counts, sums, squares = outline_blocks(question, Records(time, event.astype(np.bool_), columns))
+        total += layout.whole([counts * (own.time is not None), sums, squares * ours[numeric(question)]])
+    return total
+
+
+def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own) -> dict[Name, Vector]:
+    """Return what a share holder enters in a step: multiples of a power of two, cut towards zero, by name."""
+    limits = Limits.of(point, joint.plan.widths)
+    place = blocks_of(joint.plan.widths)[holder]
+    seen = weighed(point, limits, holder, place, own.columns, own.known, COLUMN_BITS)
+    found = {step.named("columns", part=holder): seen.columns} if joint.plan.widths[holder] else {}
+    if own.time is None or own.event is None:
+        part = step.others.index(holder)
+        factors = {step.named("kept", part=part): seen.kept, step.named("risk", part=part): seen.risk}
+        return found | {name: _cut(values, step.factor_bits) for name, values in factors.items()}
+    scales = [scale / 2.0**BITS for scale in limits.layout(point).scales]
+    outcome = spent(point, own.time, own.event)
+    counted = seen.risk * outcome.whole if point.weighted else seen.kept
+    entries = {
+        "event": scales[SLOPE] * seen.kept * outcome.dead,
+        "hazard": scales[SLOPE] * seen.risk * outcome.whole,
+        "missed": scales[MISSED] * seen.kept * outcome.events,
+        "expected": scales[MISSED] * seen.risk * outcome.groups,
+        "matrix": scales[MATRIX] / DIAGONAL * counted,
+        "drift": scales[DRIFT] * seen.risk * outcome.periods,
+    }
+    return found | {step.named(kind): _cut(values, OUTCOME_BITS) for kind, values in entries.items()}
+
+
+def _cut(values: Vector, bits: int) -> Vector:
+    """Return numbers cut towards zero to multiples of 2^-bits."""
+    return np.asarray(np.ldexp(np.trunc(np.ldexp(values, bits)), -bits))
