@@ -23,6 +23,14 @@ COURSE: dict[str, Any] = {
     "domain": {name: PEOPLE[name] for name in ("age", "smoker")},
     "times": [30.0 * month for month in range(1, 13)],
 }
+PRISONERS: dict[str, Any] = {
+    "id_column": "id",
+    "time": "week",
+    "event": "arrest",
+    "features": ["fin", "age", "prio"],
+    "domain": {"fin": {"bounds": [0, 1]}, "age": {"bounds": [15, 45]}, "prio": {"bounds": [0, 20]}},
+    "times": [13.0, 26.0, 39.0, 52.0],
+}
 
 
 @dataclass(frozen=True)
@@ -163,5 +171,13 @@ CASES: dict[str, tuple[Case, ...]] = {
         ),
         Case("fit", {**COURSE, "robust": True}, same=("model.coefficients", "model.baseline"), tolerance=1e-6),
         Case("fit", {**COURSE, "epsilon": 1.0, "delta": 1e-6}, private=True),
+        Case(
+            "fit",
+            {**PRISONERS, "epsilon": 1.0, "delta": 1e-6},
+            label="vertical",
+            at="hospital-b",
+            private=True,
+            seconds=900.0,
+        ),
     ),
 }

@@ -91,7 +91,7 @@ def test_a_fit_states_what_every_station_is_debited(monkeypatch, arguments):
     ("arguments", "text"),
     [
         ({"delta": 0.0}, "^delta must be above 0"),
-        ({"split": "vertical", "times": None, "id_column": "person"}, "^epsilon is for split='horizontal'"),
+        ({"split": "vertical", "times": None, "id_column": "person"}, "^times is needed with epsilon"),
         ({"times": [0.0, 5.0]}, "^times must begin above 0"),
         ({"robust": True}, "^robust is for exact fits"),
         ({"weights": "dose", "features": ["age"]}, "^weights is for exact fits"),

@@ -11,6 +11,7 @@ from scipy import stats
 from . import cox, cox_formula
 from .cases import Case, Difference, Outcome, close, judge, same
 from .cox_names import ALGORITHM, ENTRY, EVENT, STRATA, TIME, WEIGHTS
+from .cox_private_columns import check_private_columns, with_noise
 from .cox_rows import check_rows, rows_cases
 from .records import Refusals, is_numeric, not_aligned, number, owner_of
 from .tables import joined, population, vertical
@@ -113,6 +114,9 @@ def fit_cases(draw: Any) -> Case:
         return rows
     people, place, features = draw(survival(gaps=4))
     arguments = draw(fit_arguments(people, place, features))
+    if draw(st.integers(0, 4)) == 4:
+        arguments = with_noise(draw, people, arguments, features)
+        return Case(ALGORITHM, "fit", place["organizations"], place["central"], [["fit", arguments]])
     solver = draw(st.sampled_from(["private_newton", "private_newton", "bfgs", "admm"]))
     if solver != "private_newton":
         arguments["solver"] = solver
@@ -296,6 +300,8 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     arguments = case.arguments
     if arguments.get("split") == "horizontal":
         return check_rows(case, outcome)
+    if arguments.get("epsilon") is not None:
+        return check_private_columns(case, outcome)
     refuse, may = refusals(case, arguments)
     if refuse:
         return judge(case, outcome, refuse, lambda _: None, may)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from fedbayes.federation.arguments import check_number
-from fedbayes.federation.declare import COLUMN, FLAG, TARGET, Arguments, Kind, argument, choice, when
+from fedbayes.federation.declare import COLUMN, FLAG, TARGET, Arguments, Kind, argument, choice
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import DOMAIN
 

@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..horizontal.private.layout import PORTIONS, WEIGHTS, Layout, Vector
 from ..horizontal.private.messages import SlopeRequest
@@ -114,7 +115,13 @@ def _spread(point: SlopeRequest, block: slice) -> float:
 
 
 def weighed(
-    point: SlopeRequest, limits: Limits, holder: int, block: slice, columns: Vector, known: Vector, bits: int
+    point: SlopeRequest,
+    limits: Limits,
+    holder: int,
+    block: slice,
+    columns: Vector,
+    known: npt.NDArray[np.bool_],
+    bits: int,
 ) -> Weighed:
     """Return a station's records at a point.
 
@@ -123,6 +130,7 @@ def weighed(
     point : SlopeRequest
         Its whitening is used inside the block alone.
     limits : Limits
+        The cuts there.
     holder : int
         Position of this share holder.
     block : slice

@@ -100,7 +100,9 @@ def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
         member: ArrangeRequest(matched, rows, [order for order in orders if order.stage == member], asked)
         for member in parties.stations
     }
-    return _joint(federation, asked, helper, federation.round("partial_arrange", requests, parties.stations, ArrangeReply))
+    return _joint(
+        federation, asked, helper, federation.round("partial_arrange", requests, parties.stations, ArrangeReply)
+    )
 
 
 def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, ArrangeReply]) -> Joint:
@@ -131,7 +133,9 @@ def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, Ar
         for member in holders
     ]
     records = told[owners[0]].records.value
-    return Joint(replace(asked, question=ordered), Plan(holders, widths, helper, records, [records], records, [], 0, True))
+    return Joint(
+        replace(asked, question=ordered), Plan(holders, widths, helper, records, [records], records, [], 0, True)
+    )
 
 
 class ColumnsFit(PrivateFit):
@@ -189,7 +193,9 @@ class ColumnsFit(PrivateFit):
 def _relayed(names: Any, replies: Sequence[ProductsReply]) -> dict[Name, np.ndarray[Any, Any]]:
     """Return the sums of the openings: uniform, as every part is."""
     return {
-        name: closed([Wide.from_bytes(np.asarray(reply.openings[name].value)) for reply in replies], 0, 0).to_bytes(RING)
+        name: closed([Wide.from_bytes(np.asarray(reply.openings[name].value)) for reply in replies], 0, 0).to_bytes(
+            RING
+        )
         for name in names
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Sealed, Station, partial
+from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, one_budget, one_question

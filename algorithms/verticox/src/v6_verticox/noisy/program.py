@@ -94,13 +94,22 @@ class Step:
             if width
         }
         for kind in ("kept", "risk"):
-            found |= {self.named(kind, part=place): Entry(self.others[place], 1, bits) for place in range(self._factors(0))}
-        owned = {"event": 1, "hazard": 1, "matrix": 1, "missed": sizes.groups, "expected": sizes.groups, "drift": sizes.periods}
+            found |= {
+                self.named(kind, part=place): Entry(self.others[place], 1, bits) for place in range(self._factors(0))
+            }
+        owned = {
+            "event": 1,
+            "hazard": 1,
+            "matrix": 1,
+            "missed": sizes.groups,
+            "expected": sizes.groups,
+            "drift": sizes.periods,
+        }
         return found | {self.named(kind): Entry(self.owner, columns, OUTCOME_BITS) for kind, columns in owned.items()}
 
     def _factors(self, level: int) -> int:
         """Return how many factors are left after so many rounds."""
-        return math.ceil(len(self.others) / TOGETHER**level)
+        return -(-len(self.others) // int(TOGETHER**level))
 
     @property
     def levels(self) -> int:
@@ -120,7 +129,7 @@ class Step:
         rows, bits = self.plan.rows, self.factor_bits
         if stage < self.levels:
             level = stage + 1
-            found = {}
+            found: dict[Name, tuple[tuple[int, int], int]] = {}
             for part in range(self._factors(level)):
                 behind = min((part + 1) * TOGETHER**level, len(self.others)) - part * TOGETHER**level
                 found |= {self.named(kind, level, part): ((rows, 1), behind * bits) for kind in ("kept", "risk")}

@@ -86,7 +86,7 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
 
 
 def _within(labels: list[str], own: list[str], place: slice) -> bool:
-    return place.start <= labels.index(own[0]) < place.stop
+    return bool(place.start <= labels.index(own[0]) < place.stop)
 
 
 def outline(joint: Joint, layout: Layout, holder: int, own: Own) -> Whole:

@@ -9,12 +9,14 @@ import numpy.typing as npt
 
 from .layout import Vector
 from .messages import SlopeRequest
-from .records import HIGHEST
 
 CLEAR_MEAN = 2.0
 """Deviations of its noise up to which the mean of a column at risk is taken for noise."""
 LARGEST_CORRECTION = 3.0
 """Of a hazard in one step, either way."""
+
+LARGEST_TURN = 5.0
+"""Of a hazard's logarithm in one step, either way: a step of one deviation of the predictor turns it by less, noise alone by anything."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Point:
         growth = step @ self.drift + 0.5 * step @ spread @ step
         centre = np.clip(mean + spread @ coefficients, -1.0, 1.0)
         turned = float((centre - self.centre) @ coefficients)
-        hazard = self.hazard * np.exp(np.clip(turned - growth, -HIGHEST, HIGHEST))
+        hazard = self.hazard * np.exp(np.clip(turned - growth, -LARGEST_TURN, LARGEST_TURN))
         drift = self.drift + (spread @ step - (centre - self.centre))[:, None]
         return Point(coefficients, centre, hazard, self.whitening, drift)
 
