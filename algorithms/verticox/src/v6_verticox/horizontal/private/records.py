@@ -129,7 +129,7 @@ def outline_blocks(question: Question, records: Records) -> list[Vector]:
     counts[every, 1, cell] = 1.0 - part
     counts[every, 2, cell] = part
     squares = records.columns[:, numeric(question)] ** 2 - 0.5
-    return [counts.reshape(len(cell), -1), records.columns, squares]
+    return [counts.reshape(len(cell), 3 * len(ends)), records.columns, squares]
 
 
 def slope(request: SlopeRequest, records: Records) -> Whole:
