@@ -12,9 +12,9 @@ from fedbayes.federation import Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import SumReply, signed
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
-from fedbayes.mpc.shared_fixed import closed
 from fedbayes.mpc.wide import BITS as RING
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import closed
 
 from ..arguments import Fit
 from ..horizontal.messages import Question

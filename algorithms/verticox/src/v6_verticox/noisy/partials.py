@@ -11,9 +11,10 @@ from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, one_budget, one_question
 from fedbayes.federation.manifest import digest_of
-from fedbayes.mpc.shared_fixed import Dealer, Share
+from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import BITS as RING
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share
 
 from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name

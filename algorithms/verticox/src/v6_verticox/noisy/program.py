@@ -12,8 +12,9 @@ import math
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
-from fedbayes.mpc.shared_fixed import Dealer, Engine, Share, Wire
+from fedbayes.mpc.shared_fixed import Dealer, Engine
 from fedbayes.mpc.wide import Wide
+from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import Name
 from ..messages.setup import Plan
