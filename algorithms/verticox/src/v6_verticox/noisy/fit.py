@@ -49,6 +49,9 @@ CALLED = ("partial_arrange", "partial_survey", "partial_factors", "partial_produ
 REMEMBERED = 0.1
 """Part of what earlier matrices tell that a step keeps: records that are cut at one point count less there, and in the matrix of that point too."""
 
+MOST_GROUPS = 6
+"""Groups of cells whose missed events are asked for: each costs two columns on shares, and a hazard's shape hardly moves between steps."""
+
 
 def private_by_columns(federation: Federation, options: Fit, question: Question) -> dict[str, Any]:
     """Fit to columns of the same records with noise inside the shares.
@@ -140,6 +143,8 @@ def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, Ar
 
 class ColumnsFit(PrivateFit):
     """One private fit whose sums are made on shares."""
+
+    most_groups = MOST_GROUPS
 
     def __init__(self, federation: Federation, joint: Joint, penalty: Vector) -> None:
         super().__init__(federation, joint.plan.holders, joint.asked, penalty)

@@ -15,12 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fedbayes.federation.horizontal import SecureSums, SumReply, signed
 
+from ..declared import MOST_TIMES
 from ..messages import Question
 from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Vector, Whole, outline_layout, slope_layout, step_layout
 from .matrix import from_upper, trusted, whitened
@@ -93,7 +94,15 @@ class Solution:
 
 
 class PrivateFit:
-    """One private fit, round by round."""
+    """One private fit, round by round.
+
+    Attributes
+    ----------
+    most_groups : int
+        Groups of cells whose missed events are asked for, at most.
+    """
+
+    most_groups: ClassVar[int] = MOST_TIMES
 
     def __init__(self, federation: SecureSums, stations: Sequence[int], asked: Asked, penalty: Vector) -> None:
         self.federation, self.stations, self.asked = federation, stations, asked
@@ -152,7 +161,7 @@ class PrivateFit:
         afforded = CLIP_BY_NOISE * math.sqrt(outline.total) / noise[SLOPE]
         clip = min(max(afforded, SHORTEST_CLIP * root), LONGEST_CLIP * root)
         cells = len(outline.times)
-        groups = min(max(int(outline.total / (MISSED_BY_NOISE * noise[MISSED])), 1), cells)
+        groups = min(max(int(outline.total / (MISSED_BY_NOISE * noise[MISSED])), 1), cells, self.most_groups)
         return SlopeRequest(
             self.asked,
             step,
