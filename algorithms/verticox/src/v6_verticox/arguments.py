@@ -52,6 +52,10 @@ EVIDENCE = (
         "statements against debits, sensitivities by brute force, and what the noise really hides",
         "tests/privacy/test_verticox.py",
     ),
+    (
+        "the same of columns of the same records, through the whole protocol, with cuts and noise on shares",
+        "tests/privacy/test_verticox_columns.py",
+    ),
 )
 """What shows that private statements hold, for dossiers: what, and where in the project."""
 
