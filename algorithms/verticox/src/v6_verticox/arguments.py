@@ -302,7 +302,7 @@ class Evaluate(Promised, Dealt):
             raise ArgumentError("reveal='aggregates' judges a given model; leave folds out")
         if not self.by_rows and self.epsilon is not None:
             raise ArgumentError(
-                "epsilon is for models of whole records: an evaluation over columns of the same records is exact; leave epsilon out"
+                "epsilon is for split='horizontal', models of whole records: an evaluation over columns of the same records is exact; leave epsilon out"
             )
         self.check_budget()
         if not self.by_rows:
