@@ -287,6 +287,19 @@ def test_answers_of_every_kind_have_one_shape() -> None:
     assert not Result().survival
 
 
+def test_a_wide_table_is_shown_from_its_first_column_to_its_last() -> None:
+    from fedbayes.client.pages.report import render
+    from fedbayes.client.result import Result
+
+    times = [float(time) for time in range(1, 41)]
+    outlook = {"times": times, "survival": [[0.5] * 40] * 9, "partial_hazard": [1.5] * 9, "linear_predictor": [0.4] * 9}
+    lines = Result(predictions=outlook).summary().splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    heading = next(line for line in lines if "S(1)" in line)
+    assert all(text in heading for text in ("linear_", "S(40)", "... 33 more"))
+    assert "9 of 42 columns" in render(dict(Result(predictions=outlook)), "Predictions")
+
+
 @pytest.mark.parametrize("view", view.VIEWS, ids=lambda one: one.kind)
 def test_every_part_of_a_view_is_there(view):
     parts = [one.name for one in fields(view) if isinstance(getattr(view, one.name), str) and one.name != "kind"]

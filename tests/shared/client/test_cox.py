@@ -89,6 +89,10 @@ def test_the_terminal_shows_table_and_tests(fitter):
     assert "of age: chi-squared 11.2 on 1 df, p < 0.001" in text
     assert "of fin" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
+    assert "Compared with" not in text
+    assert "Compared with: stage=I, smoker=ex" in printed(
+        {"model": model_of(fitter, references={"stage": "I", "smoker": "ex"})}
+    )
     assert "Concordance: 0.6 (standard deviation over folds 0.05)" in printed({"metrics": METRICS, "concordance": 0.6})
 
 

@@ -88,6 +88,18 @@ def test_decimal_commas_are_told_as_such(command, tmp_path):
     assert "decimal comma" in json.loads(out)["t.csv"][0]["remedy"]
 
 
+def test_an_export_of_a_hospital_is_drafted_as_stations_read_it(command, tmp_path):
+    frame = pd.DataFrame(
+        {"Patienten-Nr.": [f"{k * 37:05d}" for k in range(30)], "Größe (cm)": [f"1{k},5" for k in range(50, 80)]}
+    )
+    frame.to_csv(tmp_path / "t.csv", index=False, sep=";", encoding="utf-8-sig")
+    frame.assign(**{"Größe (cm)": np.arange(150, 180) + 0.5}).to_excel(tmp_path / "t.xlsx", index=False)
+    for file in ("t.csv", "t.xlsx"):
+        text = command("domain", "draft", file)[1]
+        assert "Patienten-Nr.: {type: identifier}" in text
+        assert "Größe (cm): {type: number, bounds: [150.5, 179.5], looked_at: true}" in text
+
+
 def test_check_counts_what_does_not_fit_and_says_what_helps(command, files, tmp_path):
     (tmp_path / "study.yaml").write_text(
         """

@@ -213,6 +213,8 @@ UNIT = {"id_column": None, "unit": "row"}
         (ALIGNED | UNIT | {"split": "horizontal"}, {}, False),
         (ALIGNED | UNIT | {"split": "vertical"}, {}, True),
         (ALIGNED | UNIT | {"split": "horizontal"}, {"split": "vertical"}, True),
+        (ALIGNED | UNIT | {"model": None}, {"model": {"kind": "cox"}}, True),
+        (ALIGNED | UNIT | {"model": None}, {"model": {"kind": "cox", "split": "horizontal"}}, False),
     ],
 )
 def test_the_identifier_is_given_where_records_are_matched_or_it_is_the_unit(known, given, filled):

@@ -39,7 +39,9 @@ def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:
         Naming the condition by its position.
     """
     if not isinstance(conditions, list | tuple) or not 1 <= len(conditions) <= MOST_CONDITIONS:
-        raise ArgumentError(f"{name} must be a list of 1 to {MOST_CONDITIONS} conditions")
+        raise ArgumentError(
+            f'{name} must be a list of 1 to {MOST_CONDITIONS} conditions, such as [{{"column": "age", "op": ">=", "value": 65}}]'
+        )
     return tuple(check_condition(entry, position) for position, entry in enumerate(conditions))
 
 

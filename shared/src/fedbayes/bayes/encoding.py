@@ -38,6 +38,14 @@ class SchemaError(ValueError):
     """A malformed domain, or a column that does not fit it; the text names the column, never a value."""
 
 
+def nearest(unknown: str, known: Sequence[str]) -> str:
+    """Return the question whether the known name nearest to an unknown one was meant, to put behind it; empty where none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(unknown[:60], known, n=1)
+    return f" (did you mean '{near[0]}'?)" if near else ""
+
+
 def canonical_text(value: object) -> str | None:
     """Return the canonical text of one value, or None where it is missing (rules: see the module)."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):

@@ -27,6 +27,7 @@ from fedbayes.bayes.encoding import (
     check_missing,
     equal_widths,
     is_number,
+    nearest,
     numbers,
     unknown_share,
     without,
@@ -293,7 +294,9 @@ class Schema:
         for column in self.columns:
             if column.name == name:
                 return column
-        raise SchemaError(f"column {name!r} is not in the domain: add its categories or bounds")
+        raise SchemaError(
+            f"column {name!r} is not in the domain{nearest(name, self.names)}: add its categories or bounds"
+        )
 
     def select(self, names: Iterable[str]) -> Schema:
         """Return the schema of these columns, in this order; SchemaError names one that is unknown."""

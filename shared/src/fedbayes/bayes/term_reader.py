@@ -69,7 +69,8 @@ class _Reader:
         where = f"at '{rest}'" if rest else "at its end"
         return SchemaError(
             f"formula: it cannot be read {where}; there are columns (in backticks, or Q('name'), where a name is no word), + : * and parentheses, "
-            f"C(column, reference=...), bs(column, df=...), I(...) and {', '.join(FUNCTIONS)}; there is no intercept"
+            f"C(column, reference=...), bs(column, df=...), I(...) and {', '.join(FUNCTIONS)}; there is no intercept, "
+            "and no outcome before ~: time and event are arguments"
         )
 
     def peek(self) -> str | None:

@@ -7,6 +7,7 @@ import pkgutil
 from dataclasses import dataclass
 from typing import Any
 
+from ..bayes.encoding import nearest
 from ..federation import signatures
 from ..federation.declare import Arguments
 from .commands.exits import UsageProblem
@@ -61,7 +62,8 @@ def algorithm_named(name: str) -> Algorithm:
     chosen = [algorithm for algorithm in found if algorithm.name == name.removeprefix(PREFIX)]
     if not chosen:
         known = ", ".join(algorithm.name for algorithm in found) or "none"
-        raise UsageProblem(f"algorithm '{name[:60]}' is not installed; installed are: {known}")
+        near = nearest(name, [algorithm.name for algorithm in found])
+        raise UsageProblem(f"algorithm '{name[:60]}' is not installed{near}; installed are: {known}")
     return chosen[0]
 
 

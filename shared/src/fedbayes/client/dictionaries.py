@@ -32,7 +32,7 @@ def read_dictionary(path: Path) -> dict[str, Any]:
         If the file is missing, no YAML or JSON, or no dictionary; the message names the column.
     """
     if path.suffix not in SUFFIXES:
-        raise UsageProblem(f"the dictionary {path} must be one of: {', '.join(SUFFIXES)}")
+        raise UsageProblem(f"the dictionary {path} must end in one of: {', '.join(SUFFIXES)}")
     content = _with_text_keys(read_json(path, "the dictionary") if path.suffix == ".json" else _yaml(path))
     try:
         Dictionary.from_json(content)

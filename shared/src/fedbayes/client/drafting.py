@@ -81,7 +81,7 @@ def _proposed(name: str, parts: Sequence[Any], padded: bool) -> tuple[dict[str, 
     if not numeric and _has_commas(counted):
         return {"type": CATEGORY}, WITH_COMMAS
     distinct = all(max(Counter(text for text in part.tolist() if text).values(), default=1) == 1 for part in parts)
-    words = name.lower().replace("_", " ").replace("-", " ").split()
+    words = re.findall(r"\w+", name.lower().replace("_", " "))
     named = bool(words) and words[-1] in LIKE_AN_IDENTIFIER
     if distinct and (not numeric or named or padded) and len(counted) > FEW_CODES:
         return {"type": IDENTIFIER}, ""

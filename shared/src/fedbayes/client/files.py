@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from .commands.exits import UsageProblem
 from .commands.interrupts import commit, draft
 
 STDOUT = "-"
+PAGES = (".html", ".htm")
 
 
 def unless_stdout(path: Path | None) -> Path | None:
@@ -20,17 +21,19 @@ def unless_stdout(path: Path | None) -> Path | None:
     return None if path is None or str(path) == STDOUT else path
 
 
-def check_output(option: str, path: Path) -> Path:
+def check_output(option: str, path: Path, endings: Sequence[str] = ()) -> Path:
     """Return an output path after seeing that it can be written, before anything runs.
 
     Raises
     ------
     UsageProblem
-        If its folder is missing or cannot be written, or it is a folder itself.
+        If it ends otherwise than it may, its folder is missing or cannot be written, or it is a folder itself.
     """
     folder = path.absolute().parent
     if path.is_dir():
         raise UsageProblem(f"{option}: {path} is a folder; name a file in it")
+    if endings and path.suffix not in endings:
+        raise UsageProblem(f"{option}: the file must end in one of: {', '.join(endings)}")
     if not folder.is_dir():
         raise UsageProblem(f"{option}: the folder {folder} does not exist; make it first")
     try:

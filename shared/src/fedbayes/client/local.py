@@ -72,5 +72,5 @@ def _check_limits(policies: Mapping[str, Mapping[str, Any]]) -> None:
                 Policy.from_environment({f"{PREFIX}LEDGER": "ledger", f"{PREFIX}{limit.upper()}": text})
             except PolicyError:
                 raise UsageProblem(
-                    f"--policy: the value of '{limit}' cannot be read; the README tells what it may be"
+                    f"--policy: the value of '{limit}' cannot be read; docs/node-administrators.md tells what it may be"
                 ) from None

@@ -113,7 +113,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
 
     check_table("the table", path)
     if path.suffix not in KINDS:
-        raise UsageProblem(f"the table {path} must be one of: {', '.join(KINDS)}")
+        raise UsageProblem(f"the table {path} must end in one of: {', '.join(KINDS)}")
     try:
         return read_file(path, KINDS[path.suffix], Reading(domain or {}, identifiers=tuple(identifiers)))
     except DataProblem:

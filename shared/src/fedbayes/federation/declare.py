@@ -24,6 +24,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from ..bayes.encoding import nearest
 from ..dp.promise import LEAST_EPSILON
 from . import arguments as checks
 from .errors import ArgumentError
@@ -339,15 +340,8 @@ def _check_names(function: str, known: Sequence[Argument], given: Mapping[str, A
             )
         if name not in names:
             raise ArgumentError(
-                f"{function} has no argument '{name[:60]}'{_nearest(name, names)}; it takes: {', '.join(names)}"
+                f"{function} has no argument '{name[:60]}'{nearest(name, names)}; it takes: {', '.join(names)}"
             )
     missing = next((one.name for one in known if one.required and one.name not in given), None)
     if missing is not None:
         raise ArgumentError(f"{function} needs the argument '{missing}'")
-
-
-def _nearest(unknown: str, known: Sequence[str]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(unknown[:60], known, n=1)
-    return f" (did you mean '{near[0]}'?)" if near else ""

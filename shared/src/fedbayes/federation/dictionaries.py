@@ -83,7 +83,8 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
     if content is None:
         return given, Study()
     dictionary = read(content)
-    split = given.get("split") or known.get("split")
+    model = given.get("model")
+    split = given.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
     if dictionary.subset is not None and VERTICAL in known and split != "horizontal":
         raise ArgumentError(
             "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
@@ -105,7 +106,7 @@ def _is_matched(known: Mapping[str, Any], given: Mapping[str, Any], split: str |
         return False
     if "unit" not in known or given.get("unit") == "identifier":
         return True
-    return split in ("vertical", "hybrid")
+    return split in ("vertical", "hybrid", None if VERTICAL in known else "vertical")
 
 
 def read(content: Any) -> Dictionary:

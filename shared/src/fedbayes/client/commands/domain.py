@@ -8,15 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ...federation.tables.dialect import of_file
 from .. import files
 from ..dictionaries import SUFFIXES, dictionary_text, read_dictionary
 from ..tables import check_table, header_of, read_table
-from .exits import UsageProblem
 from .listing import print_table
 
 HEAD = """Proposed by looking at data, so it is not public: `looked_at` marks what was read from values.
 State categories and bounds from public knowledge (a codebook, what is possible at all), then remove `looked_at`;
 until then a promise of differential privacy does not cover them, and results say so."""
+DECIMAL_COMMA = r"^\s*([-+]?\d*),(\d+)\s*$"
 HEADING = ("column", "rows", "missing", "unknown", "outside", "remedy")
 
 
@@ -36,9 +37,7 @@ def draft(paths: Sequence[Path], out: Path | None) -> None:
 
     out = files.unless_stdout(out)
     if out is not None:
-        if out.suffix not in SUFFIXES:
-            raise UsageProblem(f"--out: {out} must be one of: {', '.join(SUFFIXES)}")
-        files.check_output("--out", out)
+        files.check_output("--out", out, SUFFIXES)
     content, notes = proposed([_as_written(path) for path in paths])
     text = (
         files.json_text(content) if out is not None and out.suffix == ".json" else dictionary_text(content, notes, HEAD)
@@ -50,9 +49,12 @@ def draft(paths: Sequence[Path], out: Path | None) -> None:
 
 
 def _as_written(path: Path) -> Any:
-    """Return a table whose columns keep the text of the file: ``00257`` is no number."""
+    """Return a table whose columns keep the text of the file: ``00257`` is no number; a decimal comma is a point, as it is to stations."""
     check_table("the table", path)
-    return read_table(path, identifiers=header_of(path) if path.suffix == ".csv" else ())
+    if path.suffix != ".csv":
+        return read_table(path, identifiers=tuple(map(str, read_table(path).columns)))
+    table = read_table(path, identifiers=header_of(path))
+    return table.replace(DECIMAL_COMMA, r"\1.\2", regex=True) if of_file(path).comma else table
 
 
 def check(dictionary: Path, paths: Sequence[Path], as_json: bool) -> None:

@@ -60,6 +60,4 @@ def text_of(content: Mapping[str, Any], result: Mapping[str, Any], path: Path) -
 
 
 def _check(path: Path) -> Path:
-    if path.suffix not in ENDINGS:
-        raise UsageProblem(f"--out: the file must end in one of: {', '.join(ENDINGS)}")
-    return check_output("--out", path)
+    return check_output("--out", path, ENDINGS)

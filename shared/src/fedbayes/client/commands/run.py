@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...federation.tables.reading import KINDS
 from .. import files
 from ..catalogue import check_function, rounds_of
 from ..local import Job, LocalPlace
@@ -66,11 +67,15 @@ class Target:
         if out is None:
             raise UsageProblem("--out is needed: name the file of the result, or - for stdout")
         if str(out) != files.STDOUT:
+            if out.suffix in KINDS:
+                raise UsageProblem(
+                    f"--out: a result is JSON; name it FILE.json, then `fedbayes show FILE.json --export {out.with_suffix('.csv').name}`"
+                )
             files.check_output("--out", out)
             if out.exists() and not force:
                 raise UsageProblem(f"--out: {out} is there already; give another name, or --force to replace it")
         if report is not None:
-            files.check_output("--report", report)
+            files.check_output("--report", report, files.PAGES)
         return cls(out, report)
 
     def write(self, result: Any, progress: Progress) -> None:

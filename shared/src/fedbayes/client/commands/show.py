@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..files import check_output, write_text
+from ..files import PAGES, check_output, write_text
 from ..kinds import read_result
 from ..view import view_of, view_of_result
 from .exits import UsageProblem
@@ -15,6 +15,7 @@ from .exits import UsageProblem
 EVERYWHERE = (
     "Every central function takes dictionary too, the study's data dictionary; on the command line --dictionary FILE."
 )
+EXPORTS = (".csv", ".bif", ".xdsl")
 FILE_WIDTH = 100  # columns where nobody says how wide: a file, a pipe
 
 
@@ -61,9 +62,9 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
 
     from ..text.terminal import print_result
 
-    for option, target in (("--report", report), ("--export", export)):
+    for option, target, endings in (("--report", report, PAGES), ("--export", export, EXPORTS)):
         if target is not None:
-            check_output(option, target)
+            check_output(option, target, endings)
     result = read_result(path)
     exported = _exported(result, export) if export is not None else ""
     console = Console()
@@ -92,6 +93,4 @@ def _exported(result: dict[str, Any], path: Path) -> str:
     from ...bayes.xdsl import to_xdsl
 
     writers = {".bif": to_bif, ".xdsl": to_xdsl}
-    if path.suffix not in writers:
-        raise UsageProblem(f"--export: the file must end in one of: .csv, {', '.join(writers)}")
     return writers[path.suffix](BayesianNetwork.from_dict(model))

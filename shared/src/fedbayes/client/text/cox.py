@@ -84,8 +84,15 @@ def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
         "null_log_likelihood",
     )
     facts = [(title(name), number(model[name], 7)) for name in names if model.get(name)]
-    aic = aic_of(model)
+    aic, compared = aic_of(model), references_of(model)
+    facts += [("Compared with", compared)] if compared else []
     return [*facts, *([("Partial AIC", f"{aic:.2f}")] if aic is not None else []), *hypothesis_tests(model)]
+
+
+def references_of(model: Mapping[str, Any]) -> str:
+    """Return the reference category of every factor, as ``stage=I, smoker=ex``; empty where there is none."""
+    told = model.get("references")
+    return ", ".join(f"{name}={level}" for name, level in told.items()) if isinstance(told, Mapping) else ""
 
 
 def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,19 @@ from .counts import axes_of, cells_of
 from .cox import coefficient_rows
 from .formats import number, plain_items
 
-PREVIEW = 6
-"""Records of a table."""
+PREVIEW, LEADING = 6, 3
+"""Records of a table; its columns that are shown before some of the others."""
 
 
 def spread(count: int, most: int = PREVIEW) -> list[int]:
     """Return at most so many places of `count`, from the first to the last."""
     return sorted({round(k * (count - 1) / (most - 1)) for k in range(most)}) if count else []
+
+
+def fitting(frame: Any) -> Any:
+    """Return a table with the first columns and some of the others, from the first to the last, as many as a screen holds."""
+    others = len(frame.columns) - LEADING
+    return frame.iloc[:, [*range(LEADING), *(LEADING + place for place in spread(others))]] if others > 0 else frame
 
 
 def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -75,10 +81,13 @@ def counts(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 def table(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return the first rows of predictions or synthetic records, as the frame has them."""
-    frame = view_of_result(result).part("frame")(result)
+    whole = view_of_result(result).part("frame")(result)
+    frame = fitting(whole)
     rows = [tuple(number(v, 3) for v in row) for row in frame.head(PREVIEW).values.tolist()]
     more = [(f"... {len(frame) - PREVIEW:,} more", *[""] * (len(frame.columns) - 1))] if len(frame) > PREVIEW else []
-    return [tuple(str(name) for name in frame.columns), *rows, *more]
+    left_out = len(whole.columns) - len(frame.columns)
+    others = (f"... {left_out} more",) if left_out else ()
+    return [(*(str(name) for name in frame.columns), *others), *rows, *more]
 
 
 def records(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from ..figures.style import to_svg
 from ..pages import html
 from ..survival import baselines_of
 from ..text.formats import number, title
-from ..text.model import spread
+from ..text.model import fitting, spread
 from ..weighted import effects
 
 MOST_ROWS = 20
@@ -22,13 +22,16 @@ def _numeric(frame: Any) -> tuple[int, ...]:
     return tuple(place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
 
 
-def _preview(frame: Any, caption: str) -> str:
+def _preview(whole: Any, caption: str) -> str:
+    frame = fitting(whole)
     rows = [
         [f"{value:.3f}" if isinstance(value, float) and abs(value) < 1e4 else number(value) for value in row]
         for row in frame.head(MOST_ROWS).values.tolist()
     ]
     numeric = _numeric(frame)
     told = caption if len(frame) <= MOST_ROWS else f"{caption}; the first {MOST_ROWS} of {len(frame):,}"
+    if len(whole.columns) > len(frame.columns):
+        told += f"; {len(frame.columns)} of {len(whole.columns)} columns"
     return html.table(told, [str(name) for name in frame.columns], rows, numeric)
 
 

@@ -9,7 +9,7 @@ from ..figures import forest, survival_curves
 from ..figures.style import to_svg
 from ..pages import html
 from ..survival import baselines_of
-from ..text.cox import aic_of, coefficient_rows, hypothesis_tests, ratio
+from ..text.cox import aic_of, coefficient_rows, hypothesis_tests, ratio, references_of
 from ..text.formats import is_plain, number, p_value, title
 
 HEADERS = ("Feature", "Coefficient", "Standard error", "Hazard ratio", "95 % interval", "z", "p")
@@ -21,9 +21,10 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the summary a survival analyst expects, forest plot, survival curves and tests."""
     entries = model["coefficients"]
     ratios = ", ".join(f"{entry['feature']} {ratio(entry.get('hazard_ratio'))}" for entry in entries)
-    rows = coefficient_rows(entries)
+    rows, compared = coefficient_rows(entries), references_of(model)
+    caption = "Coefficients; the interval is that of the hazard ratio" + f"; compared with {compared}" * bool(compared)
     return [
-        html.table("Coefficients; the interval is that of the hazard ratio", HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
+        html.table(caption, HEADERS, rows, numeric=(1, 2, 3, 4, 5, 6)),
         html.picture(
             to_svg(forest(model)), f"Forest plot of hazard ratios: {ratios}.", "Hazard ratios with 95 % intervals."
         ),

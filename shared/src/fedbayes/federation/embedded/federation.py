@@ -121,7 +121,7 @@ class EmbeddedFederation:
             if not path.exists():
                 raise ArgumentError(f"the file of party '{name}' with label '{label}' does not exist; check its path")
             if path.is_file() and path.suffix not in TYPES:
-                raise ArgumentError(f"the file of party '{name}' must be one of: {', '.join(TYPES)}")
+                raise ArgumentError(f"the file of party '{name}' must end in one of: {', '.join(TYPES)}")
         return paths
 
     def _file(self, name: str, label: str, source: Any) -> Path:

@@ -21,7 +21,7 @@ from .units import ROW, Unit
 
 REFUSALS = "outside='refuse' is not covered by epsilon: whether a station refuses tells if a value is outside the domain; give outside='clip'"
 HOW_TO_GIVE = (
-    'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, '
+    'give domain={"column": {"categories": [...]} or {"bounds": [low, high]}, ...} including the label, a dictionary (--dictionary FILE), '
     "or have each node's administrator set FEDBAYES_SCHEMA to a file of it in the ledger's folder"
 )
 

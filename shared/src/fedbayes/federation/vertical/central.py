@@ -384,6 +384,7 @@ def _states(
     private = sorted(name for name, states in columns.items() if not states.public)
     if private:
         federation.warn(
-            f"states or bins were found in the data and are revealed: {', '.join(private)}; give a domain to avoid it"
+            f"states or bins were found in the data and are revealed: {', '.join(private)}; to avoid it give categories (in the "
+            "domain) for texts, and for numbers bounds (there) with a number of bins, 'width' or cut points"
         )
     return columns
