@@ -92,6 +92,88 @@ def test_bytes_that_depend_on_more_than_the_question_are_not_told():
     assert plan(Job("scalar_product", "count", count), Setting())["bytes"] is None
 
 
+def split_by_columns(stations, rows, states):
+    """Return parties with two columns each, every one after the first like one before in half of the records, and their domain."""
+    rng = np.random.default_rng(4)
+    values = rng.integers(0, states, (rows, 2 * stations))
+    for place in range(1, 2 * stations):
+        like = rng.random(rows) < 0.5
+        values[like, place] = values[like, rng.integers(0, place)]
+    identifier = [f"{record:06d}" for record in range(rows)]
+    names = [f"x{place}" for place in range(2 * stations)]
+    parties = {
+        f"s{station}": pd.DataFrame(
+            {"id": identifier, **{name: values[:, int(name[1:])].astype(str) for name in names[station::stations]}}
+        )
+        for station in range(stations)
+    }
+    return parties, {name: {"categories": [str(state) for state in range(states)]} for name in names}
+
+
+def condition(column):
+    return {"column": column, "op": "==", "value": "1"}
+
+
+@pytest.mark.parametrize(("stations", "rows", "states"), [(3, 1500, 3), (4, 600, 2)])
+@pytest.mark.parametrize(
+    ("algorithm", "function", "asked"),
+    [
+        ("scalar_product", "contingency", {"columns": ["x0", "x1"]}),
+        ("scalar_product", "contingency", {"columns": ["x0", "x1", "x2"]}),
+        ("scalar_product", "information_gain", {"columns": ["x1", "x2", "x3"], "label": "x0"}),
+        ("scalar_product", "count", {"conditions": [condition("x0"), condition("x1")]}),
+        ("vertibayes", "fit", {"columns": [f"x{place}" for place in range(6)]}),
+        ("vertibayes", "fit", {"columns": [f"x{place}" for place in range(6)], "structure": "naive", "label": "x0"}),
+    ],
+)
+def test_planned_bytes_of_linked_records_are_about_those_sent(algorithm, function, asked, stations, rows, states):
+    parties, domain = split_by_columns(stations, rows, states)
+    arguments = {"id_column": "id", **asked, **({} if function == "count" else {"domain": domain})}
+    with EmbeddedFederation(parties, helpers=["z"]) as federation:
+        result = federation.run(algorithm, function, arguments)
+    planned = plan(Job(algorithm, function, arguments), Setting(stations=stations, rows=rows))["bytes"]
+    assert planned == pytest.approx(result.cost.bytes, rel=0.25)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("stations", "rows", "features"), [(3, 500, 4), (4, 300, 8)])
+def test_planned_bytes_of_a_cox_model_are_about_those_sent(stations, rows, features):
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(rows, features))
+    death, censored = rng.exponential(np.exp(-0.4 * values[:, 0])), rng.exponential(2.0, rows)
+    outcome = {"t": np.minimum(death, censored), "e": (death <= censored).astype(int)}
+    names = [f"x{place}" for place in range(features)]
+    parties = {
+        f"s{station}": pd.DataFrame(
+            {
+                **({} if station else outcome),
+                **{name: values[:, int(name[1:])] for name in names[station::stations]},
+            }
+        )
+        for station in range(stations)
+    }
+    job = Job("verticox", "fit", {"time": "t", "event": "e", "features": names, "rows_aligned": True})
+    with EmbeddedFederation(parties, helpers=["z"]) as federation:
+        result = federation.run(job.algorithm, job.function, job.arguments)
+    planned = plan(job, Setting(stations=stations, rows=rows))["bytes"]
+    assert planned == pytest.approx(result.cost.bytes, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "function", "asked"),
+    [
+        ("scalar_product", "contingency", {"columns": ["x", "unknown"], "domain": DOMAIN}),
+        ("scalar_product", "contingency", {"columns": ["x", "y"], "domain": DOMAIN, "helper": "none"}),
+        ("scalar_product", "count", {"conditions": [condition("x")], "protocol": "thesis"}),
+        ("vertibayes", "fit", {"columns": ["x", "y"], "domain": DOMAIN, "split": "horizontal"}),
+        ("verticox", "fit", {"time": "t", "event": "e", "formula": "~ x"}),
+        ("verticox", "fit", {"time": "t", "event": "e", "features": ["x"], "solver": "admm"}),
+    ],
+)
+def test_bytes_of_linked_records_that_nobody_knows_before_are_not_told(algorithm, function, asked):
+    assert plan(Job(algorithm, function, {"id_column": "id", **asked}), Setting(rows=500))["bytes"] is None
+
+
 @pytest.mark.parametrize(
     ("limits", "stations", "part"),
     [

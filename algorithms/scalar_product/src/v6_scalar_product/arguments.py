@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.signatures import Store
 from fedbayes.federation.vertical.declared import BINS, BINS_WORDS, DOMAIN, DOMAIN_WORDS, Matched, neighbors
 from fedbayes.federation.vertical.factor_info import Condition
+from fedbayes.federation.vertical.traffic import answer_bytes, states_of, tables_bytes
 
 from .messages import PROTOCOLS
 from .questions import check_conditions
@@ -67,6 +69,21 @@ class Tables(Matched, Private):
     domain: dict[str, Any] | None = argument(DOMAIN, DOMAIN_WORDS, None)
     missing_state: bool = argument(FLAG, "Whether missing is a state of every column.", True)
 
+    @classmethod
+    def questions(cls, given: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:
+        """Return the columns of every table that is asked for."""
+        return [tuple(given["columns"])]
+
+    @classmethod
+    def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
+        """Return about the bytes of the tables."""
+        if given.get("helper") == "none":
+            return None
+        asked = cls.questions(given)
+        names = dict.fromkeys(name for columns in asked for name in columns)
+        sizes = {name: states_of(name, given.get("domain"), given.get("bins")) for name in names}
+        return tables_bytes(asked, sizes, stations, rows)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Count(Matched, Private):
@@ -78,6 +95,13 @@ class Count(Matched, Private):
         CONDITIONS, "All must hold; op is ==, !=, in, <, <=, >, >=, between or missing.", rank=TARGET
     )
     protocol: str = argument(choice(PROTOCOLS), "Ours, or the published one in task rounds.", "masked_tables")
+
+    @classmethod
+    def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
+        """Return about the bytes of masked tables: of every condition one state, and one product for each beyond two."""
+        if not rows or given.get("helper") == "none" or given.get("protocol") == "thesis":
+            return None
+        return answer_bytes(stations, rows, len(given["conditions"]), max(len(given["conditions"]) - 2, 0))
 
     def check_together(self) -> None:
         """Refuse questions about one person, and noise where there is none."""
@@ -103,6 +127,11 @@ class InformationGain(Tables):
 
     label: str = argument(COLUMN, "The column to know about.", rank=TARGET, formerly=("target",))
     columns: list[str] = argument(COLUMNS, "What might tell.", rank=TARGET)
+
+    @classmethod
+    def questions(cls, given: Mapping[str, Any]) -> Sequence[tuple[str, ...]]:
+        """Return a table of every column by the label."""
+        return [(name, given["label"]) for name in given["columns"]]
 
     def check_together(self) -> None:
         """Refuse a label among the columns."""

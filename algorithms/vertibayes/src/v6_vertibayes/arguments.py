@@ -40,6 +40,7 @@ from fedbayes.federation.vertical.declared import (
     structures,
 )
 from fedbayes.federation.vertical.states import check_bins
+from fedbayes.federation.vertical.traffic import states_of, tables_bytes
 
 STRUCTURES = ("naive", "k2", "hill_climb", "private")
 SEARCHES = ("k2", "hill_climb")  # that compare scores of parents
@@ -80,6 +81,18 @@ class Fit(Split):
     """Of `fit`: how a network is learned."""
 
     rounds_usually: ClassVar[int] = 8
+
+    @classmethod
+    def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
+        """Return about the bytes of a fit to linked records: all pairs, and where a search may take two parents one product for every four columns."""
+        names, structure = list(given["columns"]), given.get("structure", "k2")
+        exact = structure in ("k2", "hill_climb", "naive") and given.get("split") in (None, "vertical")
+        sizes = {name: states_of(name, given.get("domain"), given.get("bins")) for name in names}
+        if not exact or given.get("helper") == "none" or None in sizes.values():
+            return None
+        deep = structure != "naive" and given.get("max_parents", 3) > 1
+        joint = deep * len(names) / 4 * (sum(size or 0 for size in sizes.values()) / len(names)) ** 2
+        return tables_bytes([], sizes, stations, rows, joint)
 
     columns: list[str] = argument(
         columns(2), "The nodes, in declared order; each lives at one station (hybrid: at one or more).", rank=TARGET

@@ -44,6 +44,8 @@ MISSING = ("refuse", "complete")
 UPDATES = ("standard", "published")
 REVEALED = ("predictors", "aggregates")
 MOST_ROUNDS = {"private_newton": 80, "bfgs": 30, "admm": 2000}
+RECORD_BYTES, FEATURE_BYTES, ROUND_BYTES = 2640, 790, 10_600
+"""Of a private fit to a record, of each of its features, and of an organization in a round."""
 BY_ROWS, VERTICAL, EXACT = 40, unless("split", "horizontal"), unless("epsilon")
 COEFFICIENTS = ["feature", "coefficient", "hazard_ratio", "standard_error", "z", "p", "lower_95", "upper_95"]
 
@@ -245,6 +247,17 @@ class Fit(Cases, Private, Dealt):
         if given.get("split") == "horizontal":
             return 12 + bool(given.get("weights")) + bool(given.get("robust") or given.get("cluster"))
         return 25 if given.get("solver") == "bfgs" else cls.rounds_usually
+
+    @classmethod
+    def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
+        """Return about the bytes of the private solver over given features; those of records for every other station, as measured over 3 and 5."""
+        others = given.get("split") == "horizontal" or given.get("solver") not in (None, "private_newton")
+        if others or not rows or not given.get("features"):
+            return None
+        domain = given.get("domain") or {}
+        widths = [max(len(domain.get(name, {}).get("categories", ())) - 1, 1) for name in given["features"]]
+        record = (stations - 1) * (RECORD_BYTES + FEATURE_BYTES * sum(widths))
+        return record * rows + ROUND_BYTES * cls.usual_rounds(given) * (stations + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -68,7 +68,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "stations": len(outlook.names),
         "rounds": rounds or None,
         "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
-        "bytes": _bytes(job, len(outlook.names)),
+        "bytes": _bytes(job, len(outlook.names), setting.rows),
         "columns": list(told.columns),
         "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
         "private": told.private,
@@ -270,12 +270,12 @@ def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any
     return [(words, {**given, **change}) for words, change in changes]
 
 
-def _bytes(job: Job, stations: int) -> int | None:
-    """Return the bytes of a task that adds up tables in two rounds, about; None for other tasks."""
+def _bytes(job: Job, stations: int, rows: int) -> int | None:
+    """Return the bytes of a task that adds up tables in two rounds, about; of another as its function tells, None where it does not."""
     found = _tables(job)
     one_sum = job.arguments.get("aggregation") in (None, "sum") and job.arguments.get("split") in (None, "horizontal")
     if found is None or not one_sum:
-        return None
+        return declared_of(job).usual_bytes(job.arguments, stations, rows)
     classes, features = found
     cells = classes * sum(feature.values for feature in features)
     return round(

@@ -266,6 +266,11 @@ class Arguments:
         """Return the usual rounds of a task; arguments that change the number are read as far as they are well-formed."""
         return cls.rounds_usually
 
+    @classmethod
+    def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
+        """Return about the bytes of a task over so many stations of so many rows each; None where nobody knows."""
+        return None
+
     def foreseen(self) -> dict[str, Any]:
         """Return what a task chooses of itself, from its arguments alone, and why: for plans."""
         return {}

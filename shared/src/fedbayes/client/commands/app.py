@@ -101,8 +101,10 @@ def plan(
     dictionary: Dictionary = None,
     model: Model = None,
     policy: Annotated[Texts, option("LIMIT=VALUE of a node. Repeatable.", "--policy")] = None,
-    stations: Annotated[int, option("How many organizations take part (3).", "--stations", min=1)] = 3,
-    rows: Annotated[int, option("Records in all, to judge the noise by.", "--rows", min=0)] = 0,
+    stations: Annotated[int, option("How many organizations with data take part (3).", "--stations", min=1)] = 3,
+    rows: Annotated[
+        int, option("Records in all, to judge noise and bytes by; the same people once.", "--rows", min=0)
+    ] = 0,
     signal: Annotated[
         float,
         option(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...federation.tables.reading import KINDS
+from ...federation.tables.files import KINDS
 from .. import files
 from ..catalogue import check_function, rounds_of
 from ..local import Job, LocalPlace
