@@ -252,7 +252,7 @@ class Fit(Cases, Private, Dealt):
     def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
         """Return about the bytes of the private solver over given features; those of records for every other station, as measured over 3 and 5."""
         others = given.get("split") == "horizontal" or given.get("solver") not in (None, "private_newton")
-        if others or not rows or not given.get("features"):
+        if others or not rows or not given.get("features") or given.get("epsilon") is not None:
             return None
         domain = given.get("domain") or {}
         widths = [max(len(domain.get(name, {}).get("categories", ())) - 1, 1) for name in given["features"]]
