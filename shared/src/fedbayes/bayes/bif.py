@@ -102,12 +102,12 @@ class _Reader:
                 raise ValueError(f"BIF: expected network, variable or probability, found {token[:20]!r}")
 
     def _until(self, end: str) -> list[str]:
-        found: list[str] = []
+        tokens: list[str] = []
         token = next(self._tokens)
         while token != end:
-            found.append(token)
+            tokens.append(token)
             token = next(self._tokens)
-        return found
+        return tokens
 
     def _variable(self, name: str) -> None:
         self._until("{")
@@ -134,8 +134,8 @@ class _Reader:
         while token != "}":
             if token == "(":
                 key = [t for t in self._until(")") if t != ","]
-                place = tuple(self.states[p].index(s) for p, s in zip(parents, key, strict=True))
-                table[place] = self._numbers()
+                parent_states = tuple(self.states[p].index(s) for p, s in zip(parents, key, strict=True))
+                table[parent_states] = self._numbers()
             elif token in ("table", "default"):
                 numbers = np.asarray(self._numbers())
                 whole = shape if numbers.size == table.size else shape[-1:]

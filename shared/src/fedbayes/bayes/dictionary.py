@@ -163,9 +163,9 @@ class Dictionary:
         if subset is not None and not subset.is_condition:
             raise SchemaError("subset: give a condition, like  age >= 18")
         missing = check_missing(MISSING, content.get(MISSING, []))
-        found = cls(columns, missing, subset)
-        found._check_sources()
-        return found
+        dictionary = cls(columns, missing, subset)
+        dictionary._check_sources()
+        return dictionary
 
     def _check_sources(self) -> None:
         derived = {name for name, entry in self.columns.items() if entry.is_derived}
@@ -209,8 +209,8 @@ class Dictionary:
     @cached_property
     def identifier(self) -> str | None:
         """The one column of identifiers, or None."""
-        found = [name for name, entry in self.columns.items() if entry.type == IDENTIFIER]
-        return found[0] if len(found) == 1 else None
+        identifiers = [name for name, entry in self.columns.items() if entry.type == IDENTIFIER]
+        return identifiers[0] if len(identifiers) == 1 else None
 
     @property
     def has_formula(self) -> bool:

@@ -185,12 +185,12 @@ def saturated(table: Array, shape: Sequence[int]) -> tuple[Array, bool, int]:
 
 def _patterns(table: Array) -> list[tuple[tuple[int, ...], Array]]:
     """Return, for each set of axes that records lack together, the axes and the counts, of length 1 along them."""
-    found = []
+    patterns = []
     for lacking in itertools.product((False, True), repeat=table.ndim):
         part = table[tuple(slice(-1, None) if lacks else slice(-1) for lacks in lacking)]
         if part.sum() > 0:
-            found.append((tuple(axis for axis, lacks in enumerate(lacking) if lacks), part))
-    return found
+            patterns.append((tuple(axis for axis, lacks in enumerate(lacking) if lacks), part))
+    return patterns
 
 
 def _complete(joint: Array, patterns: Sequence[tuple[tuple[int, ...], Array]]) -> tuple[Array, float]:
@@ -260,12 +260,12 @@ def _available(
     states: Mapping[str, Sequence[str]], parents: Mapping[str, Sequence[str]], codes: Codes, weights: Array
 ) -> dict[str, Array]:
     """Return weighted family counts over the records in which the whole family was observed."""
-    place = {node: position for position, node in enumerate(states)}
+    axis_of = {node: position for position, node in enumerate(states)}
     counts: dict[str, Array] = {}
     for node in states:
         family = [*parents[node], node]
         shape = tuple(len(states[name]) for name in family)
-        columns = codes[:, [place[name] for name in family]]
+        columns = codes[:, [axis_of[name] for name in family]]
         seen = (columns >= 0).all(axis=1)
         counts[node] = np.zeros(shape)
         np.add.at(counts[node], tuple(columns[seen].T), weights[seen])

@@ -208,13 +208,13 @@ def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outsid
     SchemaError
         Naming the column: with ``outside="refuse"``, a value outside the categories.
     """
-    found, missing = _category_codes(codes, values)
-    if outside == "refuse" and bool(np.any((found < 0) & ~missing)):
+    category_codes, missing = _category_codes(codes, values)
+    if outside == "refuse" and bool(np.any((category_codes < 0) & ~missing)):
         raise SchemaError(
             f"column {name!r} holds a value outside its categories: correct it, extend the domain, "
             'or give outside="clip" where the function takes it'
         )
-    return found
+    return category_codes
 
 
 def _category_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
@@ -301,9 +301,9 @@ def _factorize(values: Any) -> tuple[NDArray[np.int64], Sequence[object]]:
         values.dtype == np.bool_ or all(value is None or isinstance(value, str) for value in values)
     ):
         # Plain text and truth values need no pandas, whose import takes longer than this pass over a small table.
-        places: dict[object, int] = {None: -1}
-        positions = [places.setdefault(value, len(places) - 1) for value in values.tolist()]
-        return np.array(positions, dtype=np.int64), list(places)[1:]
+        code_of: dict[object, int] = {None: -1}
+        positions = [code_of.setdefault(value, len(code_of) - 1) for value in values.tolist()]
+        return np.array(positions, dtype=np.int64), list(code_of)[1:]
     import pandas
 
     coded, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)

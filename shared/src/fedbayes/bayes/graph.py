@@ -27,9 +27,9 @@ def parents_of_edges(nodes: Sequence[str], edges: Iterable[Sequence[str]]) -> di
         if parent in parents[child]:
             raise ValueError(f"the edge {parent} -> {child} is given twice")
         parents[child].append(parent)
-    found = {node: tuple(names) for node, names in parents.items()}
-    topological_order(found)
-    return found
+    parents_of = {node: tuple(names) for node, names in parents.items()}
+    topological_order(parents_of)
+    return parents_of
 
 
 def topological_order(parents: Mapping[str, Sequence[str]]) -> tuple[str, ...]:

@@ -53,13 +53,13 @@ class _Climber:
         reverse.
         """
         reach = _reachable(self.space.columns, self.graph)
-        place = {column: position for position, column in enumerate(self.space.columns)}
+        position_of = {column: position for position, column in enumerate(self.space.columns)}
         for child in self.space.columns:
             parents = self.graph[child]
             for other in self.space.columns:
                 if other in parents:
                     yield from self._change(other, child)
-                elif self._addable(other, child) and not reach[place[child], place[other]]:
+                elif self._addable(other, child) and not reach[position_of[child], position_of[other]]:
                     yield _Move("add", (other, child), ((child, parents | {other}),))
 
     def _addable(self, parent: str, child: str) -> bool:
@@ -143,11 +143,11 @@ def hill_climb(cache: TableCache, space: SearchSpace, score: Score) -> Structure
 
 def _reachable(columns: tuple[str, ...], graph: Graph) -> npt.NDArray[np.bool_]:
     """Return reach[a, b]: a directed path of any length, also none, leads from a to b."""
-    place = {column: position for position, column in enumerate(columns)}
+    position_of = {column: position for position, column in enumerate(columns)}
     reach = np.eye(len(columns), dtype=bool)
     for child, parents in graph.items():
         for parent in parents:
-            reach[place[parent], place[child]] = True
+            reach[position_of[parent], position_of[child]] = True
     for _ in range(max(1, len(columns).bit_length())):
         reach = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
     return reach

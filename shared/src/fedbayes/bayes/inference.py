@@ -196,8 +196,8 @@ def query(
             "the network gives this evidence probability 0; fit with a pseudocount or publish with a floor"
         )
     names = targets if targets is not None else [node for node in network.nodes if node not in evidence]
-    found = tree.marginals(codes)
-    return {name: dict(zip(network.states[name], found[name][0].tolist(), strict=True)) for name in names}
+    marginals = tree.marginals(codes)
+    return {name: dict(zip(network.states[name], marginals[name][0].tolist(), strict=True)) for name in names}
 
 
 def posteriors(network: BayesianNetwork, codes: Codes, target: str) -> Array:

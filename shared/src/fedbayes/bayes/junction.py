@@ -61,9 +61,9 @@ def _tree(neighbors: list[set[int]], families: Sequence[Sequence[int]], cardinal
     sets = [frozenset(clique) for clique in cliques]
     above = _spanning_tree(sets)
     depth_first = _children_first(above)
-    place = {old: new for new, old in enumerate(depth_first)}
+    new_number = {old: new for new, old in enumerate(depth_first)}
     ordered = [sets[old] for old in depth_first]
-    parents = tuple(place[above[old]] if above[old] >= 0 else -1 for old in depth_first)
+    parents = tuple(new_number[above[old]] if above[old] >= 0 else -1 for old in depth_first)
     home = tuple(next(i for i, clique in enumerate(ordered) if clique.issuperset(family)) for family in families)
     return JoinTree(tuple(tuple(sorted(clique)) for clique in ordered), parents, home)
 

@@ -124,8 +124,8 @@ class MarkovNetwork:
     def home(self, axes: Iterable[int]) -> int | None:
         """Return the smallest clique that holds all these variables, or None."""
         wanted = set(axes)
-        found = [(self.logs[i].size, i) for i, clique in enumerate(self.tree.cliques) if wanted.issubset(clique)]
-        return min(found)[1] if found else None
+        candidates = [(self.logs[i].size, i) for i, clique in enumerate(self.tree.cliques) if wanted.issubset(clique)]
+        return min(candidates)[1] if candidates else None
 
     def beliefs(self, logs: Sequence[Array] | None = None) -> list[Array]:
         """Return the probabilities of every clique.
@@ -195,7 +195,7 @@ class MarkovNetwork:
         Cliques are walked from the root; the variables that a clique has and the one above has not get those before them as parents.
         """
         beliefs = self.beliefs()
-        found: dict[int, tuple[Axes, Array]] = {}
+        tables: dict[int, tuple[Axes, Array]] = {}
         for clique in range(len(beliefs) - 1, -1, -1):
             members = self.tree.cliques[clique]
             parents = list(self._separators[clique])
@@ -203,9 +203,9 @@ class MarkovNetwork:
                 axes = (*sorted(parents), variable)
                 kept = [v for v in members if v in axes]
                 table = beliefs[clique].sum(axis=tuple(i for i, v in enumerate(members) if v not in axes))
-                found[variable] = (axes[:-1], np.transpose(table, [kept.index(v) for v in axes]))
+                tables[variable] = (axes[:-1], np.transpose(table, [kept.index(v) for v in axes]))
                 parents.append(variable)
-        return found
+        return tables
 
     def fit(self, margins: Sequence[Margin], rows: float, steps: int) -> MarkovNetwork:
         """Return the network with these cliques that is nearest to the margins that its cliques hold, from here on by mirror descent.

@@ -98,17 +98,17 @@ def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> d
     """
     _check_width(terms.terms, factors)
     used: dict[frozenset[str], set[frozenset[str]]] = {frozenset(): {frozenset()}}
-    found = {}
+    numbers = {}
     for term in terms.terms:
         categories = [factor.name for factor in term if isinstance(factors[factor.name], Codes)]
         numeric = frozenset(factor.name for factor in term) - frozenset(categories)
         codings = _codings(categories, used.setdefault(numeric, set()))
         parts = [_block(term, dict(coding), factors, rows) for coding in codings]
-        found[name_of(term)] = Numbers(
+        numbers[name_of(term)] = Numbers(
             np.concatenate([np.zeros((rows, 0)), *(part.values for part in parts)], axis=1),
             tuple(label for part in parts for label in part.labels),
         )
-    return found
+    return numbers
 
 
 def _check_width(terms: Sequence[Term], factors: Mapping[str, Numbers | Codes]) -> None:
@@ -221,11 +221,11 @@ def columns_at(
     """
     factors = {name: _at(factor, levels.get(name), table, rows) for name, factor in terms.factors.items()}
     with np.errstate(over="ignore", invalid="ignore"):
-        found = matrix(terms, factors, rows)
-    endless = next((name for name, part in found.items() if not np.all(np.isfinite(part.values))), None)
+        numbers = matrix(terms, factors, rows)
+    endless = next((name for name, part in numbers.items() if not np.all(np.isfinite(part.values))), None)
     if endless is not None:
         raise SchemaError(f"feature '{endless}' is out of range in some records; check the units of its columns")
-    parts = found.values()
+    parts = numbers.values()
     return {label: part.values[:, place] for part in parts for place, label in enumerate(part.labels)}
 
 

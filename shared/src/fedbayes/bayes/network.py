@@ -93,8 +93,8 @@ class BayesianNetwork:
 
     def family(self, node: str) -> tuple[int, ...]:
         """Return the positions in ``nodes`` of the node's parents and, last, of the node itself."""
-        place = {name: position for position, name in enumerate(self.states)}
-        return tuple(place[name] for name in (*self.parents[node], node))
+        axis_of = {name: position for position, name in enumerate(self.states)}
+        return tuple(axis_of[name] for name in (*self.parents[node], node))
 
     @classmethod
     def from_counts(
@@ -127,8 +127,8 @@ class BayesianNetwork:
         codes = np.full((rows.pop(), len(self.states)), MISSING, dtype=np.int64)
         for position, (node, states) in enumerate(self.states.items()):
             if node in records:
-                place = {canonical_text(state): code for code, state in enumerate(states)}
-                codes[:, position] = [_code(place, node, value) for value in records[node]]
+                code_of = {canonical_text(state): code for code, state in enumerate(states)}
+                codes[:, position] = [_code(code_of, node, value) for value in records[node]]
         return codes
 
     def decode(self, codes: Codes) -> dict[str, list[str | None]]:
@@ -186,13 +186,13 @@ class BayesianNetwork:
             another.
         """
         codes = np.full((rows, len(self.states)), MISSING, dtype=np.int64)
-        place = {name: position for position, name in enumerate(self.states)}
+        axis_of = {name: position for position, name in enumerate(self.states)}
         for node in topological_order({node: self.parents[node] for node in self.states}):
-            index = tuple(codes[:, place[parent]] for parent in self.parents[node])
+            index = tuple(codes[:, axis_of[parent]] for parent in self.parents[node])
             cumulative = np.cumsum(self.tables[node][index], axis=-1)
             cumulative = np.broadcast_to(cumulative, (rows, cumulative.shape[-1]))
             drawn = (uniforms((rows,))[:, None] * cumulative[:, -1:] >= cumulative).sum(axis=1)
-            codes[:, place[node]] = np.minimum(drawn, len(self.states[node]) - 1)
+            codes[:, axis_of[node]] = np.minimum(drawn, len(self.states[node]) - 1)
         return codes
 
     def publish(
@@ -293,11 +293,11 @@ def cut_points(states: Sequence[str], cuts: Any) -> tuple[float, ...] | None:
         return None
     if not isinstance(cuts, list | tuple) or any(isinstance(c, bool) or not isinstance(c, int | float) for c in cuts):
         raise ValueError("the cut points of a column are a list of numbers")
-    found = tuple(float(cut) for cut in cuts)
-    rising = all(low < high for low, high in pairwise(found))
-    if len(found) + 1 != len(states) or not np.isfinite(found).all() or not rising:
+    points = tuple(float(cut) for cut in cuts)
+    rising = all(low < high for low, high in pairwise(points))
+    if len(points) + 1 != len(states) or not np.isfinite(points).all() or not rising:
         raise ValueError("the cut points of a column are rising finite numbers, one fewer than its bins")
-    return found
+    return points
 
 
 def log_likelihood_of(tables: Mapping[str, Array], counts: Mapping[str, npt.ArrayLike]) -> float:
@@ -324,10 +324,10 @@ def _back_off(table: Array, counts: Array, hidden: npt.NDArray[np.bool_]) -> Arr
     return np.where(hidden[..., None], margin, table)
 
 
-def _code(place: Mapping[str | None, int], node: str, value: Any) -> int:
+def _code(code_of: Mapping[str | None, int], node: str, value: Any) -> int:
     text = canonical_text(value)
     if text is None:
         return MISSING
-    if text not in place:
+    if text not in code_of:
         raise ValueError(f"a record holds a state that {node} did not have when the network was fitted")
-    return place[text]
+    return code_of[text]

@@ -114,8 +114,8 @@ def quantiles(counts: NDArray[Any], edges: NDArray[np.float64], levels: Sequence
     steps = np.concatenate([[0.0], np.cumsum(np.maximum(counts, 0))])
     if steps[-1] <= 0:
         return None
-    places = np.array(levels) * steps[-1]
-    upper = np.clip(np.searchsorted(steps, places, side="left"), 1, len(steps) - 1)
-    within = (places - steps[upper - 1]) / np.maximum(steps[upper] - steps[upper - 1], 1e-300)
-    found = edges[upper - 1] + np.clip(within, 0.0, 1.0) * (edges[upper] - edges[upper - 1])
-    return [float(value) for value in found]
+    targets = np.array(levels) * steps[-1]
+    upper = np.clip(np.searchsorted(steps, targets, side="left"), 1, len(steps) - 1)
+    within = (targets - steps[upper - 1]) / np.maximum(steps[upper] - steps[upper - 1], 1e-300)
+    at_levels = edges[upper - 1] + np.clip(within, 0.0, 1.0) * (edges[upper] - edges[upper - 1])
+    return [float(value) for value in at_levels]

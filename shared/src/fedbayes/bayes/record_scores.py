@@ -93,12 +93,12 @@ class Classifier:
         """Return the tables as fixed-point matrices (states, classes), for factors whose columns come in the order
         `axes`.
         """
-        found = []
+        matrices = []
         for group, table, order in zip(self.groups, self.tables, axes, strict=True):
             turned = np.transpose(table, [*(group.index(name) for name in order), len(group)])
             scaled = np.rint(turned.reshape(-1, table.shape[-1]) * 2.0**FRAC_BITS)
-            found.append(scaled.astype(np.int64))
-        return found
+            matrices.append(scaled.astype(np.int64))
+        return matrices
 
     def absent(self) -> Array:
         """Return the scores, (classes,), of a record of which everything is missing."""
@@ -109,8 +109,8 @@ class Classifier:
 def log_scores(shares: npt.NDArray[np.uint64], prior: Array, rows: int) -> Array:
     """Return log P(class, record) up to a term of each record, (rows, classes), from summed shares in the ring of 32 bits."""
     ring = (shares & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.int32)
-    found: Array = ring.astype(np.float64).reshape(rows, len(prior)) / 2.0**FRAC_BITS + prior
-    return found
+    scores: Array = ring.astype(np.float64).reshape(rows, len(prior)) / 2.0**FRAC_BITS + prior
+    return scores
 
 
 def log_posteriors(shares: npt.NDArray[np.uint64], prior: Array, rows: int) -> Array:

@@ -159,11 +159,13 @@ def predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:
     """
     if sorted(order) != sorted(space.columns):
         raise ValueError("the order must name every column exactly once")
-    place = {node: position for position, node in enumerate(order)}
+    position_of = {node: position for position, node in enumerate(order)}
     for parent, child in space.required:
-        if place[parent] > place[child]:
+        if position_of[parent] > position_of[child]:
             raise ValueError(f"the required edge {parent} -> {child} contradicts the order; move {parent} forward")
-    return {node: tuple(name for name in order[: place[node]] if space.allows(name, node)) for node in space.columns}
+    return {
+        node: tuple(name for name in order[: position_of[node]] if space.allows(name, node)) for node in space.columns
+    }
 
 
 def _extensions(
@@ -189,14 +191,14 @@ def _best_parent(
 ) -> str | None:
     if len(parents) >= space.max_parents:
         return None
-    best, found = score(cache.family(parents, node)), None
+    best, parent = score(cache.family(parents, node)), None
     for candidate in candidates:
         if candidate in parents:
             continue
         value = score(cache.family((*parents, candidate), node))
         if better(value, best):
-            best, found = value, candidate
-    return found
+            best, parent = value, candidate
+    return parent
 
 
 def information_order(cache: TableCache, space: SearchSpace) -> tuple[str, ...]:

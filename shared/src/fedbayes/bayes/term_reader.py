@@ -94,30 +94,30 @@ class _Reader:
         """Read terms that are joined by +."""
         if depth > DEEPEST:
             raise SchemaError("formula: it is too deep; split it")
-        found = self._star(depth)
+        terms = self._star(depth)
         while self.take("+"):
-            found = _union(found, self._star(depth))
-        return found
+            terms = _union(terms, self._star(depth))
+        return terms
 
     def _star(self, depth: int) -> list[Term]:
-        found = self._product(depth)
+        terms = self._product(depth)
         while self.take("*"):
             other = self._product(depth)
-            found = _union(found, other, _products(found, other))
-        return found
+            terms = _union(terms, other, _products(terms, other))
+        return terms
 
     def _product(self, depth: int) -> list[Term]:
-        found = self._atom(depth)
+        terms = self._atom(depth)
         while self.take(":"):
-            found = _products(found, self._atom(depth))
-        return found
+            terms = _products(terms, self._atom(depth))
+        return terms
 
     def _atom(self, depth: int) -> list[Term]:
         if self.take("("):
-            found = self.sum(depth + 1)
+            terms = self.sum(depth + 1)
             if not self.take(")"):
                 raise self.refusal()
-            return found
+            return terms
         token = self.peek()
         if token is None or token in "+:*)":
             raise self.refusal()
@@ -159,15 +159,15 @@ def _inside(text: str, place: int) -> str | None:
 
 def _union(*parts: list[Term]) -> list[Term]:
     """Return terms, each once: the same factors in another order are the same term."""
-    found: dict[frozenset[str], Term] = {}
+    terms: dict[frozenset[str], Term] = {}
     for term in (term for part in parts for term in part):
-        known = found.setdefault(frozenset(factor.name for factor in term), term)
+        known = terms.setdefault(frozenset(factor.name for factor in term), term)
         other = set(term) - set(known)
         if other:
             raise _two_ways(other.pop())
-    if len(found) > MOST_TERMS:
+    if len(terms) > MOST_TERMS:
         raise SchemaError(f"formula: it has more than {MOST_TERMS} terms; leave some out")
-    return list(found.values())
+    return list(terms.values())
 
 
 def _two_ways(factor: Factor) -> SchemaError:
@@ -176,10 +176,10 @@ def _two_ways(factor: Factor) -> SchemaError:
 
 def _products(left: list[Term], right: list[Term]) -> list[Term]:
     """Return the product of every two terms; a factor stands in it once."""
-    found = _union([tuple({f.name: f for f in (*one, *other)}.values()) for one in left for other in right])
-    if any(len(term) > MOST_FACTORS for term in found):
+    terms = _union([tuple({f.name: f for f in (*one, *other)}.values()) for one in left for other in right])
+    if any(len(term) > MOST_FACTORS for term in terms):
         raise SchemaError(f"formula: a product has more than {MOST_FACTORS} factors; leave some out")
-    return found
+    return terms
 
 
 def _quoted(text: str) -> str:

@@ -27,18 +27,18 @@ def missing_shares(model: NaiveBayes) -> dict[str, float]:
 
 def loud_warnings(model: NaiveBayes) -> list[str]:
     """Return a warning for every column of which nearly all values were missing or not in the domain, the label included; for the top of a result."""
-    found = []
+    warnings = []
     total = float(model.class_counts.sum())
     if total <= max(1.0, _CERTAIN * model.class_noise * math.sqrt(len(model.class_counts))):
-        found.append(
+        warnings.append(
             f"HARDLY ANY ROW HAS A LABEL: the rows of all classes together do not stand out of the noise. If the stations hold rows enough for this "
             f"epsilon, label {model.label!r} is written in other ways than its categories {_listed(model.schema, model.label)}; correct the domain"
         )
     for name, feature in model.features.items():
         share, certain = _share(model, feature)
         if share >= NEARLY_ALL and certain:
-            found.append(_not_understood(model.schema, name, share))
-    return found
+            warnings.append(_not_understood(model.schema, name, share))
+    return warnings
 
 
 def without_values(schema: Schema, name: str, known: float, rows: float, noise: float) -> list[str]:
@@ -62,10 +62,12 @@ def without_values(schema: Schema, name: str, known: float, rows: float, noise: 
 
 
 def _not_understood(schema: Schema, name: str, share: float) -> str:
-    what = f"the categories {_listed(schema, name)}" if schema[name].is_categorical else "numbers, and dates are none"
+    expected = (
+        f"the categories {_listed(schema, name)}" if schema[name].is_categorical else "numbers, and dates are none"
+    )
     return (
         f"COLUMN {name!r} WAS NOT UNDERSTOOD: {share:.0%} of the rows have no value in its domain, so the model learns nothing from it. "
-        f"The domain expects {what}; write it as the tables do, or leave the column out"
+        f"The domain expects {expected}; write it as the tables do, or leave the column out"
     )
 
 
