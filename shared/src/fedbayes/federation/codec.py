@@ -84,6 +84,8 @@ def encode(value: Any, raw: bool = False) -> Any:
     MessageError
         If the value has no JSON form here (an object array, say).
     """
+    if value is None or isinstance(value, str | bool | int):
+        return value
     if isinstance(value, Wrapped):
         return encode(typing.cast(Any, value).value, raw)
     if isinstance(value, Message):
@@ -101,8 +103,6 @@ def encode(value: Any, raw: bool = False) -> Any:
         return encode(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else (None if math.isnan(value) else repr(value))
-    if value is None or isinstance(value, bool | int | str):
-        return value
     raise MessageError(f"a field of type {type(value).__name__} cannot be sent")
 
 

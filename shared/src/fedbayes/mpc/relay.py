@@ -8,8 +8,13 @@ bind it to its place.
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fedbayes.randomness import secret_bytes
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 PROJECT = b"fedbayes"
 PROTOCOL_VERSION = 1
@@ -22,12 +27,19 @@ class SealBroken(ValueError):
     """A sealed message was changed, comes from elsewhere than it says, or was sealed with another key."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyPair:
     """An X25519 key pair of one party for one job; the private half never shows in a representation."""
 
     private_bytes: bytes = field(repr=False)
     public_bytes: bytes
+
+    @cached_property
+    def private(self) -> "X25519PrivateKey":
+        """The private half as the library takes it; made once, as that costs as much as half an exchange."""
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+        return X25519PrivateKey.from_private_bytes(self.private_bytes)
 
     @classmethod
     def generate(cls) -> "KeyPair":
@@ -130,15 +142,14 @@ def pairwise_key(own: KeyPair, peer_public: bytes, context: bytes) -> bytes:
     **Assumes** that the directory of public keys is authentic: who can swap keys in it can sit between two
     parties. Pinned fingerprints remove that assumption.
     """
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
     if len(peer_public) != KEY_BYTES or peer_public == own.public_bytes:
         raise ValueError(f"the peer's public key must have {KEY_BYTES} bytes and differ from our own")
-    private = X25519PrivateKey.from_private_bytes(own.private_bytes)
     try:
-        secret = private.exchange(X25519PublicKey.from_public_bytes(peer_public))
+        secret = own.private.exchange(X25519PublicKey.from_public_bytes(peer_public))
     except ValueError as error:
         raise ValueError("the peer's public key is of low order; ask the peer for a fresh one") from error
     parts = [PROJECT, str(PROTOCOL_VERSION).encode(), context, *sorted((own.public_bytes, peer_public))]
