@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from scipy.stats import beta
@@ -65,6 +66,7 @@ class Alone:
         self.policy = Policy(**limits)
         self.frame = frame
         self.charged: list[tuple[float, float]] = []
+        self.memory = mock.Mock()
 
     def data(self, columns: list[str], minimum: bool = True, domain: Any = None, identifiers: Any = ()) -> Any:
         return self.frame[list(columns)]

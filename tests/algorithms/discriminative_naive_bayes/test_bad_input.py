@@ -31,7 +31,7 @@ def federation(parties):
         ({"regularization": -1}, "regularization"),
         ({"aggregation": "median"}, "aggregation"),
         ({"epsilon": 0}, "epsilon"),
-        ({"epsilon": 1.0}, 'tables="dp"'),
+        ({"tables": "secure_sum", "epsilon": 1.0}, 'tables="dp"'),
         ({"tables": "dp"}, "epsilon is needed"),
         ({"tables": "dp", "epsilon": 1.0, "delta": 0}, "delta"),
         ({"tables": "local", "epsilon": 1.0}, "fedavg"),

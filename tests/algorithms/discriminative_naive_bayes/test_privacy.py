@@ -39,6 +39,7 @@ def with_ledgers(parties, tmp_path):
     ("extra", "unit", "charges"),
     [
         ({"tables": "dp", "epsilon": 2.0}, "row", [2.0]),
+        ({"epsilon": 2.0}, "row", [2.0]),
         ({"tables": "local", "optimizer": "fedavg", "epsilon": 2.0}, "party", [2.0]),
     ],
 )

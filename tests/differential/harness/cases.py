@@ -21,6 +21,8 @@ from .inprocess import InProcess
 USAGE = ("ArgumentError", "PlacementError")
 PERSON = "the person"
 """The column of identifiers where these are the unit of a promise."""
+COVERING_EPSILON = 20.0
+"""Above it noise stands in for no guard of exact answers."""
 POSITION = "\x00position"
 """Stands for the identifier where files are aligned."""
 
@@ -325,7 +327,7 @@ def judge(
     )
     if len(case.steps) == 1 and case.arguments.get("epsilon") is None:
         refuse = [*refuse, *barred]
-    may = [*may, *barred, *_naming(case)]
+    may = [*may, *barred, *_naming(case), *_few_identified(case)]
     if outcome.error is not None:
         kind, text, code = outcome.error
         failed = kind in ("StationError", "MessageError") and kind not in {entry[0] for entry in refuse}
@@ -355,6 +357,25 @@ def _barred(case: Case) -> bool:
     aimed = "subset" in dictionary or any("derive" in one for one in dictionary.get("columns", {}).values())
     policies = [entry["policy"] for entry in case.organizations if entry["name"] in case.members()]
     return aimed and any(one.get("allow_formulas") == "false" for one in policies)
+
+
+def _few_identified(case: Case) -> list[tuple[str, str]]:
+    """Return why an answer with identifiers as the unit that is exact, or as good as, may be refused: bounded rows set a few apart."""
+    arguments = case.arguments
+    if arguments.get("unit") != "identifier" or (arguments.get("epsilon") or math.inf) <= COVERING_EPSILON:
+        return []
+    for entry in case.organizations:
+        columns, policy = entry["columns"], entry["policy"]
+        if columns is None or arguments["id_column"] not in columns:
+            continue
+        most, least = arguments["max_rows_per_identifier"], policy.get("minimum_count", 5)
+        sizes = Counter(person for person in columns[arguments["id_column"]] if person is not None)
+        without = len(columns[arguments["id_column"]]) - sum(sizes.values())
+        crowded = sum(size > most for size in sizes.values())
+        used = sum(min(size, most) for size in sizes.values())
+        if 0 < without < least or 0 < crowded < least or used < max(least, policy.get("minimum_rows", 10)):
+            return [("ThresholdError", "identifiers set few rows apart")]
+    return []
 
 
 def _naming(case: Case) -> list[tuple[str, str]]:

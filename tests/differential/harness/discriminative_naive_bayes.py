@@ -35,7 +35,8 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
         arguments |= {"optimizer": "fedavg", "local_iterations": draw(st.sampled_from([1, 5]))}
         arguments["aggregation"] = draw(st.sampled_from(["mean", "by_rows"]))
     if draw(st.integers(0, 4)) == 4:
-        arguments |= {"tables": "dp", "epsilon": HUGE_EPSILON, "delta": 1e-6, "clip": 5.0}
+        arguments |= {"epsilon": HUGE_EPSILON, "delta": 1e-6, "clip": 5.0}
+        arguments |= draw(st.sampled_from([{}, {"tables": "dp"}]))
         arguments |= {"neighbors": draw(st.sampled_from(["add_remove", "replace_one"])), "honest_fraction": 1.0}
         if draw(st.booleans()):
             arguments["attribute_rounds"] = draw(st.sampled_from([0, 1]))
@@ -47,11 +48,7 @@ def fit_arguments(draw: Any, domain: dict[str, Any]) -> dict[str, Any]:
         arguments["tolerance"] = 1e-4
     if draw(st.integers(0, 4)) == 4:
         arguments["outside"] = draw(st.sampled_from(["clip", "refuse"]))
-    if (
-        arguments.get("structure", "naive") == "naive"
-        and arguments.get("tables") != "dp"
-        and draw(st.integers(0, 4)) == 4
-    ):
+    if arguments.get("structure", "naive") == "naive" and "epsilon" not in arguments and draw(st.integers(0, 4)) == 4:
         arguments["continuous"] = draw(st.sampled_from(["binned", "gaussian"]))
     return arguments
 
@@ -136,14 +133,14 @@ def check_fit(case: Case, outcome: Outcome) -> None:
     may: Refusals = []
     if arguments.get("outside") == "refuse" and arguments.get("epsilon") is not None:
         refuse.append(("ArgumentError", "a refusal is not covered by epsilon"))
-    if arguments.get("personalize") and arguments.get("tables") == "dp":
+    if arguments.get("personalize") and "epsilon" in arguments:
         may.append(("ArgumentError", "personalize adds an exact evaluation"))
     if not any(code >= 0 for code in encoded(case.used(), domain, [label])[label]):
         may.append(("DataProblem", "no row has a known label"))
 
     def compare(result: Any) -> None:
         model = result["model"]
-        if not plain(arguments) or arguments.get("tables") == "dp":
+        if not plain(arguments) or "epsilon" in arguments:
             return  # the Gaussian noise of these tables does not vanish with epsilon
         codes, labels, near = codes_and_edges(case, arguments, case.used())
         if near:
@@ -153,7 +150,7 @@ def check_fit(case: Case, outcome: Outcome) -> None:
         close("tables", model["tables"]["single"], [row for table in tables for row in table.tolist()], 1e-6)
         same("parameters", result["diagnostics"]["parameters"], len(model["weights"]))
         known = labels >= 0
-        if arguments.get("regularization", 0.0) or arguments.get("tables") == "dp" or not known.any():
+        if arguments.get("regularization", 0.0) or "epsilon" in arguments or not known.any():
             return
         logs = log_posterior(model, codes, base, tables)[known, labels[known]]
         flat = log_posterior({**model, "weights": [1.0] * len(model["weights"])}, codes, base, tables)[

@@ -215,6 +215,8 @@ WRONG = [
             "label=y",
             "--arg",
             "epsilon=1",
+            "--arg",
+            "tables=secure_sum",
         ],
         'tables="dp"',
     ),

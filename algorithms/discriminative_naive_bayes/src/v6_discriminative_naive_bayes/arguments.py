@@ -60,10 +60,11 @@ class Fit(Target, Budget, Units, Members):
         used_when=when("optimizer", "fedavg"),
     )
     prior: str = argument(choice(PRIORS, ONCE_PUBLISHED), "How the prior enters the score.", "log")
-    tables: str = argument(
+    tables: str | None = argument(
         choice(TABLES),
-        "One table over all stations; one at each, which stays there, as in the paper; or one with noise, which needs epsilon.",
-        "secure_sum",
+        "One table over all stations; one at each, which stays there, as in the paper; or one with noise, which needs epsilon. "
+        "When left out secure_sum, with epsilon dp.",
+        None,
     )
     optimizer: str = argument(
         choice(OPTIMIZERS),
@@ -143,9 +144,9 @@ class Fit(Target, Budget, Units, Members):
     def check_together(self) -> None:
         """Refuse combinations that cannot keep their promise."""
         super().check_together()
-        noisy, tables = self.epsilon is not None, self.tables
+        noisy, tables = self.epsilon is not None, self.kind_of_tables
         refusals = {
-            'continuous="gaussian" needs structure="naive" and no tables="dp"; give continuous="binned"': (
+            'continuous="gaussian" needs structure="naive" and tables without noise; give continuous="binned"': (
                 self.continuous == "gaussian" and (self.structure != "naive" or tables == "dp")
             ),
             'epsilon is needed for tables="dp"; give a number greater than 0': tables == "dp" and not noisy,
@@ -170,6 +171,11 @@ class Fit(Target, Budget, Units, Members):
         for text, holds in refusals.items():
             if holds:
                 raise ArgumentError(text)
+
+    @property
+    def kind_of_tables(self) -> str:
+        """Where tables are, as in `tables`; noisy ones where the budget asks for them."""
+        return self.tables or ("secure_sum" if self.epsilon is None else "dp")
 
     @property
     def steps(self) -> int:
@@ -197,12 +203,12 @@ class Fit(Target, Budget, Units, Members):
             local_iterations=self.local_iterations,
             optimizer=self.optimizer,
             aggregation=self.aggregation,
-            tables=self.tables,
+            tables=self.kind_of_tables,
             regularization=self.regularization,
             clip=self.clip,
             tolerance=self.tolerance,
             attribute_rounds=self.attribute_rounds,
-            table_noise=exact if self.tables == "local" else self.added,
+            table_noise=exact if self.kind_of_tables == "local" else self.added,
             step_noise=self.added,
             unit=self.whom,
         )

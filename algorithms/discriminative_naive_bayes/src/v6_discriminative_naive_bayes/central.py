@@ -47,7 +47,9 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     )
     bins = asked.cut(columns)
     with schema_errors(ArgumentError):
-        shape = Shape(columns, bins, asked.structure, asked.weights, asked.prior, asked.tables, asked.continuous)
+        shape = Shape(
+            columns, bins, asked.structure, asked.weights, asked.prior, asked.kind_of_tables, asked.continuous
+        )
     for warning in without_effect(asked, shape):
         federation.warn(warning)
     training = Training(federation, parties.stations, shape, chosen)

@@ -235,11 +235,11 @@ def score_test(score: Vector, information: Vector) -> tuple[float, int]:
 
 
 def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Vector) -> list[dict[str, Any]]:
-    """Return one record a feature: coefficient, hazard ratio (None where it is no number), standard error, z, p and the 95 % interval."""
+    """Return one record a feature: coefficient, hazard ratio (None: no number), standard error, z, p (None: the error is 0) and the 95 % interval."""
     from scipy.special import erfc
 
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    z = coefficients / errors
+    z = np.divide(coefficients, errors, out=np.full_like(errors, np.nan), where=errors > 0.0)
     ratios = [math.exp(value) if abs(value) <= LARGEST_EXPONENT else None for value in coefficients.tolist()]
     columns = {
         "feature": list(names),
