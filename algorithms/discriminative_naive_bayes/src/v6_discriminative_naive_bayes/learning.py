@@ -24,13 +24,13 @@ class Fit:
         The best seen.
     objective : list of float
         Best objective so far after every round, in order.
-    converged : bool
-        Whether it stopped by its tolerance.
+    converged : bool or None
+        Whether it stopped by its tolerance; None of noisy steps, whose number is fixed beforehand.
     """
 
     weights: Floats
     objective: list[float]
-    converged: bool
+    converged: bool | None
 
 
 def regularised(value: Any, gradient: Floats, weights: Floats, strength: float) -> tuple[Any, Floats]:

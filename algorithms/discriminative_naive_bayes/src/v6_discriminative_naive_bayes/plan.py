@@ -12,7 +12,7 @@ from typing import Any
 from fedbayes.dp.gaussian import mu_of
 from fedbayes.federation.horizontal import Columns
 
-from .terms import MOST_WORK
+from .terms import fits_values
 
 EXACT_ROUNDS, PRIVATE_ROUNDS = 17, 8
 """Steps without noise, and with it: there each further step makes the noise of all wider."""
@@ -45,7 +45,7 @@ def usual_bins(columns: Columns, epsilon: float | None, delta: float, rows: int 
     most = MANY_BINS if mu_of(epsilon, delta) * (rows or USUAL_ROWS) >= FAR_OUT else FEW_BINS
     numbers = [number for number in (MANY_BINS, FEW_BINS, FEWEST_BINS) if number <= most]
     choices = [_cut(columns, number) for number in numbers]
-    return next((bins for bins in choices if _work(columns, bins) <= MOST_WORK), choices[0])
+    return next((bins for bins in choices if fits_values(columns.classes, _values(columns, bins))), choices[0])
 
 
 def _cut(columns: Columns, number: int) -> dict[str, Any]:
@@ -54,11 +54,10 @@ def _cut(columns: Columns, number: int) -> dict[str, Any]:
     return {name: _bins(columns, name, number) for name, both in bounds.items() if both is not None}
 
 
-def _work(columns: Columns, bins: Mapping[str, Any]) -> float:
-    """Return the work of steps by terms, as `terms.fits` judges it."""
+def _values(columns: Columns, bins: Mapping[str, Any]) -> int:
+    """Return the number of values of all features together, in these bins."""
     features = [columns.schema[name] for name in columns.features]
-    values = sum(len(one.edges(bins[one.name])) - 1 if one.name in bins else one.cardinality for one in features)
-    return float(columns.classes * (1 + values) ** 3)
+    return sum(len(one.edges(bins[one.name])) - 1 if one.name in bins else one.cardinality for one in features)
 
 
 def _bins(columns: Columns, name: str, number: int) -> Any:

@@ -53,8 +53,13 @@ MOST_WORK = 400_000_000
 
 def fits(layout: Layout) -> bool:
     """Return whether these steps are possible for a model: one weight a value, and no more values than matrices can be made for."""
-    work = layout.classes * (1 + layout.values) ** 3
-    return layout.structure == "naive" and layout.weights == "value" and not layout.gaussians and work <= MOST_WORK
+    matrices = fits_values(layout.classes, layout.values)
+    return layout.structure == "naive" and layout.weights == "value" and not layout.gaussians and matrices
+
+
+def fits_values(classes: int, values: int) -> bool:
+    """Return whether matrices can be made for so many classes and values of all attributes."""
+    return classes * (1 + values) ** 3 <= MOST_WORK
 
 
 def longest(layout: Layout) -> float:

@@ -112,7 +112,7 @@ class Training:
             fit = self._descend(start)
         else:
             fit = minimise(self._objective, start, self.settings.rounds, self.settings.tolerance, self._curvature())
-        if not fit.converged and not self.settings.step_noise.private:
+        if fit.converged is False:
             self.federation.warn(
                 f"MaxIterationsReached: the weights had not settled after {self.settings.rounds} rounds; give more rounds"
             )
@@ -187,7 +187,7 @@ class Training:
             weights = np.clip(weights + moved, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             if self._settled(objective):
                 return Fit(weights, objective, True)
-        return Fit(weights, objective, False)
+        return Fit(weights, objective, None if self.settings.step_noise.private else False)
 
     def _settled(self, objective: list[float]) -> bool:
         if len(objective) < 2:
@@ -206,8 +206,8 @@ class Training:
             weights = self._by_attribute(self.counts, variance, asked)
         left = self.settings.rounds - self._step
         if left and self.settings.by_terms and self.counts is not None:
-            return Fit(self._by_terms(self.counts, weights if asked else None, variance, left), [], False)
-        return Fit(self._by_adam(weights, variance, LEARNING_RATE / 2 if asked else LEARNING_RATE, left), [], False)
+            return Fit(self._by_terms(self.counts, weights if asked else None, variance, left), [], None)
+        return Fit(self._by_adam(weights, variance, LEARNING_RATE / 2 if asked else LEARNING_RATE, left), [], None)
 
     def _choose_cut(self, rows: int) -> None:
         """Choose where rows are cut from the noise and the noisy number of rows, unless the caller did."""
