@@ -106,7 +106,7 @@ def _is_matched(known: Mapping[str, Any], given: Mapping[str, Any], split: str |
         return False
     if "unit" not in known or given.get("unit") == "identifier":
         return True
-    return split in ("vertical", "hybrid", None if VERTICAL in known else "vertical")
+    return split in ("vertical", "hybrid") or (split is None and VERTICAL in known)
 
 
 def read(content: Any) -> Dictionary:

@@ -213,7 +213,10 @@ class EmbeddedFederation:
             self.kill()
             raise
         self._server.settle(task.job, SETTLE_SECONDS)
-        run = task.runs[0]
+        return self._result(task.runs[0], algorithm, function)
+
+    @staticmethod
+    def _result(run: RunState, algorithm: str, function: str) -> Any:
         if run.status == "completed" and run.result is not None:
             result = from_text(run.result)
             # What people do with a result is the client's, which the federation does not know.
