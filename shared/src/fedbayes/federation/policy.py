@@ -48,9 +48,9 @@ class Policy:
     allow_predictions : bool
         Whether single records of this station may be classified or predicted for the researcher.
     minimum_count : int
-        Smallest count, of an answer and of its complement, that a question about vertically split records may reveal.
+        Smallest count, of an answer and of its complement, that an exact answer may tell or single out.
     maximum_queries : int or None
-        Most such questions in one budget period; needs the ledger.
+        Most questions (exact answers, and tables of linked records or for networks with noise too) in one budget period; needs the ledger.
     ledger : str or None
         Label of the `folder` database that holds the node's ledger.
     budget_epsilon, budget_delta, budget_days : float or None
@@ -68,10 +68,11 @@ class Policy:
     cohort : str or None
         Table or view of an SQL database, or file beside the ledger, that tasks read; see `databases`. Researchers' queries are never taken.
     allow_formulas : bool
-        Whether exact answers may use columns that a task derives by a formula, or a subset of the rows: either can be aimed at single rows.
+        Whether exact answers may use columns that a task derives by a formula, a subset of the rows, or a recode of many values of few rows each: all can be
+        aimed at single rows.
     allow_differences : bool
         Whether exact answers over other organizations than before may leave where the difference is about fewer than `minimum_organizations`
-        of them; a node with a ledger remembers (`together`).
+        of them, or other readings, borders and conditions that set fewer than `minimum_count` rows apart; a node with a ledger remembers (`together`).
     """
 
     minimum_rows: int = limit(COUNT, 10)
