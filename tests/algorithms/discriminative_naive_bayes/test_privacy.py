@@ -53,6 +53,10 @@ def test_the_whole_budget_is_charged_once_whatever_the_steps(parties, tmp_path, 
     assert (privacy["unit"], privacy["epsilon"], privacy["delta"]) == (unit, 2.0, 1e-6)
     entries = Ledger(tmp_path / "east" / "fedbayes-ledger.sqlite3").entries()
     assert sorted(entry.epsilon for entry in entries) == charges
+    told = privacy["reveals"]["central"]
+    assert "noisy sum" in told
+    assert "loss" not in told  # of noisy steps no loss is summed
+    assert ("noisy tables" in told) == (extra.get("tables") != "local")
     # The number of noisy steps is fixed beforehand: that they ran out is no failure.
     assert result["diagnostics"]["converged"] is None
     assert "Converged" not in result.summary()

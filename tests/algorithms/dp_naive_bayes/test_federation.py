@@ -31,6 +31,7 @@ def fit(federation, domain, **arguments):
 @pytest.mark.parametrize("statistics", ["histogram", "gaussian"])
 def test_without_noise_it_is_the_pooled_model(federation, domain, pooled, statistics):
     result = fit(federation, domain, noise="none", statistics=statistics)
+    assert not any("noisy" in told for told in result["privacy"]["reveals"].values())
     schema = Schema.from_domain(domain)
     reference = fit_model(schema, "class", schema.encode(pooled), statistics)
     ours = NaiveBayes.from_dict(result["model"])

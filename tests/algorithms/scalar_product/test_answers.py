@@ -91,6 +91,7 @@ def test_contingency_with_public_bins_over_three_stations(federation, table):
 
 def test_scalar_product_is_exact_to_its_stated_error(federation, table):
     result = ask(federation, "scalar_product", columns=["age", "weight"])
+    assert "how many records count in the product" in result["privacy"]["reveals"]["central"]
     error = abs(result["scalar_product"] - float((table.age * table.weight).sum()))
     assert error <= result["diagnostics"]["largest_error"] < 1.0
 

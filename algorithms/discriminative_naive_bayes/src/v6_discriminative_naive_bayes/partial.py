@@ -97,10 +97,10 @@ def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.i
 
 @partial
 def partial_step(station: Station, request: StepRequest) -> SumReply:
-    """Return the masked loss and gradient at the weights, or this station's masked improvement of them.
+    """Return the masked loss and gradient at the weights (with noise the gradient alone), or this station's masked improvement of them.
 
-    **Reveals** to central the sum over all stations only. **Assumes** that at least two stations do not collude with central; with noise, that the honest
-    fraction of the stations adds its share.
+    **Reveals** to central the (noisy) sum over all stations only. **Assumes** that at least two stations do not collude with central; with noise, that the
+    honest fraction of the stations adds its share.
     """
     codes, labels = encode_rows(request.shape, _read(station, request.shape.columns, request.noise))
     evidence = prepare(request, codes, labels)

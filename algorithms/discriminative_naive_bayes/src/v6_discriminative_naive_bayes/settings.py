@@ -90,13 +90,16 @@ def before_fit(settings: Settings, columns: list[str], personalize: bool) -> Pre
 
 def statement(settings: Settings, shape: Shape) -> dict[str, Any]:
     """Return the privacy statement of a fit."""
-    sums = "the sum over all stations of every step's " + ("weights" if settings.averaging else "loss and gradient")
+    private = settings.step_noise.private
+    step = "improved weights" if settings.averaging else "gradient" if private else "loss and gradient"
+    noisy = "noisy " if private else ""
     reveals = {
-        "central": sums + ("" if shape.tables == "local" else ", and the tables over all stations"),
+        "central": f"the {noisy}sum over all stations of every step's {step}"
+        + ("" if shape.tables == "local" else f", and the {noisy}tables over all stations"),
         "stations": "the weights of every step" + ("" if shape.tables == "local" else ", and the tables"),
         "researcher": "the model",
     }
-    if not settings.step_noise.private:
+    if not private:
         return results.not_private(
             "weights are functions of the data, and the tables are exact; give epsilon for noise", reveals
         )

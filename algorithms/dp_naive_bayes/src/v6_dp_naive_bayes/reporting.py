@@ -85,7 +85,7 @@ def _result(
 
 def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
     reveals = {
-        "researcher": "the model, which is the noisy statistics themselves",
+        "researcher": f"the model, which is the {'noisy ' if plan.noise.private else ''}statistics themselves",
         "central": _central_learns(plan, aggregation),
         "stations": "the task's arguments; not one another's statistics"
         if aggregation != "gossip"

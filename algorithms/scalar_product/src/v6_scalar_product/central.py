@@ -149,7 +149,9 @@ def scalar_product(federation: Federation, asked: ScalarProduct) -> dict[str, An
     precisions = [(scale, fraction) for scale, fraction, _ in scales]
     value = decoded(found, precisions)
     statement = ask_privacy()(engine.setup, 1)
-    statement["reveals"]["central"] += "; for each station the power of two above its largest value"
+    statement["reveals"]["central"] += (
+        "; how many records count in the product, and for each station the power of two above its largest value and whether its values are few"
+    )
     return federation.result(
         scalar_product=value,
         records=engine.rows,

@@ -23,7 +23,8 @@ max-height:30rem}
 footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}td,th{overflow-wrap:break-word}
 td.n{white-space:nowrap}h1,footer,li{overflow-wrap:anywhere}
 @media (max-width:600px){body{font-size:15px}h1{font-size:1.35rem}.cards{gap:.5rem}.cards li{min-width:calc(50% - .25rem);flex:1}
-figure{overflow-x:auto}figure img{max-width:30rem}th,td{padding:.25rem .45rem}}
+figure{overflow-x:auto}figure img{max-width:30rem}th,td{padding:.25rem .45rem}
+caption{max-width:calc(100vw - 2.5rem)}}
 @media print{body{font-size:10.5pt}main,header,footer{max-width:none;padding:0}details.raw{display:none}details::details-content{content-visibility:visible;
 display:block}
 summary{color:var(--ink);list-style:none;font-weight:600}figure,table,.statement,.cards{break-inside:avoid}h2,h3,caption{break-after:avoid}
