@@ -1,4 +1,4 @@
-"""Costs that have a goal and no place elsewhere: 100 stations, and a station's tables of 20 million rows beside duckdb. They write docs/benchmarks.md."""
+"""Costs that have a goal and no place elsewhere: 100 stations, vertical Cox fits, a station's tables of 20 million rows beside duckdb. They write docs/benchmarks.md."""
 
 import json
 import os
@@ -105,3 +105,47 @@ def test_a_private_fit_over_a_hundred_stations(tmp_path: Path) -> None:
     print(f"\n100 stations: {wall:.1f} s, {computing:.1f} s of two processors")
     goals.note("hundred", computing, note=f"best of 3; {wall:.1f} s passed at a load of {os.getloadavg()[0]:.0f}")
     assert computing < 6.0
+
+
+def patients(rows: int, columns: int, moments: int) -> pd.DataFrame:
+    """Return records with censored times, rounded up to so many moments, or as drawn (0)."""
+    draw = np.random.default_rng(1)
+    features = draw.normal(size=(rows, columns))
+    until = draw.exponential(np.exp(-features @ np.linspace(-0.5, 0.5, columns)))
+    censored = draw.exponential(1.5, rows)
+    time, event = np.minimum(until, censored), until <= censored
+    if moments:
+        time = np.ceil(time / np.quantile(time, 0.99) * moments).clip(1, moments)
+    cells = {f"x{place}": features[:, place] for place in range(columns)}
+    return pd.DataFrame({"id": np.arange(rows), **cells, "time": time, "event": event.astype(int)})
+
+
+@pytest.mark.parametrize(
+    ("goal", "rows", "columns", "ties", "moments"),
+    [("cox_efron", 1_000, 5, "efron", 50), ("cox", 10_000, 6, "breslow", 0)],
+)
+def test_a_vertical_cox_fit(goal: str, rows: int, columns: int, ties: str, moments: int) -> None:
+    import statsmodels.duration.api as duration
+
+    whole = patients(rows, columns, moments)
+    names, half = [f"x{place}" for place in range(columns)], columns // 2
+    shares = [[*names[:half], "time", "event"], names[half:-1], names[-1:]]
+    parties = {
+        place: whole[["id", *own]].sample(frac=1, random_state=number)
+        for number, (place, own) in enumerate(zip("abc", shares, strict=True))
+    }
+    asked = {"time": "time", "event": "event", "features": names, "id_column": "id", "ties": ties}
+    with EmbeddedFederation(parties, helpers=["helper"]) as federation:
+        began = time.monotonic()
+        result = federation.run("verticox", "fit", asked)
+        wall = time.monotonic() - began
+    pooled = duration.PHReg(whole["time"], whole[names], whole["event"], ties=ties).fit()
+    found = {row["feature"]: row["coefficient"] for row in result["model"]["coefficients"]}
+    error = max(abs(found[name] - value) for name, value in zip(names, pooled.params, strict=True))
+    cost = result["federation"]
+    megabytes = cost["bytes"] / 1e6
+    print(f"\n{rows} x {columns}, {ties}: {wall:.1f} s, {cost['rounds']} rounds, {megabytes:.0f} MB, error {error:.0e}")
+    goals.note(goal, wall, note=f"{cost['rounds']} rounds, error {error:.0e}, at a load of {os.getloadavg()[0]:.0f}")
+    goals.note(f"{goal}_bytes", megabytes)
+    assert error < 1e-6
+    assert megabytes < {"cox_efron": 40, "cox": 150}[goal]
