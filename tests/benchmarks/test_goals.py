@@ -1,4 +1,4 @@
-"""Costs that have a goal and no place elsewhere: 100 stations, vertical Cox fits, a station's tables of 20 million rows beside duckdb. They write docs/benchmarks.md."""
+"""Costs that have a goal and no place elsewhere: 100 stations, vertical Cox fits, 20 million rows beside duckdb. They write docs/benchmarks.md."""
 
 import json
 import os
