@@ -26,6 +26,7 @@ def partial_match(station: Station, request: MatchRequest) -> MatchReply:
     central the number of common rows; to each station the places of the common rows in everybody's secret order (intersection) or of its
     own rows in the union; of these, with an epsilon, those are left out that an earlier station with the same column has too, so that a
     record is counted once.
+    **Assumes** that the helper colludes with nobody: with a station it could test guessed identifiers.
     """
     workspace = workspace_of(station, request.setup)
     if isinstance(workspace, Replica):

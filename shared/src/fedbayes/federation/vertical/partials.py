@@ -38,8 +38,8 @@ def partial_submit(station: Station, request: SubmitRequest) -> SubmitReply:
     """Hash the identifiers for the helper; open the columns for the other stations, in a secret row order.
 
     **Reveals** to the helper the number of rows, and of united records which of the columns asked for are here; to the other stations the
-    number of rows and uniform openings; to central which of the
-    columns asked for are here, their states where no domain was given, and this node's limits.
+    number of rows and uniform openings; to central the number of rows, which of the columns asked for are here, their states where no domain was given,
+    of numbers that are to be multiplied the power of two above the largest and whether they are few different ones, and this node's limits.
     **Assumes** that the helper colludes with no station; without one, that the second and the third station, which match, collude with none.
     """
     if request.wanted and not request.setup.covered and (request.setup.private or request.setup.guarded):
@@ -99,7 +99,9 @@ def _peers(workspace: Workspace, union: bool) -> list[int]:
 def partial_extend(station: Station, request: ExtendRequest) -> ExtendReply:
     """Open further factors in the common order: row-wise products of known ones, and columns of this station.
 
-    **Reveals** uniform openings to the stations, nothing to central or the helper.
+    **Reveals** uniform openings to the stations; to central which of the columns asked for are opened here, and their states where no domain was given;
+    nothing to the helper.
+    **Assumes** that the helper colludes with no station; without one, that no two of the first three stations do.
     """
     workspace = workspace_of(station, request.delivery.setup, request.delivery)
     made = [product for product in request.products if workspace.own in product.factor.contributors]
@@ -167,7 +169,7 @@ def partial_tables(station: Station, request: TablesRequest) -> TablesReply:
     """Return this organization's shares of tables.
 
     **Reveals** to central the sum of all shares, which is the tables, with noise where they are paid for; no part of them on its own.
-    **Assumes** that central is not the helper, and that the helper colludes with no one.
+    **Assumes** that central is not the helper, and that the helper colludes with no one; without one, that no two of the first three stations do.
     """
     tables = [tuple(table) for table in request.tables]
     names = [name for table in tables for name in table]
