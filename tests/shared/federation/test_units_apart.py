@@ -73,6 +73,42 @@ def test_exact_answers_that_one_row_is_left_out_of(tmp_path, task, change):
             federation.run(algorithm, function, {**given, **BY})
 
 
+def visits(gone):
+    """Return a change of a's table: two columns of visits, which some rows lack."""
+
+    def change(table, name):
+        for column, rows in gone.items():
+            table[column] = [None if name == "a" and row in rows else f"{column}-{row}" for row in range(ROWS)]
+
+    return change
+
+
+def by_visits(tmp_path, gone, task, **more):
+    """Return the answers by the identifiers of a first and of a second visit."""
+    algorithm, function, given = task
+    policies = {name: {"ledger": "vault"} for name in "abc"}
+    with EmbeddedFederation(parties(tmp_path, visits(gone)), policies=policies) as federation:
+        return [
+            federation.run(algorithm, function, {**given, **BY, **more, "id_column": column})
+            for column in ("first", "second")
+        ]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: "-".join(task[:2]))
+def test_two_columns_of_identifiers_of_which_one_row_lacks_one(tmp_path, task):
+    """Thirty rows lack the first visit, all but one of these the second: the difference would be that row."""
+    with pytest.raises(errors.ThresholdError, match="id_column"):
+        by_visits(tmp_path, {"first": range(30), "second": range(29)}, task)
+
+
+def test_control_columns_of_identifiers_that_many_rows_tell_apart(tmp_path):
+    """With an epsilon nothing is refused, nor where the rows are the same or many."""
+    by_visits(tmp_path, {"first": range(30), "second": range(29)}, TASKS[0], epsilon=1.0)
+    for place, second in enumerate((range(30), range(20))):
+        (folder := tmp_path / str(place)).mkdir()
+        by_visits(folder, {"first": range(30), "second": second}, TASKS[0])
+
+
 def test_control_noise_and_nobody_apart(tmp_path):
     """With an epsilon nothing is refused, and with nobody left out exact answers are those of all rows."""
     algorithm, function, given = TASKS[0]

@@ -184,6 +184,10 @@ class Station(Member):
         """Have an exact answer held against earlier ones by the cut points in which it counts a column (`together.note_bins`)."""
         together.note_bins(self, self._source, column, domain, cuts)
 
+    def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
+        """Have exact answers, which rows without a value in a column are left out of, held against earlier ones (`together.note_left_out`)."""
+        together.note_left_out(self, self._source, column, domain)
+
     # -- limits ----------------------------------------------------------------------------------------------------------
 
     def charge(

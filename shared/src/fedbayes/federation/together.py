@@ -212,11 +212,7 @@ def note_read(
     if _folder(station) is None:
         return
     readings.note(station, source.reads(station.sources(list(columns)), domain, identifiers))
-    text = json.dumps(sorted(set(station.sources([name for name in columns if name not in identifiers])))).encode()
-    for number in itertools.count():
-        known = station.memory.read(f"columns-{number}")
-        if (station.memory.once(f"columns-{number}", text) if known is None else known) == text:
-            return
+    _note(station, "columns", sorted(set(station.sources([name for name in columns if name not in identifiers]))))
 
 
 def check(station: Station, texts: readings.Texts, summed: bool) -> None:
@@ -242,11 +238,15 @@ def check(station: Station, texts: readings.Texts, summed: bool) -> None:
     if folder is None or manifest is None:
         return
     readings.check(station, texts, folder, _label(station))
+    for words in _noted(station, "left-out"):
+        _admit_rows(station, folder, words, texts)
     if not summed:
         return
     members = frozenset(manifest.stations) & frozenset(station.participants)
     answers = Answers(folder, station.organization, _label(station))
-    if not answers.admit(sorted(_read(station)), members, station.policy.minimum_organizations):
+    if not answers.admit(
+        sorted(set().union(*_noted(station, "columns"))), members, station.policy.minimum_organizations
+    ):
         raise ThresholdError(TELLS_OF_FEW)
 
 
@@ -270,11 +270,24 @@ def check_conditions(
     read = source.reads([name for name in columns if name not in derived], domain, ())
     readings.note_conditions(station, conditions, read)
     readings.check(station, source.texts, folder, _label(station))
-    if len(read) < len(columns):
-        return
+    if len(read) == len(columns):
+        _admit_rows(station, folder, selections.words_of(conditions, read), source.texts)
+
+
+def _admit_rows(station: Station, folder: Path, words: str, texts: readings.Texts) -> None:
     seen = Selections(folder, station.organization, _label(station))
-    if not seen.admit(selections.words_of(conditions, read), station.policy.minimum_count, source.texts):
+    if not seen.admit(words, station.policy.minimum_count, texts):
         raise ThresholdError(readings.SETS_FEW_APART)
+
+
+def note_left_out(station: Station, source: Source, column: str, domain: Mapping[str, Any] | None) -> None:
+    """Remember for the rounds of the job that rows without a value in a column are left out of its answers, where this station remembers them at all.
+
+    `check` holds these rows against those of counts and of other tasks. A derived column is answered by the leave that formulae need.
+    """
+    read = {} if _folder(station) is None else source.reads([column], domain, (column,))
+    if read:
+        _note(station, "left-out", selections.words_of([(column, "missing", None)], read))
 
 
 def note_bins(
@@ -308,14 +321,22 @@ def _folder(station: Station) -> Path | None:
     return None if station.policy.allow_differences else station.policy.folder()
 
 
-def _read(station: Station) -> set[str]:
-    found: set[str] = set()
+def _note(station: Station, kind: str, content: Any) -> None:
+    """Remember something for the rounds of the job, once."""
+    text = json.dumps(content).encode()
     for number in itertools.count():
-        text = station.memory.read(f"columns-{number}")
+        known = station.memory.read(f"{kind}-{number}")
+        if (station.memory.once(f"{kind}-{number}", text) if known is None else known) == text:
+            return
+
+
+def _noted(station: Station, kind: str) -> Iterator[Any]:
+    """Yield what `_note` remembered of a kind."""
+    for number in itertools.count():
+        text = station.memory.read(f"{kind}-{number}")
         if text is None:
-            return found
-        found.update(json.loads(text))
-    raise AssertionError("counting does not end")
+            return
+        yield json.loads(text)
 
 
 def _label(station: Station) -> str:

@@ -172,7 +172,7 @@ def tally_station(station: Station, request: EvaluateRequest, load: Loader[Class
     form = Form(request.noise.private, classes)
     form.check_size(MessageError)
     names, domain = [*model.features, request.label], model.schema.to_domain()
-    frame = station.data(request.unit.columns(names), domain=domain, identifiers=request.unit.columns([]))
+    frame = request.unit.frame(station, names, domain)
     with schema_errors(DataProblem):
         truth = model.schema[model.label].encode(frame[request.label])
         schema = model.schema.select(model.features)

@@ -65,7 +65,14 @@ class Unit(Message):
         """Return these columns of a station's table and the identifiers', which keep their text: ``007`` is not ``7``."""
         if self.id_column is None:
             return station.arrays(names, domain)
-        return station.data(self.columns(names), domain=domain, identifiers=[self.id_column])  # type: ignore[no-any-return]
+        return self.frame(station, names, domain)  # type: ignore[no-any-return]
+
+    def frame(self, station: Station, names: list[str], domain: Mapping[str, Any]) -> Any:
+        """Return the same as a pandas.DataFrame, and have rows without an identifier held against those of earlier exact answers."""
+        frame = station.data(self.columns(names), domain=domain, identifiers=self.columns([]))
+        if self.id_column is not None and bool((identifier_codes(frame[self.id_column]) < 0).any()):
+            station.note_left_out(self.id_column, domain)
+        return frame
 
     def kept(self, station: Station, table: Mapping[str, Any], content: Mapping[str, NDArray[Any]]) -> Any:
         """Return which rows of a station's table are used.
