@@ -71,6 +71,9 @@ class Alone:
     def data(self, columns: list[str], minimum: bool = True, domain: Any = None, identifiers: Any = ()) -> Any:
         return self.frame[list(columns)]
 
+    def note_left_out(self, column: str, domain: Any) -> None:
+        """Remember nothing, as a station without a folder database."""
+
     def arrays(self, columns: list[str], domain: Any = None) -> Any:
         return self.frame[list(columns)]
 

@@ -37,9 +37,9 @@ OF = "conditions on "
 CUT = "bins"
 """Stands for an operator where words tell of bins."""
 SETS_FEW_APART = (
-    "dictionary, domain, bins, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here would set "
-    "apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node administrator "
-    "about FEDBAYES_ALLOW_DIFFERENCES"
+    "dictionary, domain, bins, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here "
+    "would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
+    "administrator about FEDBAYES_ALLOW_DIFFERENCES"
 )
 Texts = Callable[[str], "list[str | None]"]
 """Gives a column's canonical texts, one a row."""
