@@ -1,30 +1,24 @@
-"""One member of a job inside one round, station or helper: who it is, the letters that members send one another, and what it remembers of the job."""
+"""One member of a job inside one round, station or helper: who it is, and what it remembers of the job."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterable
-from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ..mpc.relay import SigningPair
-from .channel import Channel
 from .envelope import Request
-from .errors import MessageError, ThresholdError, too_few
-from .gate import Broadcast, Gate, Sealed
+from .errors import MessageError
+from .gate import Gate
 from .manifest import Manifest
 from .memory import Memory
 from .peers import lasting_keys
 from .policy import Policy
 
-M = TypeVar("M", bound="Member")
-
 
 class Member:
-    """One organization that takes part, inside one round; `Station` adds its table, its limits and what may leave.
+    """One organization that takes part, inside one round; `Station` adds its table, its limits and what may leave, letters to other members among it.
 
     Attributes
     ----------
@@ -57,42 +51,6 @@ class Member:
         self.manifest: Manifest | None = None
         self._part = ""
         self._seen: set[str] = set()
-
-    # -- letters ---------------------------------------------------------------------------------------------------------
-
-    def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
-        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
-        self.require_members()
-        return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
-
-    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
-        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
-        return self.channel.unseal(sender, sealed.content, topic)
-
-    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
-        """Return bytes sealed for several members at the cost of one."""
-        self.require_members()
-        return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
-
-    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
-        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
-        if self.organization not in sent.keys:
-            raise MessageError("a broadcast of the request is not for this station; the job stops")
-        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
-
-    def require_members(self) -> None:
-        """Raise if the job has no manifest, or fewer members than the node demands."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        if len(self.manifest.members) < self.policy.minimum_organizations:
-            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
-
-    @cached_property
-    def channel(self) -> Channel:
-        """The sealed channel; `MessageError` before `open_channel`."""
-        if self.manifest is None:
-            raise MessageError("the channel is not open; central must call open_channel first")
-        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
 
     @property
     def identity(self) -> SigningPair | None:
@@ -138,13 +96,6 @@ class Member:
     def kept(self, name: str) -> dict[str, np.ndarray[Any, Any]]:
         """Return what `keep` stored; `MessageError` if nothing of that name was kept in this job."""
         return self.memory.kept(self._part + name)
-
-    def part(self: M, name: str) -> M:
-        """Return this member for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
-        part = copy.copy(self)
-        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
-        part.channel = self.channel.part(name)
-        return part
 
     @property
     def question_digest(self) -> str:

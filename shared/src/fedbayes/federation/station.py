@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,9 +14,10 @@ from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
 from ..dp import promise
 from . import arrival, choosing, dictionaries, platform, together
+from .channel import Channel
 from .envelope import Request
-from .errors import BudgetError, DataProblem, PolicyError, ThresholdError
-from .gate import Exact, Masked, Public, Receipt, Released, Share, is_public
+from .errors import BudgetError, DataProblem, MessageError, PolicyError, ThresholdError, too_few
+from .gate import Broadcast, Exact, Masked, Public, Receipt, Released, Sealed, Share, is_public
 from .manifest import digest_of
 from .member import Member
 from .memory import Memory
@@ -26,7 +28,7 @@ T = TypeVar("T")
 
 
 class Station(Member):
-    """One station inside one round; letters, keys and the job's memory are a `Member`'s.
+    """One station inside one round; who it is and what it remembers of the job are a `Member`'s.
 
     Attributes
     ----------
@@ -45,6 +47,49 @@ class Station(Member):
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self._mock_data = mock_data
         self.manifest = arrival.check(self, run, origin, request)
+
+    # -- letters ---------------------------------------------------------------------------------------------------------
+
+    def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
+        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
+        self.require_members()
+        return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
+
+    def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
+        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
+        return self.channel.unseal(sender, sealed.content, topic)
+
+    def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
+        """Return bytes sealed for several members at the cost of one."""
+        self.require_members()
+        return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
+
+    def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
+        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
+        if self.organization not in sent.keys:
+            raise MessageError("a broadcast of the request is not for this station; the job stops")
+        return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
+
+    def require_members(self) -> None:
+        """Raise if the job has no manifest, or fewer members than the node demands."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        if len(self.manifest.members) < self.policy.minimum_organizations:
+            raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """The sealed channel; `MessageError` before `open_channel`."""
+        if self.manifest is None:
+            raise MessageError("the channel is not open; central must call open_channel first")
+        return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
+
+    def part(self, name: str) -> Station:
+        """Return this station for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
+        part = copy.copy(self)
+        part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
+        part.channel = self.channel.part(name)
+        return part
 
     # -- data ------------------------------------------------------------------------------------------------------------
 
