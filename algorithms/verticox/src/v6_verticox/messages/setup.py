@@ -186,7 +186,9 @@ class Plan(Message):
             behind = tie[0] + tie[1]
         if behind > self.rows:
             raise ValueError("the plan's ties do not fit together")
-        if len(self.holders) != len(self.widths) or len(set(self.holders)) < 2 or self.helper in self.holders:
+        if len(self.holders) != len(self.widths) or len(self.holders) < 2 or self.helper in self.holders:
             raise ValueError("the plan's roles do not fit together")
+        if len(set(self.holders)) != len(self.holders):
+            raise ValueError("a share holder of the plan is named twice")
         if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:
             raise ValueError("the plan's shapes do not fit together")

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..horizontal.private.layout import PORTIONS, WEIGHTS, Layout, Vector
-from ..horizontal.private.messages import SlopeRequest
+from ..horizontal.private.messages import LARGEST, SlopeRequest
 
 NARROW = 1.3
 """Length of whitened columns up to which a record is kept whole at the least, in roots of their number: their mean square is 1."""
@@ -69,7 +69,7 @@ class Limits:
         narrow = min(wide, math.sqrt(NARROW * wide))
         spreads = [_spread(point, block) for block in blocks_of(widths)]
         total = sum(spreads)
-        room = math.log(max(wide / narrow, 1.0, end) / end) if end > 0.0 else 0.0
+        room = math.log(max(wide / narrow, 1.0, end) / max(end, SMALLEST)) if end > 0.0 else 0.0
         caps = [math.exp(min(room * spread / total, HIGHEST)) if total > 0.0 else 1.0 for spread in spreads]
         lengths = tuple(narrow * math.sqrt(width) for width in widths)
         return cls(lengths, tuple(caps), max(end * math.prod(caps), LEAST_REACH))
@@ -107,11 +107,12 @@ def blocks_of(widths: Sequence[int]) -> list[slice]:
 
 
 def _spread(point: SlopeRequest, block: slice) -> float:
-    """Return the deviation of a station's predictor, if its whitened columns have that of 1; 0 without columns."""
+    """Return the deviation of a station's predictor, if its whitened columns have that of 1, at most `LARGEST`; 0 without columns."""
     own = point.coefficients[block]
     if not len(own):
         return 0.0
-    return float(np.linalg.norm(np.linalg.lstsq(point.whitening[block, block].T, own, rcond=None)[0]))
+    found = np.linalg.norm(np.linalg.lstsq(point.whitening[block, block].T, own, rcond=None)[0])
+    return float(np.nan_to_num(np.minimum(found, LARGEST), nan=LARGEST))
 
 
 def weighed(

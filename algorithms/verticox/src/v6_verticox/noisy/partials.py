@@ -18,6 +18,7 @@ from fedbayes.mpc.wires import Share
 
 from ..horizontal.private.layout import BITS, Layout, outline_layout
 from ..messages.names import Name
+from ..messages.setup import Plan
 from ..shares.agreed import taker
 from ..shares.program import Outgoing, pack
 from ..stations.binding import bound, chained
@@ -91,6 +92,7 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
     plan = request.plan
     if station.organization == plan.helper:
         keys, takes = dealer_keys(station, plan), taker(plan, station.aggregator)
+        _same_point(station, request)
         dealer = Dealer(keys, plan.holders.index(takes))
         dealt = pack(Step(dealer, plan, request.sizes, {}).deal())
         return FactorsReply({}, station.seal(takes, dealt, "corrections"))
@@ -99,11 +101,11 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
     station.require_private(request.point.asked.noise.promises)
     holder, joint = _holder(station, plan), Joint(request.point.asked, plan)
     _same_point(station, request)
-    step = Step(holder.engine(request.sizes.step), plan, request.sizes, KeptWires(station))
+    engine = holder.engine(request.sizes.step)
+    step = Step(engine, plan, request.sizes, KeptWires(station))
     values = records.entered(step, joint, request.point, holder.index, records.read(station, joint, holder.index))
     entries = step.entries()
-    engine = holder.engine(request.sizes.step)
-    sent = {name: engine.enter(name, Wide.encode(value, entries[name].bits)) for name, value in values.items()}
+    sent = {name: engine.enter(name, Wide.encode(values[name], entries[name].bits)) for name in sorted(values)}
     holder.once(f"entered|{request.sizes.step}", sent)
     return FactorsReply({name: station.share(part.to_bytes(RING)) for name, part in sent.items()}, None)
 
@@ -122,6 +124,8 @@ def partial_products(station: Station, request: Products) -> ProductsReply:
     told = _same_point(station, request)
     step = Step(holder.engine(point.step, request.corrections), plan, request.sizes, KeptWires(station))
     _receive(step, stage, request.openings)
+    if not stage:
+        _check_own(holder, step, request.openings)
     label = f"products|{point.step}|{stage}"
     outgoing, receipt = step.run(stage), None
     if outgoing.revealed:
@@ -137,7 +141,7 @@ def partial_products(station: Station, request: Products) -> ProductsReply:
     )
 
 
-def _holder(station: Station, plan: Any) -> ShareHolder:
+def _holder(station: Station, plan: Plan) -> ShareHolder:
     """Return this share holder; refuse where central is at the helper, who would know all masks."""
     if station.aggregator == plan.helper:
         raise MessageError("the helper must not run the central function; start the task at another organization")
@@ -145,7 +149,10 @@ def _holder(station: Station, plan: Any) -> ShareHolder:
 
 
 def _same_point(station: Station, request: Factors | Products) -> str:
-    """Return the digest of the point of a step, one a step: cuts, scales and noise must be those of one point."""
+    """Return the digest of the point of a step, one a step: cuts, scales and noise must be those of one point.
+
+    The dealer deals for one plan and one set of sizes: who takes the corrections of two could subtract what hides them, as it is the same in both.
+    """
     digest = digest_of((request.plan, request.sizes, request.point))
     station.keep(f"point|{request.sizes.step}", digest=np.array(digest))
     if str(station.kept(f"point|{request.sizes.step}")["digest"]) != digest:
@@ -170,13 +177,30 @@ def _receive(step: Step, stage: int, openings: dict[Name, np.ndarray[Any, Any]])
             raise MessageError("an opening has another shape than it must; the job stops") from None
 
 
+def _check_own(holder: ShareHolder, step: Step, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
+    """Refuse where what this station entered came back changed; the others, who were told the same, then add up nothing."""
+    own = {
+        name: Wide.from_bytes(openings[name])
+        for name, entry in sorted(step.entries().items())
+        if entry.holder == holder.index
+    }
+    holder.once(f"entered|{step.sizes.step}", own)
+
+
 def _paid(station: Station, joint: Joint, layout: Layout, name: str) -> Receipt:
     """Charge the fit's budget once in the job, and refuse a portion that is spent, before anything is sampled."""
     noise, parties = joint.asked.noise, len(joint.plan.holders)
+    _check_asked(station, joint.plan)
     noise.shares(0, 1.0 / layout.portion, layout.change(noise), parties)  # what cannot be sampled is not charged
     receipt = station.charge(noise.epsilon, noise.delta, note=NOTE, once=one_budget(station), summed=False)
     one_question(station, name)
     return receipt
+
+
+def _check_asked(station: Station, plan: Plan) -> None:
+    """Refuse where others are asked than the share holders: noise is in as many shares as there are of them."""
+    if set(station.participants) != set(plan.holders):
+        raise MessageError("noisy sums must be asked of all share holders, and of nobody else; start the job again")
 
 
 def _noise(joint: Joint, layout: Layout) -> np.ndarray[Any, Any]:

@@ -171,13 +171,15 @@ class Workspace:
         Raises
         ------
         MessageError
-            When something was changed, or is of another job, stage or sender.
+            When something was changed, or is of another job, stage or sender, or an order has a record twice, which would then count so.
         ThresholdError
             When fewer records are common than this node demands.
         """
         self.check_rows(delivery)
         for parcel in delivery.orders:
             positions = np.frombuffer(self._unpack("order", parcel), dtype="<i4").astype(np.int64)
+            if not self.setup.union and (np.any(positions < 0) or len(np.unique(positions)) != len(positions)):
+                raise MessageError("an order of the match names a record twice; the job stops")
             self.station.keep(f"order-{parcel.stage}", places=positions)
         if delivery.corrections is not None:
             self._receive_corrections(delivery.corrections, delivery.factors[0].bits)

@@ -18,7 +18,8 @@ STEPS = 3
 MOST_PERIODS = 4
 """Between which the mean of the records at risk is taken to be one: it moves slowly, as those of high risk leave."""
 LARGEST = 1e12
-"""Of a number in a request: beyond it sums lose digits. Public bounds and scales that are told are far below."""
+"""Of a number in a request: beyond it sums lose digits. Public bounds and scales that are told are far below. A clip is no smaller than 1 / `LARGEST`:
+what a record adds is divided by it, and by its square, before it becomes a whole number, which an infinite one cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,8 @@ class SlopeRequest(Message):
         for name, (array, shape) in shapes.items():
             if array.shape != shape or array.dtype != np.float64 or not np.all(np.abs(array) <= LARGEST):
                 raise ValueError(f"{name} must be an array of finite numbers of its shape")
-        if not 1 <= self.step <= STEPS or not 0.0 < self.clip <= LARGEST:
-            raise ValueError("step must be one of those of a fit, and clip positive")
+        if not 1 <= self.step <= STEPS or not 1.0 / LARGEST <= self.clip <= LARGEST:
+            raise ValueError("step must be one of those of a fit, and clip positive, neither tiny nor huge")
         grid = self.asked.question.times
         if not cells or not set(self.times.tolist()) <= set(grid) or self.times[-1] != grid[-1]:
             raise ValueError("times must be some of the grid's, the last included")
