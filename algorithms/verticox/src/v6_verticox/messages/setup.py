@@ -189,6 +189,6 @@ class Plan(Message):
         if len(self.holders) != len(self.widths) or len(self.holders) < 2 or self.helper in self.holders:
             raise ValueError("the plan's roles do not fit together")
         if len(set(self.holders)) != len(self.holders):
-            raise ValueError("a share holder of the plan is named twice")
+            raise ValueError("the plan's roles do not fit together: a share holder is named twice")
         if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:
             raise ValueError("the plan's shapes do not fit together")
