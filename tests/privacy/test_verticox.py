@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_kit import Alone, again, lower_bound
+from cox_kit import point_far_out
 from mock_kit import mock_client
 
 import v6_verticox as package
@@ -16,7 +17,7 @@ from v6_verticox.horizontal.judging import partials as judging
 from v6_verticox.horizontal.judging.messages import Judged, TableRequest
 from v6_verticox.horizontal.messages import Question
 from v6_verticox.horizontal.private import layout, partials
-from v6_verticox.horizontal.private.messages import STEPS, Asked, OutlineRequest, SlopeRequest
+from v6_verticox.horizontal.private.messages import STEPS, Asked, OutlineRequest
 
 DOMAIN = {"age": {"bounds": [20, 80]}, "dose": {"bounds": [0, 1]}, "stage": {"categories": ["I", "II", "III"]}}
 TASK = {
@@ -149,19 +150,7 @@ def requests(whom, seed=0, steps=range(1, STEPS + 1)):
     random = np.random.default_rng(seed)
     found = [(partials.outline_told, OutlineRequest(whom), layout.outline_layout(whom.question))]
     for step in steps:
-        request = SlopeRequest(
-            whom,
-            step,
-            np.array([2.0, 9.0]),
-            np.cumsum(random.exponential(2.0, 2)),
-            np.array([0, 1]),
-            np.array([0, 1]),
-            random.uniform(-1, 1, 4),
-            random.normal(0, 3, 4),
-            np.diag(random.exponential(3, 4)) + random.normal(0, 1, (4, 4)),
-            float(random.exponential(2.0) + 0.1),
-            step > 1,
-        )
+        request = point_far_out(whom, step, random, 2.0, 3.0, 0.1)
         found.append((partials.slope_told, request, layout.slope_layout(request)))
     return found
 

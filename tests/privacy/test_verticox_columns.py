@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from audit_kit import again, lower_bound
+from cox_kit import point_far_out
 from mock_kit import NO_DATA, mock_client
 
 import v6_verticox as package
@@ -132,20 +133,7 @@ class Seen(Exception):
 
 def point(asked, step, seed):
     """Return a point far out, where what records add is longest."""
-    random = np.random.default_rng(100 * seed + step)
-    return SlopeRequest(
-        asked,
-        step,
-        np.array([2.0, 9.0]),
-        np.cumsum(random.exponential([0.3, 1.0, 3.0][seed % 3], 2)),
-        np.array([0, 1]),
-        np.array([0, 1]),
-        random.uniform(-1, 1, 4),
-        random.normal(0, 2, 4),
-        np.diag(random.exponential(3, 4)) + random.normal(0, 1, (4, 4)),
-        float(random.exponential(2.0) + 0.5),
-        step > 1,
-    )
+    return point_far_out(asked, step, np.random.default_rng(100 * seed + step), [0.3, 1.0, 3.0][seed % 3], 2.0, 0.5)
 
 
 def exact(frame, seed):

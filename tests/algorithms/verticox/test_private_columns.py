@@ -19,14 +19,9 @@ from v6_verticox.noisy.program import Step
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from by_rows import table
 from test_private_rows import BETA, HALF, NAMES, pooled, simulated
+from test_private_rows import TASK as BY_ROWS
 
-TASK = {
-    "time": "t",
-    "event": "d",
-    "features": NAMES,
-    "domain": {name: {"bounds": [-HALF, HALF]} for name in NAMES},
-    "times": [0.1 * place for place in range(1, 11)],
-}
+TASK = {name: value for name, value in BY_ROWS.items() if name != "split"}
 THREE = {"s0": ["u"], "s1": ["v"], "s2": ["w", "t", "d"]}
 TWO = {"s0": ["u", "v", "w"], "s1": ["t", "d"]}
 
