@@ -215,7 +215,7 @@ def test_all_sums_together_keep_their_promise(neighbors, parties):
     whom = asked(neighbors)
 
     def bound():
-        score, gap = scores(whom, parties, 20_000)
+        score, gap = scores(whom, parties, 60_000)
         return lower_bound(score + gap, score[::-1], 1e-6)
 
     assert 0.0 < again(bound, 1.0) <= 1.0
