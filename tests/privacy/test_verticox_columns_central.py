@@ -8,7 +8,6 @@ from test_verticox_columns import DOMAIN, NOISE, people, run
 
 from fedbayes.federation.horizontal import CountNoise
 from fedbayes.mpc import alignment
-from fedbayes.mpc.wide import Wide
 from v6_verticox.horizontal.messages import Question
 from v6_verticox.horizontal.private import messages as private
 from v6_verticox.horizontal.private.records import Records, slope
@@ -113,20 +112,28 @@ def test_the_helper_deals_for_one_plan_and_one_set_of_sizes(monkeypatch, other):
         run(people(0))
 
 
-def test_what_a_station_entered_comes_back_as_it_was(monkeypatch):
-    """A number that central makes 2^40 larger for all alike would say more of its record than any noise hides."""
+@pytest.mark.parametrize("stage", [0, 1, 2])
+@pytest.mark.parametrize("way", ["changed", "of another stage", "left out", "of another sender"])
+def test_central_changes_nothing_that_it_relays(monkeypatch, stage, way):
+    """A number that is 2^40 larger for all alike would say more of its record than any noise hides: letters of stations are sealed."""
+    earlier = {}
 
-    def larger(requests, member):
+    def turned(requests, member):
         request = requests[member]
-        if request.stage:
+        before = earlier.setdefault(member, request.letters)
+        if request.stage != stage:
             return request
-        name = next(name for name in request.openings if name.kind == "columns")
-        opening = Wide.from_bytes(request.openings[name])
-        added = Wide.encode(np.where(np.arange(opening.low.size) == 0, 2.0**40, 0.0).reshape(opening.shape), 0)
-        return replace(request, openings={**request.openings, name: (opening + added).to_bytes(128)})
+        (first, one), *others = request.letters.items()
+        replaced = {
+            "changed": {first: replace(one, content=one.content[:-1] + bytes([one.content[-1] ^ 1]))},
+            "of another stage": {first: before[first] if stage else replace(one, keys={member: bytes(60)})},
+            "left out": {},
+            "of another sender": {first: others[0][1]},
+        }[way]
+        return replace(request, letters={**dict(others), **replaced})
 
-    deviating(monkeypatch, "partial_products", larger)
-    with pytest.raises(Exception, match=OTHER):
+    deviating(monkeypatch, "partial_products", turned)
+    with pytest.raises(Exception, match=r"was changed, or is of another|share holder is missing"):
         run(people(0))
 
 

@@ -110,7 +110,7 @@ def test_with_much_budget_it_is_the_pooled_fit():
     np.testing.assert_allclose(model["baseline"]["cumulative_hazard"], model["times"], rtol=0.06)
     assert abs(model["records"] - 20_000) < 200
     assert privacy["differentially_private"] is True
-    assert "central adds up what it relays" in privacy["reveals"]["assumption"]
+    assert "the honest fraction of the stations adds its noise" in privacy["reveals"]["assumption"]
     assert privacy["neighbors"] == "replace_one"
     assert not result["warnings"]
     assert result["federation"]["rounds"] == 17

@@ -362,7 +362,11 @@ def _barred(case: Case) -> bool:
 def _few_identified(case: Case) -> list[tuple[str, str]]:
     """Return why an answer with identifiers as the unit that is exact, or as good as, may be refused: bounded rows set a few apart."""
     arguments = case.arguments
-    if arguments.get("unit") != "identifier" or (arguments.get("epsilon") or math.inf) <= COVERING_EPSILON:
+    if (
+        case.invalid is not None
+        or arguments.get("unit") != "identifier"
+        or (arguments.get("epsilon") or math.inf) <= COVERING_EPSILON
+    ):
         return []
     for entry in case.organizations:
         columns, policy = entry["columns"], entry["policy"]

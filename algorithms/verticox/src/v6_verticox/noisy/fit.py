@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Federation
+from fedbayes.federation import Broadcast, Federation
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.federation.horizontal import SumReply, signed
 from fedbayes.federation.vertical import check_equal_rows, choose_helper
-from fedbayes.mpc.wide import BITS as RING
 from fedbayes.mpc.wide import Wide
-from fedbayes.mpc.wires import closed
 
 from ..arguments import Fit
 from ..horizontal.messages import Question
@@ -24,7 +22,6 @@ from ..horizontal.private.fitting import PrivateFit
 from ..horizontal.private.layout import BITS, Layout, Vector, Whole
 from ..horizontal.private.matrix import whitened
 from ..horizontal.private.messages import STEPS, Asked, SlopeRequest
-from ..messages.names import Name
 from ..messages.setup import Plan
 from ..messages.setup import Question as Matched
 from ..rounds.setup import PARTIALS, aligned, joined
@@ -176,33 +173,31 @@ class ColumnsFit(PrivateFit):
         asked = {member: Factors(plan, sizes, request) for member in plan.holders}
         asked[plan.helper] = Factors(plan, sizes, None)
         entered = self.rounds.round("partial_factors", asked, list(asked), FactorsReply)
-        openings = {
-            name: np.asarray(part.value) for member in plan.holders for name, part in entered[member].entered.items()
-        }
+        letters = {member: entered[member].entered for member in plan.holders}
         corrections = entered[plan.helper].dealt
         takes, shape = taker(plan, self.rounds.organization), Step.shape(plan, sizes)
         replies: dict[int, ProductsReply] = {}
         for stage in range(shape.stages):
             multiply = {
                 member: Products(
-                    plan, sizes, request, stage, openings, corrections if not stage and member == takes else None
+                    plan,
+                    sizes,
+                    request,
+                    stage,
+                    _for(member, letters),
+                    corrections if not stage and member == takes else None,
                 )
                 for member in plan.holders
             }
             last = request.step == STEPS and stage == shape.stages - 1
             replies = self.rounds.round("partial_products", multiply, plan.holders, ProductsReply, last=last)
-            openings = _relayed(shape.opens(stage), list(replies.values()))
+            letters = {member: reply.opened for member, reply in replies.items()}
         return _read(list(replies.values()), shape)
 
 
-def _relayed(names: Any, replies: Sequence[ProductsReply]) -> dict[Name, np.ndarray[Any, Any]]:
-    """Return the sums of the openings: uniform, as every part is."""
-    return {
-        name: closed([Wide.from_bytes(np.asarray(reply.openings[name].value)) for reply in replies], 0, 0).to_bytes(
-            RING
-        )
-        for name in names
-    }
+def _for(member: int, letters: Mapping[int, Broadcast | None]) -> dict[int, Broadcast]:
+    """Return the letters of the others to a share holder."""
+    return {sender: letter.to_one(member) for sender, letter in letters.items() if letter and sender != member}
 
 
 def _read(replies: Sequence[ProductsReply], shape: Step) -> Whole:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Message, Public, Sealed, Share
+from fedbayes.federation import Broadcast, Message, Public, Sealed, Share
 
 from ..horizontal.private.messages import MOST_PERIODS, STEPS, Asked, SlopeRequest
-from ..messages.names import Name
 from ..messages.setup import Ordered, Plan
 
 MOST_STAGES = 10
@@ -96,21 +95,21 @@ class Factors(Message):
 
 @dataclass(frozen=True, slots=True)
 class FactorsReply(Message):
-    """Numbers less a mask that the helper knows too, bytes of the ring; from the helper what it deals, sealed for who takes it."""
+    """Numbers less a mask that the helper knows too, sealed for the other share holders; from the helper what it deals, sealed for who takes it."""
 
-    entered: dict[Name, Share[np.ndarray[Any, Any]]]
+    entered: Broadcast | None
     dealt: Sealed | None
 
 
 @dataclass(frozen=True, slots=True)
 class Products(Message):
-    """Multiply: a stage of a step, with what was opened before it, added by central; after the last stage the noisy sums are revealed."""
+    """Multiply: a stage of a step, with the letters of the other share holders that open what is before it; after the last stage noisy sums are revealed."""
 
     plan: Plan
     sizes: Sizes
     point: SlopeRequest
     stage: int
-    openings: dict[Name, np.ndarray[Any, Any]]
+    letters: dict[int, Broadcast]
     corrections: Sealed | None
 
     def __post_init__(self) -> None:
@@ -121,9 +120,9 @@ class Products(Message):
 
 @dataclass(frozen=True, slots=True)
 class ProductsReply(Message):
-    """The station's part of every opening, or its share of the noisy sums, its own noise in it: words of the ring."""
+    """The station's part of every opening, sealed for the other share holders, or its share of the noisy sums, its own noise in it: words of the ring."""
 
-    openings: dict[Name, Share[np.ndarray[Any, Any]]]
+    opened: Broadcast | None
     revealed: dict[str, Share[np.ndarray[Any, Any]]]
 
 

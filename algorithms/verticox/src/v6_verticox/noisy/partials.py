@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Station, partial
+from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
 from fedbayes.federation.horizontal import CountNoise, SumReply, one_budget, one_question
 from fedbayes.federation.manifest import digest_of
 from fedbayes.mpc.shared_fixed import Dealer
-from fedbayes.mpc.wide import BITS as RING
 from fedbayes.mpc.wide import Wide
 from fedbayes.mpc.wires import Share
 
@@ -40,6 +39,8 @@ from .messages import (
 from .program import BESIDE, DIAGONAL, Step, flat
 
 NOTE = "a Cox model of columns of the same records"
+ENTERED = -1
+"""In the place of a stage: what is before the first."""
 
 
 @partial
@@ -87,7 +88,7 @@ def partial_survey(station: Station, request: SurveyRequest) -> SumReply:
 def partial_factors(station: Station, request: Factors) -> FactorsReply:
     """Send what this station has of every record at a point, under masks; the helper deals for the step.
 
-    **Reveals** uniform numbers to the share holders and central; to the helper shapes alone. **Assumes** that the helper shares no key with who sees them.
+    **Reveals** uniform numbers to the other share holders; to the helper shapes alone. **Assumes** that the helper shares no key with who sees them.
     """
     plan = request.plan
     if station.organization == plan.helper:
@@ -95,7 +96,7 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
         _same_point(station, request)
         dealer = Dealer(keys, plan.holders.index(takes))
         dealt = pack(Step(dealer, plan, request.sizes, {}).deal())
-        return FactorsReply({}, station.seal(takes, dealt, "corrections"))
+        return FactorsReply(None, station.seal(takes, dealt, "corrections"))
     if request.point is None:
         raise MessageError("a point of the fit is missing; start the job again")
     station.require_private(request.point.asked.noise.promises)
@@ -105,40 +106,33 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
     step = Step(engine, plan, request.sizes, KeptWires(station))
     values = records.entered(step, joint, request.point, holder.index, records.read(station, joint, holder.index))
     entries = step.entries()
-    sent = {name: engine.enter(name, Wide.encode(values[name], entries[name].bits)) for name in sorted(values)}
-    holder.once(f"entered|{request.sizes.step}", sent)
-    return FactorsReply({name: station.share(part.to_bytes(RING)) for name, part in sent.items()}, None)
+    sent = {name: engine.enter(name, Wide.encode(value, entries[name].bits)) for name, value in values.items()}
+    return FactorsReply(_sent(holder, _label(request.sizes.step, ENTERED), sent), None)
 
 
 @partial
 def partial_products(station: Station, request: Products) -> ProductsReply:
     """Multiply what is on shares; at the last stage add this station's share of the noise and reveal the sums.
 
-    **Reveals** to the share holders and central openings under uniform masks, and to central, with noise, slope, missed events, matrix and drift over all
-    records. **Assumes** that the honest fraction of the stations adds its share, that the helper colludes with nobody, and that central knows not the
-    shares of all stations.
+    **Reveals** to the other share holders this one's parts of openings, uniform numbers, and to central, with noise, slope, missed events, matrix and
+    drift over all records. **Assumes** that the honest fraction of the stations adds its share, that the helper colludes with nobody, and that central
+    knows not the shares of all stations.
     """
     plan, point, stage = request.plan, request.point, request.stage
     station.require_private(point.asked.noise.promises)
     holder, joint = _holder(station, plan), Joint(point.asked, plan)
     told = _same_point(station, request)
     step = Step(holder.engine(point.step, request.corrections), plan, request.sizes, KeptWires(station))
-    _receive(step, stage, request.openings)
-    if not stage:
-        _check_own(holder, step, request.openings)
-    label = f"products|{point.step}|{stage}"
+    openings = _received(holder, step, stage - 1, request.letters)
+    label = _label(point.step, stage)
     outgoing, receipt = step.run(stage), None
     if outgoing.revealed:
         layout = Limits.of(point, plan.widths).layout(point)
         receipt = _paid(station, joint, layout, f"slope-{point.step}")
         outgoing = _with_noise(outgoing, joint, layout)
-    outgoing = bound(holder, chained(holder, f"{told}|{stage}", request.openings, label), label, outgoing)
+    outgoing = bound(holder, chained(holder, f"{told}|{stage}", openings, label), label, outgoing)
     own = {name: step.engine.open_with(name, share) for name, share in outgoing.opened.items()}
-    if own:
-        holder.once(f"sent|{label}", own)
-    return ProductsReply(
-        {name: station.share(part.to_bytes(RING)) for name, part in own.items()}, _revealed(station, outgoing, receipt)
-    )
+    return ProductsReply(_sent(holder, label, own) if own else None, _revealed(station, outgoing, receipt))
 
 
 def _holder(station: Station, plan: Plan) -> ShareHolder:
@@ -160,31 +154,43 @@ def _same_point(station: Station, request: Factors | Products) -> str:
     return digest
 
 
-def _receive(step: Step, stage: int, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
-    """Turn what was entered, or opened in the stage before, into wires."""
-    expected = step.opens(stage - 1) if stage else step.entries()
-    if set(openings) != set(expected):
-        raise MessageError("openings of another stage came; the job stops")
-    for name, opening in openings.items():
-        if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] != RING // 8:
-            raise MessageError("an opening has another form than it must; the job stops")
-        try:
-            if stage:
-                step.receive(stage - 1, name, Wide.from_bytes(opening))
+def _label(step: int, stage: int) -> str:
+    """Return the name of what share holders send one another after a stage of a step, or what they enter (`ENTERED`)."""
+    return f"noisy|{step}|{stage}"
+
+
+def _sent(holder: ShareHolder, label: str, own: dict[Name, Wide]) -> Broadcast:
+    """Keep what this station sends, once, and seal it for the other share holders: central can change none of it."""
+    ordered = {name: own[name] for name in sorted(own)}
+    holder.once(label, ordered)
+    return holder.seal_all(ordered, label)
+
+
+def _received(
+    holder: ShareHolder, step: Step, stage: int, letters: dict[int, Broadcast]
+) -> dict[Name, np.ndarray[Any, Any]]:
+    """Open what all share holders entered (`ENTERED`), or the parts of what a stage opened; return it in words, as wires have it."""
+    label, organization, entries = _label(step.sizes.step, stage), holder.station.organization, step.entries()
+    if sorted(letters) != sorted(holder.peers):
+        raise MessageError("a letter of a share holder is missing, or one too many; the job stops")
+    parts = {sender: holder.receive_sealed(sender, letter, label) for sender, letter in letters.items()}
+    opened: dict[Name, Wide] = {}
+    try:
+        for place, member in enumerate(holder.plan.holders):
+            own = {name for name, one in entries.items() if one.holder == place}
+            names = sorted(own if stage == ENTERED else step.opens(stage))
+            part = holder.kept(label, names) if member == organization else parts[member]
+            if sorted(part) != names:
+                raise MessageError("openings of another stage came; the job stops")
+            opened |= {name: opened[name] + wide if name in opened else wide for name, wide in part.items()}
+        for name, wide in opened.items():
+            if stage == ENTERED:
+                step.enter(name, wide)
             else:
-                step.enter(name, Wide.from_bytes(opening))
-        except (ValueError, LookupError):
-            raise MessageError("an opening has another shape than it must; the job stops") from None
-
-
-def _check_own(holder: ShareHolder, step: Step, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
-    """Refuse where what this station entered came back changed; the others, who were told the same, then add up nothing."""
-    own = {
-        name: Wide.from_bytes(openings[name])
-        for name, entry in sorted(step.entries().items())
-        if entry.holder == holder.index
-    }
-    holder.once(f"entered|{step.sizes.step}", own)
+                step.receive(stage, name, wide)
+    except (ValueError, LookupError):
+        raise MessageError("an opening has another shape than it must; the job stops") from None
+    return {name: wide.to_words() for name, wide in opened.items()}
 
 
 def _paid(station: Station, joint: Joint, layout: Layout, name: str) -> Receipt:

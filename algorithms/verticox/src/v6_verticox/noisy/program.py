@@ -2,8 +2,8 @@
 
 With F and V the products over the stations with features, but the outcome holder, of what a record is kept by and of that times its risk, and what the
 outcome holder enters with its own factors and the blocks' scales in it (e events, h hazard, m events and x hazard by group, z hazard by period, w weight of
-the matrix), a step opens, under masks, F and V, then the residuals r = F e - V h, the weights V z and the weighed columns a V w (or a F w). Revealed are,
-with noise, the sums a' r, F' m - V' x, a' (a V w) and a' (V z). Nothing is cut off an opening: the ring is exact.
+the matrix), a step opens among them, under masks, F and V, then the residuals r = F e - V h, the weights V z and the weighed columns a V w (or a F w). Revealed
+are, with noise, the sums a' r, F' m - V' x, a' (a V w) and a' (V z). Nothing is cut off an opening: the ring is exact.
 """
 
 from __future__ import annotations

@@ -25,6 +25,6 @@ def privacy(joint: Joint) -> dict[str, Any]:
             "made of noisy sums; of values uniform numbers only",
             "helper": "numbers of rows, columns and groups of times; with an identifier column, sizes of the overlaps",
             "researcher": "the model: coefficients with standard errors that hold the noise, baseline hazard, numbers of records and events, all with noise",
-            "assumption": "the helper colludes with nobody, central adds up what it relays, and the honest fraction of the stations adds its noise",
+            "assumption": "the helper colludes with nobody, and the honest fraction of the stations adds its noise",
         },
     )

@@ -30,7 +30,7 @@ from .holder import ShareHolder
 PURPOSE = "verticox: what was told"
 
 
-def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[np.uint8]], label: str) -> bytes:
+def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[Any]], label: str) -> bytes:
     """Return the hash of all that central told this share holder up to this stage: `told` is what it tells now beside the openings, as a text.
 
     Raises

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -144,6 +144,13 @@ class ShareHolder:
         kept = self.station.kept(name)
         if sorted(kept) != sorted(words) or any(not np.array_equal(kept[key], words[key]) for key in words):
             raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+
+    def kept(self, name: str, names: Sequence[Name]) -> dict[Name, Wide]:
+        """Return what `once` kept under a name, of arrays with these names in their order; `MessageError` if it kept none, or others."""
+        kept = self.station.kept(name)
+        if len(kept) != len(names):
+            raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+        return {one: Wide.from_words(kept[str(place)]) for place, one in enumerate(names)}
 
     def seal_all(self, arrays: Arrays, topic: str) -> Broadcast:
         """Return one payload sealed for the other share holders: enciphered once, the key sealed for each."""
