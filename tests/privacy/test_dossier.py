@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import re
@@ -36,7 +37,37 @@ def asked(method: str, function: str) -> cases.Question:
     return next(one for one in cases.QUESTIONS if (one.method, one.function) == (method, function))
 
 
+PUBLISHED = ("published", "thesis")
+"""How arguments call what a paper or the thesis did."""
+VARIANTS = {
+    "dp_naive_bayes, sensitivity=published": replace(
+        cases.DP_FIT,
+        arguments={**DP, "noise": "local", "statistics": "gaussian", "sensitivity": "published"},
+    ),
+    "smooth_naive_bayes, sensitivity=published": replace(
+        cases.SMOOTH_FIT, arguments={**DP, "sensitivity": "published"}
+    ),
+    "discriminative_naive_bayes, prior=published": replace(
+        cases.DISCRIMINATIVE_FIT, arguments={**DP, "rounds": 2, "prior": "published"}
+    ),
+    "discriminative_naive_bayes, exact, prior=published": replace(
+        cases.DISCRIMINATIVE_FIT, arguments={**cases.LABELLED, "rounds": 2, "prior": "published"}
+    ),
+    "secure_naive_bayes, noise=published": replace(
+        cases.SECURE_FIT, arguments={**DP, "delta": 1e-6, "noise": "published", "modulus_bits": 2048}
+    ),
+    "scalar_product, protocol=thesis": replace(cases.COUNT, arguments={**cases.COUNTED, "protocol": "thesis"}),
+    "bayesian_ensemble, scoring=published": replace(
+        asked("bayesian_ensemble", "evaluate"),
+        arguments={**asked("bayesian_ensemble", "evaluate").arguments, "scoring": "published"},
+    ),
+    "verticox, gamma_update=published": replace(
+        cases.COX_FIT, arguments={**cases.COX, "solver": "admm", "gamma_update": "published"}
+    ),
+}
+"""Every choice of an argument that reproduces a paper."""
 QUESTIONS = {
+    **VARIANTS,
     "dp_naive_bayes": replace(cases.DP_FIT, arguments=DP),
     "dp_naive_bayes, Gaussian noise": replace(
         cases.DP_FIT, arguments={**DP, "delta": 1e-6, "mechanism": "gaussian", "noise": "local"}
@@ -59,7 +90,9 @@ PRIVATE = {
     "dp_naive_bayes, Gaussian noise",
     "smooth_naive_bayes",
     "scalar_product, noisy",
+    "discriminative_naive_bayes, prior=published",  # the prior alone is the paper's; noise and accounting are ours
 }
+CLAIM = re.compile(r"epsilon|delta|budget|differential|noisy|noise(?! that is no guarantee)", re.IGNORECASE)
 BUDGET = {"budget_epsilon": 9.0, "maximum_queries": 1000}
 
 
@@ -165,6 +198,49 @@ def test_privacy_is_said_plainly(case: dict[str, Any]) -> None:
         }
         assert "entry" not in case["dossier"]["registry"]
         assert all("0.7" not in one["bound"] for one in case["dossier"]["identifiability"]["recipients"])
+
+
+def test_every_published_variant_is_here() -> None:
+    """A choice of an argument that is called published or thesis has a result and a dossier here."""
+    found = set()
+    for path in ROOT.glob("algorithms/*/pyproject.toml"):
+        module = importlib.import_module(f"v6_{path.parent.name}")
+        for function in module.__all__:
+            declared = getattr(getattr(module, function), "fedbayes_declared", None)
+            arguments = declared.declared() if declared is not None else ()
+            found |= {
+                (path.parent.name, function, one.name, word)
+                for one in arguments
+                for word in PUBLISHED
+                if word in one.declared.kind.choices
+            }
+    shown = {
+        (question.method, question.function, *words.partition("=")[::2])
+        for name, question in VARIANTS.items()
+        for words in [name.rpartition(", ")[2]]
+    }
+    assert found == shown
+
+
+def test_without_a_promise_no_word_claims_one(case: dict[str, Any]) -> None:
+    """Who receives noise that promises nothing is told so, and no budget is spoken of; unless the ledgers were debited what is stated."""
+    told, result = case["result"]["privacy"], case["result"]
+    stated = (told["epsilon"] or 0.0, told["delta"] or 0.0)
+    assert {(spent.epsilon, spent.delta) for spent in case["spent"].values()} == {stated}
+    if told["differentially_private"] or stated != (0.0, 0.0):
+        return
+    assert {told[name] for name in ("neighbors", "mechanism", "composition", "sensitivity")} == {None}
+    assert not [text for text in told["reveals"].values() if CLAIM.search(text)]
+    assert not [one["received"] for one in case["dossier"]["recipients"] if CLAIM.search(one["received"])]
+    releases = (result.get("model") or {}).get("provenance", {}).get("releases", [])
+    assert not [one for one in releases if one["private"] or one["epsilon"] is not None]
+    assert (result.get("diagnostics") or {}).get("epsilon_of_one_query") is None
+
+
+def test_control_a_statement_that_says_more_is_found() -> None:
+    for text in ("every station's noisy statistics, each under the stated epsilon", "sums with the noise on them"):
+        assert CLAIM.search(text)
+    assert not CLAIM.search("every station's statistics, with noise that is no guarantee")
 
 
 def test_rounds_are_those_that_ran(case: dict[str, Any]) -> None:

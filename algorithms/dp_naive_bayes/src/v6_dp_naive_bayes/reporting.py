@@ -17,6 +17,7 @@ PUBLISHED_REASON = (
     "sensitivity='published' scales the noise by the data themselves, so the scale reveals them; "
     "use sensitivity='bounds'"
 )
+NO_GUARANTEE = "noise that is no guarantee"
 
 
 def fit_result(
@@ -54,6 +55,7 @@ def update_result(
 
 
 def _release(federation: Federation, plan: Plan, stations: Sequence[int]) -> dict[str, Any]:
+    debited = plan.noise.private and not plan.published
     return {
         "organizations": [federation.name(station) for station in stations],
         "private": plan.private,
@@ -61,8 +63,8 @@ def _release(federation: Federation, plan: Plan, stations: Sequence[int]) -> dic
         "noise": plan.noise.placement,
         "sensitivity": plan.sensitivity,
         "neighbors": plan.noise.neighbors,
-        "epsilon": plan.noise.epsilon if plan.noise.private else None,
-        "delta": plan.noise.delta if plan.noise.private else None,
+        "epsilon": plan.noise.epsilon if debited else None,
+        "delta": plan.noise.delta if debited else None,
     }
 
 
@@ -84,8 +86,9 @@ def _result(
 
 
 def _privacy(plan: Plan, aggregation: str) -> dict[str, Any]:
+    noise = f" with {NO_GUARANTEE if plan.published else 'the noise on them'}" if plan.noise.private else ""
     reveals = {
-        "researcher": f"the model, which is the {'noisy ' if plan.noise.private else ''}statistics themselves",
+        "researcher": f"the model, which is the statistics themselves{noise}",
         "central": _central_learns(plan, aggregation),
         "stations": "the task's arguments; not one another's statistics"
         if aggregation != "gossip"
@@ -116,7 +119,7 @@ def _central_learns(plan: Plan, aggregation: str) -> str:
     if aggregation == "gossip":
         return "the total of the noisy statistics, and which stations hold data"
     if plan.noise.placement == "local":
-        return "every station's statistics with the noise on them"
+        return f"every station's statistics with {NO_GUARANTEE if plan.published else 'the noise on them'}"
     return "the sum of the statistics over all stations, and which of them hold data"
 
 

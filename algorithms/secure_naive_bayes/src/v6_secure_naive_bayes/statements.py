@@ -38,7 +38,8 @@ def _roles(central: str, keyring: Keyring | None) -> dict[str, str]:
 
 def horizontal(noise: Noise, features: int, keyring: Keyring) -> dict[str, Any]:
     """Return the privacy statement of a fit on horizontally split records."""
-    reveals = _roles("the (noisy) sums of counts over all stations, not those of one", keyring)
+    exactly = "exact" if noise.kind == "none" else "noisy"
+    reveals = _roles(f"the {exactly} sums of counts over all stations, not those of one", keyring)
     if noise.kind == "none":
         return results.not_private('the sums are exact; give noise="polya" and an epsilon for noisy ones', reveals)
     epsilon, delta = model.charge(noise, features)

@@ -57,7 +57,7 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
         federation.warn(text)
     counted = {*release.tables, *release.missing}
     diagnostics = {
-        "epsilon_of_one_query": release.query_epsilon,
+        "epsilon_of_one_query": release.query_epsilon if settings.noisy else None,
         "noise_of_means": noise_left,
         "missing_share": {name: share for name, share in missing_shares(model).items() if name in counted},
     }

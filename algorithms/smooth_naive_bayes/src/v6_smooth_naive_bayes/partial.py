@@ -16,7 +16,8 @@ from .queries import Release
 def partial_release(station: Station, request: ReleaseRequest) -> ReleaseReply:
     """Compute the station's statistics, charge the ledger, and return them with noise.
 
-    **Reveals** to central this station's noisy statistics, of the stated epsilon; not the scales of their noise, which depend on the data.
+    **Reveals** to central this station's noisy statistics, of the stated epsilon (``published``: with noise that is no guarantee); not the scales of
+    their noise, which depend on the data.
     **Assumes** nothing about the others: the noise is whole at every station.
     """
     columns, settings = request.columns, request.settings

@@ -15,13 +15,16 @@ NOT_PRIVATE = (
     'and its noise is too small for its epsilon; use "smooth" or "global" for a promise'
 )
 
+NO_GUARANTEE = "with noise that is no guarantee"
+
 
 def privacy_statement(release: Release, unit: Unit) -> dict[str, Any]:
     """Return who learns what, and the promise in its parts."""
     settings = release.settings
+    promised = "noisy, each under the stated epsilon" if settings.noisy else NO_GUARANTEE
     reveals = {
-        "researcher": "the model: noisy tables and moments over all stations",
-        "central": "every station's noisy statistics, each under the stated epsilon; not the scales of their noise",
+        "researcher": f"the model: tables and moments over all stations, {promised}",
+        "central": f"every station's statistics, {promised}; not its scales, which depend on the data",
         "stations": "nothing of one another",
     }
     if not settings.noisy:
