@@ -18,8 +18,10 @@ __all__ = [
     "ResearchSampler",
     "bernoulli_dyadic",
     "bernoulli_exp",
+    "bernoulli_normal",
     "fill",
     "floating_uniforms",
+    "odd_failures",
     "secret_bytes",
     "standard_cauchy",
     "standard_normal",
@@ -64,12 +66,12 @@ def uniform_integers(bound: ArrayLike, shape: int | tuple[int, ...] | None = Non
     Words in the incomplete last multiple of the bound are drawn again, so there is no modulo bias.
     """
     limits = np.asarray(bound, dtype=np.uint64)
-    limits = np.broadcast_to(limits, limits.shape if shape is None else shape)
     if limits.size and not limits.min() >= 1:
         raise ValueError("bound: give integers of at least 1")
-    excess = (np.uint64(0) - limits) % limits  # 2^64 modulo the bound
+    excess = (~limits + np.uint64(1)) % limits  # 2^64 modulo the bound
     highest = ~np.uint64(0) - excess
-    words = uniform_bits(limits.shape).copy()
+    words = uniform_bits(limits.shape if shape is None else shape)
+    highest = np.broadcast_to(highest, words.shape)
     late = words > highest
     while late.any():
         words[late] = uniform_bits(int(late.sum()))
@@ -84,42 +86,93 @@ def bernoulli_dyadic(numerator: ArrayLike, bits: int) -> NDArray[np.bool_]:
     return np.asarray(words < levels, dtype=np.bool_)
 
 
-def bernoulli_exp(numerator: ArrayLike, bits: int) -> NDArray[np.bool_]:
-    """Return exact coin flips, each true with probability exp(-numerator / 2^bits), without floating point.
+def bernoulli_exp(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_]:
+    """Return exact coin flips, each true with probability exp(-numerator / denominator), without floating point.
 
     Parameters
     ----------
     numerator : array of int
         Non-negative, below 2^63.
-    bits : int
-        Bits after the binary point of the exponent, at most 62.
+    denominator : int
+        1 to 2^63.
 
     References
     ----------
     Canonne, Kamath, Steinke, The Discrete Gaussian for Differential Privacy, 2020, algorithm 1.
     """
     exponents = np.atleast_1d(np.asarray(numerator, dtype=np.uint64))
-    one = np.uint64(1) << np.uint64(bits)
-    wholes, fractions = exponents >> np.uint64(bits), exponents & (one - np.uint64(1))
+    wholes, rests = np.divmod(exponents, np.uint64(denominator))
     alive = np.ones(exponents.shape, dtype=np.bool_)
     for step in range(int(wholes.max(initial=0))):
         index = np.nonzero(alive & (wholes > step))
         if not index[0].size:
             break
-        alive[index] = _bernoulli_exp_below_one(np.full(index[0].size, one, dtype=np.uint64), bits)
+        alive[index] = odd_failures(index[0].size, lambda running: np.ones(running.size, dtype=np.bool_))
     index = np.nonzero(alive)
-    alive[index] = _bernoulli_exp_below_one(fractions[index], bits)
+    fractions = rests[index]
+    alive[index] = odd_failures(
+        fractions.size, lambda running: uniform_integers(denominator, running.size) < fractions[running]
+    )
     return alive.reshape(np.shape(numerator))
 
 
-def _bernoulli_exp_below_one(numerator: NDArray[np.uint64], bits: int) -> NDArray[np.bool_]:
-    """Return flips of exp(-x) for x in [0, 1] by the parity of the first failure of Bernoulli(x / k), k = 1, 2, ..."""
-    first_failure = np.zeros(numerator.shape, dtype=np.int64)
-    running = np.arange(numerator.size)
+def bernoulli_normal(numerator: ArrayLike, denominator: int) -> NDArray[np.bool_]:
+    """Return exact coin flips, each true with probability exp(-(numerator / denominator)^2 / 2), without floating point.
+
+    Parameters
+    ----------
+    numerator : array of int, one-dimensional
+        Non-negative, below 2^63 and 2^10 denominators.
+    denominator : int
+        1 to 2^53.
+
+    Notes
+    -----
+    With numerator = q denominator + r the probability is exp(-q^2 / 2) exp(-q r / denominator) exp(-(r / denominator)^2 / 2), and no number above 2^63 is
+    needed for any of the three.
+    """
+    wholes, rests = np.divmod(np.asarray(numerator, dtype=np.uint64), np.uint64(denominator))
+    alive = bernoulli_exp(wholes * wholes, 2)
+    index = np.nonzero(alive)[0]
+    alive[index] = bernoulli_exp(wholes[index] * rests[index], denominator)
+    index = np.nonzero(alive)[0]
+    fractions = rests[index]
+
+    def square(running: NDArray[np.int64]) -> NDArray[np.bool_]:
+        heads = uniform_integers(denominator, running.size) < fractions[running]
+        second = np.nonzero(heads)[0]
+        heads[second] = uniform_integers(denominator, second.size) < fractions[running[second]]
+        return heads
+
+    alive[index] = odd_failures(index.size, square, 2)
+    return alive
+
+
+def odd_failures(
+    count: int, flip: Callable[[NDArray[np.int64]], NDArray[np.bool_]], factor: int = 1
+) -> NDArray[np.bool_]:
+    """Return flips of probability exp(-x / factor) for x in [0, 1], given coins of probability x.
+
+    True where the first failure of coins of probability x / (factor k), k = 1, 2, ..., has an odd k.
+
+    Parameters
+    ----------
+    count : int
+        Number of flips; each may have an x of its own.
+    flip : callable
+        Indices of the flips that have not failed yet -> fresh coins of probability x for them.
+    factor : int
+        At least 1.
+    """
+    first_failure = np.zeros(count, dtype=np.int64)
+    running = np.arange(count)
     k = 0
     while running.size:
         k += 1
-        success = bernoulli_dyadic(numerator[running], bits) & (uniform_integers(k, running.size) == 0)
+        success = flip(running)
+        index = np.nonzero(success)[0]
+        if factor * k > 1:
+            success[index] = uniform_integers(factor * k, index.size) == 0
         first_failure[running[~success]] = k
         running = running[success]
     return np.asarray(first_failure % 2 == 1, dtype=np.bool_)

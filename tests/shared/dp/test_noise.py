@@ -44,7 +44,7 @@ def test_discrete_laplace_law():
 
 
 def test_discrete_laplace_is_exact_cell_by_cell():
-    """OpenDP before 0.14.2 divided rationals wrongly: at this scale its chi-square is above 100."""
+    """Where rationals are divided wrongly, as OpenDP did before 0.14.2, the chi-square is above 100 at this scale."""
     draws, scale, cells = 120_000, 2.5, np.arange(-6, 7)
     noise = mechanisms.discrete_laplace(np.zeros(draws, dtype=np.int64), scale)
     law = stats.dlaplace.pmf(cells, 1.0 / scale)
@@ -241,7 +241,7 @@ def test_uniforms_reach_far_below_one_word(monkeypatch):
 
 @pytest.mark.parametrize(("numerator", "bits"), [(1, 3), (12, 3), (3 << 50, 52), (5, 0)])
 def test_bernoulli_exp(numerator, bits):
-    flips = randomness.bernoulli_exp(np.full(DRAWS, numerator), bits)
+    flips = randomness.bernoulli_exp(np.full(DRAWS, numerator), 2**bits)
     expected = math.exp(-numerator / 2.0**bits)
     assert abs(flips.mean() - expected) < 6.5 * math.sqrt(expected * (1 - expected) / DRAWS)
 

@@ -206,7 +206,7 @@ def _logarithmic(count: int, theta: int) -> NDArray[np.int64]:
         k = low + (uniform_bits(size) & (low - np.uint64(1)))
         accepted = uniform_integers(k) < low
         index = np.nonzero(accepted)[0]
-        accepted[index] = bernoulli_exp(k[index] * np.uint64(theta), _THETA_BITS)
+        accepted[index] = bernoulli_exp(k[index] * np.uint64(theta), 1 << _THETA_BITS)
         return k.astype(np.int64), accepted
 
     return fill(count, propose)

@@ -33,7 +33,7 @@ PRELOAD = (
     "cryptography.hazmat.primitives.ciphers.aead",
     "cryptography.hazmat.primitives.kdf.hkdf",
 )
-HEAVY = ("fedbayes", "gmpy2", "networkx", "opendp", "scipy")
+HEAVY = ("fedbayes", "gmpy2", "networkx", "scipy")
 MODULES_FILE = "modules"
 
 
