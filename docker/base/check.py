@@ -47,6 +47,9 @@ def databases(folder: Path) -> None:
         pandas.testing.assert_frame_equal(
             read.where(read.notna(), None), frame.where(frame.notna(), None), check_dtype=False
         )
+    from sqlalchemy import create_engine
+
+    assert create_engine("postgresql://nobody@localhost/none").dialect.driver == "psycopg2"
     from pyarrow import compute, parquet
 
     column = parquet.ParquetFile(folder / "t.parquet").read(columns=["stage"]).column(0)
@@ -64,6 +67,24 @@ def noise() -> None:
         assert len(set(drawn.tolist())) > 1, draw.__name__
 
 
+def mathematics() -> None:
+    """Compute with each part of SciPy that the library asks for inside of functions."""
+    import numpy as np
+    from scipy.interpolate import BSpline
+    from scipy.linalg import solve_banded
+    from scipy.optimize import minimize
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.special import chdtrc
+
+    assert abs(chdtrc(1, 3.841458820694124) - 0.05) < 1e-9
+    assert minimize(lambda x: float((x - 1) @ (x - 1)), [3.0, 4.0], method="L-BFGS-B").success
+    assert abs(BSpline(np.arange(6.0), [1.0, 1.0, 1.0], 2)(2.5) - 1.0) < 1e-9
+    assert solve_banded((0, 0), [[2.0, 4.0]], [2.0, 4.0]).tolist() == [1.0, 1.0]
+    assert connected_components(coo_array(np.eye(3)))[0] == 3
+    assert np.linalg.svd(np.eye(3))[1].tolist() == [1.0] * 3
+
+
 def left() -> list[str]:
     """Return the folders of tests that the image still holds."""
     site = Path(sysconfig.get_path("purelib"))
@@ -72,11 +93,8 @@ def left() -> list[str]:
 
 def main() -> None:
     import psycopg2  # type: ignore[import-untyped]  # noqa: F401
-    import scipy.optimize
-    import scipy.special
 
-    assert abs(scipy.special.chdtrc(1, 3.841458820694124) - 0.05) < 1e-9
-    assert scipy.optimize.minimize(lambda x: float((x - 1) @ (x - 1)), [3.0, 4.0]).success
+    mathematics()
     with tempfile.TemporaryDirectory() as folder:
         databases(Path(folder))
     noise()

@@ -1,4 +1,7 @@
-"""Remove from the file system that a base image is made of what no algorithm container uses; runs while the image is built, as root.
+"""Remove from the file system that an image is made of what no algorithm container uses; runs while the image is built, as root.
+
+    python trim.py                 the whole system of the base image
+    python trim.py ROOT            what pip installed below a folder: the library, or a method and what it needs besides
 
 Each line of the tables says why nothing misses it; docker/base/check.py runs in every finished image and shows it. What is listed by a distribution's
 RECORD or by dpkg is taken off that list too, so that a scanner of the image sees what is there.
@@ -37,6 +40,13 @@ LIBRARIES = {
     "pyarrow/_gcsfs*": "Google's storage",
     "pyarrow/_azurefs*": "Microsoft's storage",
     "pyarrow/_hdfs*": "Hadoop's storage",
+    "pyarrow/_orc*": "another kind of file, as the next ones",
+    "pyarrow/_dataset_orc*": "ORC files",
+    "pyarrow/_feather*": "Feather files",
+    "pyarrow/_json*": "JSON files",
+    "pyarrow/_*parquet_encryption*": "encrypted parquet files, for which a node has no key",
+    "pyarrow/libarrow_python_parquet_encryption*": "encrypted parquet files",
+    "pyarrow/_substrait*": "plans of queries in a form that other programs read",
     "pyarrow/libarrow_python*.so": "a copy of the file that is loaded, under the name that linkers ask for",
     "pyarrow/libarrow_python*.so.*.*.*": "a copy of the file that is loaded, under its full version",
     "numpy/_core/include/": "headers, to compile against NumPy",
@@ -57,12 +67,26 @@ LIBRARIES = {
     "scipy/odr/": "not used",
     "scipy/signal/": "not used",
     "scipy/stats/": "not used: tails of chi-squared are scipy.special's",
+    "scipy/_lib/cobyqa/": "methods of scipy.optimize.minimize that nothing asks for; it imports them when asked",
+    "scipy/_lib/pyprima/": "as before",
     "scipy/special/cython_special*": "for compiled callers, of which there is none",
     "sqlalchemy/dialects/firebird/": "a database without a driver here, as the next ones",
     "sqlalchemy/dialects/mssql/": "no driver",
     "sqlalchemy/dialects/mysql/": "no driver",
     "sqlalchemy/dialects/oracle/": "no driver",
     "sqlalchemy/dialects/sybase/": "no driver",
+    "sqlalchemy/orm/": "classes for tables; queries are read as they are",
+    "sqlalchemy/ext/": "additions to sqlalchemy.orm",
+    "sqlalchemy/testing/": "what tests of dialects are written with",
+    "pandas/plotting/_matplotlib/": "figures, by a library that is not there",
+    "rdflib/contrib/": "not used: answers in SPARQL are read as CSV",
+    "rdflib/extras/": "not used",
+    "rdflib/tools/": "commands",
+    "../../../bin/*rdf*": "those commands",
+    "fedbayes/client/": "what a researcher's machine needs: the command, reports, figures",
+    "fedbayes/__main__.py": "the command",
+    "../../../bin/fedbayes": "the command",
+    "gmpy2/*.h": "headers, to compile against gmpy2",
     "pyfiglet/fonts/": "fonts of banners, big.flf aside, which vantage6's banner has",
     "**/*.pyi": "types, for type checkers",
     "**/*.pyx": "sources of compiled modules",
@@ -74,9 +98,9 @@ KEPT = ("pyfiglet/fonts/big.flf", "pyfiglet/fonts/__init__.py")
 INSTALLERS = ("pip", "setuptools", "wheel")
 # Symbol tables that the dynamic loader does not read. Not the folders *.libs: their files were rewritten when the wheels were made.
 STRIPPED = (
-    "opendp/lib/*.so",
     "pyarrow/*.so*",
     "cryptography/**/*.so",
+    "gmpy2/*.so",
     "greenlet/*.so",
     "scipy/**/*.so",
     "yaml/*.so",
@@ -129,6 +153,8 @@ LEFT = (
     "python3-lib2to3",
 )
 """Of those that CARRIED matches, what goes all the same."""
+# Of two files of the same content the second becomes a link to the first: NumPy and SciPy bring the same runtime of Fortran.
+TWICE = ("scipy.libs/lib*.so*", "numpy.libs/lib*.so*")
 
 
 def found(root: Path, pattern: str) -> Iterator[Path]:
@@ -153,18 +179,27 @@ def remove(root: Path, patterns: dict[str, str], kept: tuple[str, ...] = ()) -> 
                 path.unlink(missing_ok=True)
 
 
-def strip() -> None:
+def strip(site: Path) -> None:
     """Strip the libraries of STRIPPED."""
     for pattern in STRIPPED:
-        for path in found(SITE, pattern):
+        for path in found(site, pattern):
             subprocess.run(["strip", "--strip-unneeded", str(path)], check=True)
+
+
+def link(site: Path) -> None:
+    """Make links of TWICE: where names and content are the same, libraries find the same file beside themselves."""
+    first, second = ({path.name: path for path in found(site, pattern)} for pattern in TWICE)
+    for name in first.keys() & second.keys():
+        if first[name].read_bytes() == second[name].read_bytes():
+            second[name].unlink()
+            second[name].symlink_to(Path("..") / first[name].relative_to(site))
 
 
 def mend(record: Path) -> None:
     """Write a RECORD again: without files that are gone, with the digests of those that were stripped."""
     rows = []
     for name, digest, size in csv.reader(record.read_text(encoding="utf-8").splitlines()):
-        path = SITE / name
+        path = record.parents[1] / name
         if not path.exists():
             continue
         if digest and path.stat().st_size != int(size):
@@ -238,16 +273,25 @@ def purge() -> None:
             link.unlink()
 
 
-def main() -> None:
-    uninstall()
-    remove(SITE, LIBRARIES, KEPT)
-    remove(STANDARD / "lib-dynload", {f"{name}.*": "" for name in DYNLOAD})
-    strip()
-    for record in SITE.glob("*.dist-info/RECORD"):
+def lighten(site: Path) -> None:
+    """Trim what pip installed in a folder of libraries."""
+    remove(site, LIBRARIES, KEPT)
+    strip(site)
+    link(site)
+    for record in site.glob("*.dist-info/RECORD"):
         mend(record)
+
+
+def main(root: str = "") -> None:
+    if root:
+        lighten(Path(root) / SITE.relative_to("/"))
+        return
+    uninstall()
+    lighten(SITE)
+    remove(STANDARD / "lib-dynload", {f"{name}.*": "" for name in DYNLOAD})
     purge()
     remove(Path("/"), SYSTEM)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
