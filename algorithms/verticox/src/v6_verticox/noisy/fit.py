@@ -141,7 +141,7 @@ def _joint(federation: Federation, asked: Asked, helper: int, told: dict[int, Ar
 class ColumnsFit(PrivateFit):
     """One private fit whose sums are made on shares."""
 
-    most_groups = MOST_GROUPS
+    most_groups, remembered = MOST_GROUPS, REMEMBERED
 
     def __init__(self, federation: Federation, joint: Joint, penalty: Vector) -> None:
         super().__init__(federation, joint.plan.holders, joint.asked, penalty)
@@ -162,10 +162,6 @@ class ColumnsFit(PrivateFit):
             if block.stop > block.start:
                 found[block, block] = whitened(whitening[block, block], shape[block, block])
         return found
-
-    def _learn(self, *told: Any) -> Vector:
-        self.matrices, self.precision = REMEMBERED * self.matrices, REMEMBERED * self.precision
-        return super()._learn(*told)
 
     def _slope_vector(self, request: SlopeRequest, layout: Layout) -> Whole:
         """Return the noisy sums of a step: one round in which stations enter, and some in which they multiply."""

@@ -23,12 +23,13 @@ from fedbayes.federation.horizontal import SecureSums, SumReply, signed
 
 from ..declared import MOST_TIMES
 from ..messages import Question
+from .drift import along, drifted, predicted
 from .layout import DRIFT, INFORMATION, MISSED, SLOPE, Layout, Vector, Whole, outline_layout, slope_layout, step_layout
-from .matrix import from_upper, trusted, whitened
+from .matrix import Information, from_upper, whitened
 from .messages import MOST_PERIODS, STEPS, Asked, OutlineRequest, SlopeRequest
 from .outline import Outline, read_outline
-from .points import Point, along, corrected, drifted, ends_of
-from .records import HIGHEST
+from .points import Point, corrected, ends_of
+from .records import HIGHEST, SMALLEST
 
 SHORTEST_CLIP, LONGEST_CLIP = 1.3, 8.0
 """Of a record's slope, in roots of the number of columns: its root mean square is that times the root of the share of events."""
@@ -36,18 +37,20 @@ CLIP_BY_NOISE = 0.7
 """Largest noise on the slope, in units of what sampling makes of it, above which the clip is shortened. These three were found by trial (README)."""
 MISSED_BY_NOISE = 10.0
 """Events of a group of cells, in deviations of the noise on what the hazard misses there."""
-CAUTION = 1.0
+CAUTION = 0.5
 """How much of the information's noise is added to it where a step is chosen: a step too short is mended by the next one."""
-LONGEST_STEP = 1.0
+LONGEST_STEP = 2.0
 """Standard deviation of the linear predictor by which a step changes it at most."""
-BIAS = 0.1
-"""Relative error of the first matrix, the columns' covariance over all records, as information of an event."""
-SETTLING = 0.03
-"""Relative error of an information matrix because it is that of another point."""
+LONGEST_LEAD = 3.0
+"""The same, of the coefficients from which the drift of those at risk is predicted."""
 CLEAR_MATRIX = 0.05
 """Noise of the first information, of an event, up to which it is asked for."""
 FOLLOWING = 0.1
 """Error of a slope, in steps of the length of the one before it: the hazard follows the coefficients to about that."""
+CURVED = 0.35
+"""Error of a Newton step of length 1, which grows with its square: the likelihood is no parabola. Found by trial, as is the next one."""
+DOUBTED = 0.7
+"""Relative error of a Newton step, in those of its matrix."""
 AVERAGED = 2
 """Last slopes of which the coefficients are made."""
 EFFECT = 0.5
@@ -56,12 +59,26 @@ EFFECT = 0.5
 
 @dataclass(frozen=True)
 class NoisySlope:
-    """A noisy slope at coefficients, the covariance of its noise, in design columns, and how far the step led that went there."""
+    """A noisy slope at coefficients, the covariance of its noise, in design columns, how far the step led that went there, and the scale of its information."""
 
     coefficients: Vector
     slope: Vector
     noise: Vector
     length: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class NewtonEnd:
+    """Where a Newton step along one noisy slope ends, in design columns, and its covariances.
+
+    `short` is how far from the maximum that may be, in deviations of the linear predictor.
+    """
+
+    coefficients: Vector
+    sampling: Vector
+    noise: Vector
+    short: float
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,7 @@ class Solution:
     coefficients, covariance : ndarray of float, (columns,) and (columns, columns)
         The covariance holds sampling and noise.
     noise : ndarray of float, (columns, columns)
-        Covariance of the noise alone.
+        Covariance of what the noise makes: its own, and that the last step may end short of the maximum.
     cumulative_hazard : ndarray of float, (cells,)
         Of a record at the mean.
     clips : list of float
@@ -100,15 +117,18 @@ class PrivateFit:
     ----------
     most_groups : int
         Groups of cells whose missed events are asked for, at most.
+    remembered : float
+        What a step keeps of the precision of the matrices before.
     """
 
     most_groups: ClassVar[int] = MOST_TIMES
+    remembered: ClassVar[float] = 1.0
 
     def __init__(self, federation: SecureSums, stations: Sequence[int], asked: Asked, penalty: Vector) -> None:
         self.federation, self.stations, self.asked = federation, stations, asked
         self.penalty = np.diag(penalty)
         self.columns = len(asked.question.labels)
-        self.matrices, self.precision = np.zeros((self.columns, self.columns)), 0.0
+        self.information = Information(self.columns, self.remembered)
         self.clips: list[float] = []
         self.length = 0.0
 
@@ -183,15 +203,19 @@ class PrivateFit:
         self.clips.append(request.clip)
         vector = self._slope_vector(request, layout)
         slope, missed, upper, sums = layout.read(vector)
-        counts, drift, within = drifted(outline.events, request, sums.reshape(self.columns, -1), noise[DRIFT])
+        expected = point.whitening @ self._expected_drift(outline, point, slope)
+        sums = sums.reshape(self.columns, -1)
+        counts, drift, within = drifted(outline.events, request, sums, noise[DRIFT], expected)
         slope = slope - drift[:, within] @ missed
         matrix = from_upper(upper, self.columns)
         if request.weighted:
             matrix = matrix - drift @ np.diag(counts) @ drift.T
-        shape = self._learn(outline, point, matrix, noise[INFORMATION], request.weighted)
+        over = outline.total if request.weighted else outline.records
+        shape = self.information.learn(point.whitening, matrix / over, noise[INFORMATION] / over, request.weighted)
         move = self._move(outline, point, shape, slope)
         back = np.linalg.inv(point.whitening)
-        told = NoisySlope(point.coefficients, back @ slope, noise[SLOPE] ** 2 * back @ back.T, self.length)
+        covariance = noise[SLOPE] ** 2 * back @ back.T
+        told = NoisySlope(point.coefficients, back @ slope, covariance, self.length, self.information.scale)
         self.length = float(np.linalg.norm(back.T @ move))
         hazard = corrected(point.hazard, outline.events, request.groups, missed, noise[MISSED])
         spread = np.asarray(back @ shape @ back.T, dtype=np.float64)
@@ -199,49 +223,57 @@ class PrivateFit:
         after = seen.moved(point.coefficients + move, spread, outline.mean)
         return told, replace(after, whitening=self._rewhitened(point.whitening, shape))
 
-    def _learn(self, outline: Outline, point: Point, matrix: Vector, noise: float, weighted: bool) -> Vector:
-        """Return the information of an event in whitened columns, of all matrices so far; one over records alike is their covariance."""
-        over = outline.total if weighted else outline.records
-        weight = 1.0 / ((noise / over) ** 2 + (SETTLING if weighted else BIAS) ** 2)
+    def _expected_drift(self, outline: Outline, point: Point, slope: Vector) -> Vector:
+        """Return how those at risk drift if the columns are normal and the coefficients where the slope leads, (columns, cells)."""
         back = np.linalg.inv(point.whitening)
-        self.matrices = self.matrices + weight * back @ (matrix / over) @ back.T
-        self.precision += weight
-        mean = point.whitening @ (self.matrices / self.precision) @ point.whitening.T
-        return trusted(mean, 1.0 / math.sqrt(self.precision))
+        spread = back @ back.T
+        lead = point.coefficients + point.whitening.T @ slope / outline.total
+        length = math.sqrt(max(float(lead @ spread @ lead), SMALLEST))
+        lead = lead * min(1.0, LONGEST_LEAD / length)
+        return predicted(outline, lead, point.coefficients, spread, point.centre)
 
     def _move(self, outline: Outline, point: Point, shape: Vector, slope: Vector) -> Vector:
         """Return Newton's step, no longer than `LONGEST_STEP` and cautious where the matrix is noise."""
         white = point.whitening
-        doubt = CAUTION * math.sqrt(self.columns / self.precision)
-        matrix = outline.total * (shape + doubt * np.eye(self.columns)) + white @ self.penalty @ white.T
+        doubt = CAUTION * self.information.doubt
+        events = outline.total * self.information.scale
+        matrix = events * (shape + doubt * np.eye(self.columns)) + white @ self.penalty @ white.T
         move = np.linalg.solve(matrix, slope - white @ self.penalty @ point.coefficients)
-        return np.asarray(white.T @ (move * min(1.0, LONGEST_STEP / max(float(np.linalg.norm(move)), 1e-300))))
+        return np.asarray(white.T @ (move * min(1.0, LONGEST_STEP / max(float(np.linalg.norm(move)), SMALLEST))))
 
     def _solution(self, outline: Outline, point: Point, told: list[NoisySlope]) -> Solution:
         """Return what the last slopes say together."""
         back: Vector = np.asarray(np.linalg.inv(point.whitening), dtype=np.float64)
         spread = back @ back.T
-        inverse = np.linalg.inv(outline.total * spread + self.penalty)
+        ends = [self._newton(outline, spread, one) for one in told]
         errors = [
-            np.trace(np.linalg.solve(spread, one.noise)) / self.columns / outline.total**2
-            + (FOLLOWING * one.length) ** 2
-            for one in told
+            np.trace(spread @ end.noise) / self.columns + (FOLLOWING * one.length) ** 2 + end.short**2
+            for one, end in zip(told, ends, strict=True)
         ]
         weights = 1.0 / np.array(errors)
         weights = weights / weights.sum()
-        found, noise = np.zeros(self.columns), np.zeros_like(spread)
-        for weight, one in zip(weights, told, strict=True):
-            move = inverse @ (one.slope - self.penalty @ one.coefficients)
-            length = math.sqrt(max(float(move @ spread @ move), 1e-300))
-            found += weight * (one.coefficients + move * min(1.0, LONGEST_STEP / length))
-            noise += weight**2 * one.noise
-        own = inverse @ noise @ inverse
-        drawn = drawn_to_zero(point.whitening, back, own)
-        coefficients, own = drawn @ found, drawn @ own
-        own = (own + own.T) / 2.0
+        coefficients = np.sum([weight * end.coefficients for weight, end in zip(weights, ends, strict=True)], axis=0)
+        sampling = np.sum([weight * end.sampling for weight, end in zip(weights, ends, strict=True)], axis=0)
+        noise = np.sum([weight**2 * end.noise for weight, end in zip(weights, ends, strict=True)], axis=0)
+        short = float(weights @ [end.short for end in ends])
+        noise = noise + short**2 / self.columns * np.linalg.inv(spread)
+        drawn = drawn_to_zero(point.whitening, back, noise)
+        coefficients, noise = drawn @ coefficients, drawn @ noise
+        noise = (noise + noise.T) / 2.0
         end = point.moved(coefficients, spread, outline.mean)
         at_mean = math.exp(min(max(float((outline.mean - end.centre) @ coefficients), -HIGHEST), HIGHEST))
-        return Solution(coefficients, inverse + own, own, np.cumsum(end.hazard * at_mean), self.clips)
+        return Solution(coefficients, sampling + noise, noise, np.cumsum(end.hazard * at_mean), self.clips)
+
+    def _newton(self, outline: Outline, spread: Vector, told: NoisySlope) -> NewtonEnd:
+        """Return where one slope leads."""
+        inverse: Vector = np.asarray(
+            np.linalg.inv(outline.total * told.scale * spread + self.penalty), dtype=np.float64
+        )
+        move = inverse @ (told.slope - self.penalty @ told.coefficients)
+        length = math.sqrt(max(float(move @ spread @ move), SMALLEST))
+        short = math.hypot(CURVED * length**2, DOUBTED * self.information.doubt * length)
+        to = told.coefficients + move * min(1.0, LONGEST_STEP / length)
+        return NewtonEnd(to, inverse, inverse @ told.noise @ inverse, short)
 
 
 def drawn_to_zero(whitening: Vector, back: Vector, noise: Vector) -> Vector:

@@ -11,6 +11,63 @@ from .layout import Vector
 SMALLEST_ROOT, LARGEST_ROOT = 0.03, 10.0
 """Of a matrix in whitened columns, which is about the identity; those of the information rise with the noise up to a half."""
 HALF = 0.5
+BIAS = 0.1
+"""Relative error of the first matrix, the columns' covariance over all records, as information of an event."""
+SETTLING = 0.03
+"""Relative error of an information matrix because it is that of another point."""
+SCALES = 0.3
+"""Deviation of the scale of a step's matrix from that of the one before: cuts take more where effects are large."""
+LEAST_SCALE = 0.05
+
+
+class Information:
+    """Information of an event, of the noisy matrices of all steps: a shape that they share, times a scale of each step.
+
+    Parameters
+    ----------
+    columns : int
+    remembered : float
+        What a step keeps of the precision of those before.
+
+    Attributes
+    ----------
+    scale : float
+        Of the last step: cuts leave so much of the information.
+    """
+
+    def __init__(self, columns: int, remembered: float) -> None:
+        self.columns, self.remembered = columns, remembered
+        self.scale = 1.0
+        self._sum, self._precision = np.zeros((columns, columns)), 0.0
+
+    @property
+    def doubt(self) -> float:
+        """Deviation of the noise in the shape: about the largest eigenvalue of it."""
+        return math.sqrt(self.columns / self._precision)
+
+    def learn(self, whitening: Vector, matrix: Vector, noise: float, weighted: bool) -> Vector:
+        """Return the shape after one more matrix, in whitened columns.
+
+        Parameters
+        ----------
+        whitening, matrix : ndarray of float, (columns, columns)
+            The matrix is of an event, in whitened columns.
+        noise : float
+            Standard deviation of the noise of a diagonal entry.
+        weighted : bool
+            Whether it is information; else it is the covariance of the columns over all records.
+        """
+        back = np.linalg.inv(whitening)
+        self._sum, self._precision = self.remembered * self._sum, self.remembered * self._precision
+        if weighted and self._precision:
+            shape = whitening @ (self._sum / self._precision) @ whitening.T
+            size = float((shape**2).sum())
+            trust = SCALES**2 / (SCALES**2 + noise**2 / size)
+            self.scale = max(self.scale + trust * (float((matrix * shape).sum()) / size - self.scale), LEAST_SCALE)
+        weight = 1.0 / ((noise / self.scale) ** 2 + (SETTLING if weighted else BIAS) ** 2)
+        self._sum = self._sum + weight / self.scale * back @ matrix @ back.T
+        self._precision += weight
+        return trusted(whitening @ (self._sum / self._precision) @ whitening.T, 1.0 / math.sqrt(self._precision))
 
 
 def trusted(matrix: Vector, noise: float) -> Vector:

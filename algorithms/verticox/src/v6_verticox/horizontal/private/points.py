@@ -8,10 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .layout import Vector
-from .messages import SlopeRequest
 
-CLEAR_MEAN = 2.0
-"""Deviations of its noise up to which the mean of a column at risk is taken for noise."""
 LARGEST_CORRECTION = 3.0
 """Of a hazard in one step, either way."""
 
@@ -63,26 +60,6 @@ class Point:
 def ends_of(cells: int, groups: int) -> npt.NDArray[np.int64]:
     """Return the last cell of each of so many groups, about as long."""
     return np.array([(group + 1) * cells // groups - 1 for group in range(groups)], dtype=np.int64)
-
-
-def drifted(
-    events: Vector, request: SlopeRequest, sums: Vector, noise: float
-) -> tuple[Vector, Vector, npt.NDArray[np.intp]]:
-    """Return events and the whitened mean of the records at risk, (columns, periods), by period, and the period of each group of cells.
-
-    A hazard that misses M events of a period makes a slope that is M times that mean: `missed` takes it out. Entries are shortened as far as they are noise.
-    """
-    first = np.append(0, request.periods[:-1] + 1)
-    counts = np.add.reduceat(events, first)
-    mean, variance = sums / counts, (noise / counts) ** 2
-    kept = np.maximum(1.0 - CLEAR_MEAN**2 * variance / np.maximum(mean**2, 1e-300), 0.0)
-    return counts, np.asarray(mean * kept), np.searchsorted(request.periods, request.groups)
-
-
-def along(drift: Vector, periods: npt.NDArray[np.int64]) -> Vector:
-    """Return by cell what is told by period, (columns, cells): straight lines between the middles of the periods."""
-    middles = (np.append(0, periods[:-1] + 1) + periods) / 2.0
-    return np.stack([np.interp(np.arange(periods[-1] + 1), middles, row) for row in drift])
 
 
 def corrected(hazard: Vector, events: Vector, groups: npt.NDArray[np.int64], missed: Vector, noise: float) -> Vector:
