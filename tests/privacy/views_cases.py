@@ -233,6 +233,7 @@ COX_ROWS = Question(
     },
     "survivors",
 )
+COX_PRODUCT = {"time": "time", "event": "event", "formula": "~ v*w + z", **JOINED}
 COX_TWO = Question("verticox", "fit", {**COX, "features": ["z", "w"], "solver": "bfgs"}, central="c")
 
 
@@ -348,6 +349,7 @@ QUESTIONS = [
     Question("verticox", "evaluate", {"groups": 2, "times": [3.0, 7.0]}, "survivors", model=COX_ROWS),
     Question("verticox", "evaluate", {"epsilon": 1.0}, "survivors", model=COX_ROWS),
     Question("verticox", "fit", {**COX, "solver": "private_newton"}, central="c", quick=False),
+    Question("verticox", "fit", COX_PRODUCT, central="c"),
     Question("verticox", "fit", {**COX, "solver": "admm", "tolerance": 1e-3}, central="c", quick=False, times=2),
     Question("verticox", "evaluate", JOINED, central="c", model=COX_FIT),
     Question("verticox", "baseline", JOINED, central="c", model=COX_FIT),

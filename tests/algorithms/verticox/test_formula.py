@@ -119,11 +119,6 @@ def test_the_specification_is_judged_out_of_fold(federation, fitted):
     assert 0.4 < federation.run("verticox", "evaluate", {**model, "folds": 3})["concordance"] < 0.9
 
 
-def test_a_product_across_organizations_is_refused_by_name(federation):
-    with pytest.raises(ArgumentError, match=r"'age:arm'.*'age' at a and 'arm' at c.*bring both columns"):
-        federation.run("verticox", "fit", {**OUTCOME, **MATCHED, "formula": "~ dose + age:arm"})
-
-
 REFUSED = [
     ({"formula": "~ age", "features": ["age"]}, "give one of them"),
     ({}, "give one of them"),

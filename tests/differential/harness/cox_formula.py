@@ -21,12 +21,12 @@ MOST_CATEGORIES = 50
 
 
 def drawn(draw: Any, people: dict[str, Any], place: dict[str, Any], chosen: list[str]) -> str:
-    """Draw a formula over these columns: C or bs of some numbers, now and then a product, seldom across stations."""
+    """Draw a formula over these columns: C or bs of some numbers, now and then a product, also across stations."""
     texts = {name: _factor(draw, people["columns"][name], name) for name in chosen}
     terms = list(texts.values())
     for first, second in pairwise(chosen):
         near = place["homes"][first] == place["homes"][second]
-        if draw(st.integers(0, 9)) < (5 if near else 1):
+        if draw(st.integers(0, 9)) < (5 if near else 2):
             terms.append(f"{texts[first]}:{texts[second]}")
             if draw(st.integers(0, 3)) == 3 and len(terms) > 2:
                 terms.remove(texts[second])
@@ -131,7 +131,7 @@ def refusals(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]
     factors, limit = _factors(arguments), case.limit("minimum_count", 5)
     for term in _terms(arguments):
         if len({owner_of(case, name) for name in term}) > 1:
-            refuse.append(("ArgumentError", "a product across stations"))
+            _refuse_across(case, arguments, term, records, refuse, may)
         parts = [name for name in term if is_category(case, arguments, name)]
         cells = [tuple(record[name] for name in parts) for record in records]
         if parts and min((cells.count(cell) for cell in set(cells)), default=0) < limit:
@@ -145,3 +145,41 @@ def refusals(case: Case, arguments: dict[str, Any], records: list[dict[str, Any]
             if factors[name][5] is not None and factors[name][5] not in own:
                 may.append(("DataProblem", "a reference that is not there"))
     return refuse, may
+
+
+def _refuse_across(
+    case: Case,
+    arguments: dict[str, Any],
+    term: list[str],
+    records: list[dict[str, Any]],
+    refuse: Refusals,
+    may: Refusals,
+) -> None:
+    """Add why a product of two stations' columns must be refused, and why it may be."""
+    if arguments.get("solver", "private_newton") != "private_newton" or arguments.get("missing") == "complete":
+        refuse.append(("ArgumentError", "a product across stations, with another solver or gaps"))
+    if any(_factors(arguments)[name][1] == "bs" for name in term):
+        refuse.append(("DataProblem", "a spline in a product across stations"))
+        return
+    groups = []
+    for name in term:
+        values = [record[name] for record in records]
+        if not is_category(case, arguments, name):
+            numbers = [number(cell) or 0.0 for cell in values]
+            two = len(set(numbers)) == 2
+            groups.append([str(value) if two else str(value != 0.0) for value in numbers])
+        else:
+            groups.append([_canonical(cell) for cell in values])
+    chooses = [
+        is_category(case, arguments, name) or {number(record[name]) for record in records} <= {0.0, 1.0}
+        for name in term
+    ]
+    if not any(chooses):
+        refuse.append(("ArgumentError", "numbers of two stations"))
+    cells = list(zip(*groups, strict=True))
+    if min((cells.count(cell) for cell in set(cells)), default=0) < case.limit("minimum_count", 5):
+        marked = all(is_category(case, arguments, name) for name in term)
+        (refuse if marked else may).append(("ThresholdError", "a small cell of a product across stations"))
+    may.append(("ArgumentError", "categories of a product that are no terms, or too many combinations"))
+    may.append(("DataProblem", "a column far from zero"))
+    may.append(("ThresholdError", "too few records for the product's columns"))

@@ -114,7 +114,7 @@ class Fit(Cases, Private, Dealt):
     )
     formula: str | None = argument(
         FORMULA,
-        'In the place of features: ~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker); the columns of a product or an '
+        'In the place of features: ~ age + C(stage, reference="I") + age:treatment + bs(bmi, df=4) + log(marker); the columns of an '
         "expression are at one station. With split='horizontal' the domain gives the bounds of numbers, and of an expression under its text.",
         None,
         rank=TARGET,

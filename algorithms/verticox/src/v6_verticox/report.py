@@ -126,6 +126,12 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "; of every station the share of records without a gap, rounded up to eighths; seven sums over the events, of which the "
             "log-likelihood at zero is made"
         )
+    if prepared.plan.products:
+        base["central"] += (
+            "; of columns that are multiplied with another organization's the mean of numbers in fours of deviations, and the part of the ones of categories "
+            "as a power of two; whether a combination of theirs has few records"
+        )
+        base["stations"] += "; coarse means of columns that are multiplied with theirs"
     if prepared.question.weights:
         base["central"] += "; the sum of the events' case weights"
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)

@@ -10,7 +10,7 @@ Chambers, Hastie, Statistical Models in S, 1992, section 2.4.1 (coding of factor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
@@ -97,18 +97,34 @@ def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> d
         Naming a term, if there are too many columns.
     """
     _check_width(terms.terms, factors)
-    used: dict[frozenset[str], set[frozenset[str]]] = {frozenset(): {frozenset()}}
+    found = codings(terms, {name for name, one in factors.items() if isinstance(one, Codes)})
     numbers = {}
     for term in terms.terms:
-        categories = [factor.name for factor in term if isinstance(factors[factor.name], Codes)]
-        numeric = frozenset(factor.name for factor in term) - frozenset(categories)
-        codings = _codings(categories, used.setdefault(numeric, set()))
-        parts = [_block(term, dict(coding), factors, rows) for coding in codings]
+        parts = [_block(term, dict(coding), factors, rows) for coding in found[name_of(term)]]
         numbers[name_of(term)] = Numbers(
             np.concatenate([np.zeros((rows, 0)), *(part.values for part in parts)], axis=1),
             tuple(label for part in parts for label in part.labels),
         )
     return numbers
+
+
+def codings(terms: Terms, categorical: Set[str]) -> dict[str, list[Coding]]:
+    """Return how the categories of every term are coded, by its name: a list of blocks, each with its factors and whether in full.
+
+    Parameters
+    ----------
+    terms : Terms
+        In their order.
+    categorical : set of str
+        Names of the factors that are categories.
+    """
+    used: dict[frozenset[str], set[frozenset[str]]] = {frozenset(): {frozenset()}}
+    found = {}
+    for term in terms.terms:
+        categories = [factor.name for factor in term if factor.name in categorical]
+        numeric = frozenset(factor.name for factor in term) - frozenset(categories)
+        found[name_of(term)] = _codings(categories, used.setdefault(numeric, set()))
+    return found
 
 
 def _check_width(terms: Sequence[Term], factors: Mapping[str, Numbers | Codes]) -> None:

@@ -25,6 +25,8 @@ STAGES = (
     "refine",
     "last",
     "information",
+    "tally",
+    "few",
 )
 MOST_COEFFICIENT = 2**20
 OFFSET_BITS = 40

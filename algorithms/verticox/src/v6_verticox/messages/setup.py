@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fedbayes.federation import Exact, Message
 from fedbayes.federation.vertical.messages import Parcel, Setup
 
+from .products import Product, Side
+
 
 @dataclass(frozen=True, slots=True)
 class Question(Message):
@@ -108,7 +110,7 @@ class Outcome(Message):
 class Described(Message):
     """The station's design columns by feature, the power of two each is divided by, its rows, how far tails reach (`tails.reach`), and of text
     features the category that is left out. With missing="complete" the share of its records that have no gap, rounded up to eighths; else 1.
-    Of a formula also which of its columns are here, and the categories of factors.
+    Of a formula also which of its columns are here, the categories of factors, and its parts of products with another organization's columns.
     """
 
     columns: dict[str, list[str]]
@@ -120,6 +122,7 @@ class Described(Message):
     present: float = 1.0
     columns_here: list[str] = field(default_factory=list)
     levels: dict[str, list[str]] = field(default_factory=dict)
+    sides: list[Side] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if len(self.reach) != len(self.scales) or any(len(ends) != 2 or min(ends) <= 0.0 for ends in self.reach):
@@ -158,6 +161,8 @@ class Plan(Message):
         With missing="complete" the expected share of complete records; else 0.
     weighted : bool
         Whether the outcome holder enters weights of rows.
+    products : list of Product
+        Products of two share holders' columns, whose own columns follow those of `widths`.
     """
 
     holders: list[int]
@@ -171,8 +176,10 @@ class Plan(Message):
     single: bool
     complete: float = 0.0
     weighted: bool = False
+    products: list[Product] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._check_products()
         if self.weighted and (self.complete or self.ties or self.band):
             raise ValueError("case weights go with Breslow's ties and records without gaps")
         if not 0.0 <= self.complete <= 1.0:
@@ -190,5 +197,15 @@ class Plan(Message):
             raise ValueError("the plan's roles do not fit together")
         if len(set(self.holders)) != len(self.holders):
             raise ValueError("the plan's roles do not fit together: a share holder is named twice")
-        if sum(self.strata) != self.rows or self.rows < 1 or min(self.strata) < 1 or sum(self.widths) < 1:
+        if (
+            sum(self.strata) != self.rows
+            or self.rows < 1
+            or min(self.strata) < 1
+            or sum(self.widths) + len(self.products) < 1
+        ):
             raise ValueError("the plan's shapes do not fit together")
+
+    def _check_products(self) -> None:
+        others = any(max(one.numbers, one.chooser) >= len(self.holders) for one in self.products)
+        if others or (self.products and self.complete):
+            raise ValueError("the plan's products do not fit together")

@@ -7,15 +7,15 @@ import numpy as np
 from fedbayes.federation import Federation
 
 from ..messages.private import OFFSET_BITS, FinishReply, FinishRequest
+from ..shares.agreed import places_of
 from .setup import Prepared
 
 
 def mean_predictor(federation: Federation, prepared: Prepared, coefficients: np.ndarray) -> tuple[float, float]:
     """Return the linear predictor at the mean, and the part of it by which complete records differ; by a secure sum, the job's last round."""
-    plan, start, requests = prepared.plan, 0, {}
-    for member, width in zip(plan.holders, plan.widths, strict=True):
-        requests[member] = FinishRequest(plan, [float(value) for value in coefficients[start : start + width]])
-        start += width
+    plan, requests = prepared.plan, {}
+    for index, member in enumerate(plan.holders):
+        requests[member] = FinishRequest(plan, [float(value) for value in coefficients[places_of(plan, index)]])
     requests[plan.helper] = FinishRequest(plan, [])
     members = [*plan.holders, plan.helper]
     total = federation.secure_sum("partial_finish", requests, members, FinishReply, last=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Terms, name_of
+from fedbayes.bayes.terms import Terms
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, PlacementError, ThresholdError
 from fedbayes.federation.horizontal import CountNoise
@@ -16,8 +16,11 @@ from fedbayes.federation.vertical.messages import MatchReply, MatchRequest, Parc
 
 from ..arguments import Fit, checked_terms
 from ..cox.tails import Tails
+from ..messages.products import Product
 from ..messages.setup import Described, Outcome, Plan, PrepareReply, PrepareRequest, Question
+from ..shares.agreed import layout
 from ..shares.complete import expected
+from .products import Planned, check_products, planned
 
 EXACT = CountNoise()
 ALIGNMENT_BITS = 64  # of an identifier's hash: two of a million records meet with probability 3e-8
@@ -162,7 +165,7 @@ def prepare(
     }
     replies = federation.round("partial_prepare", requests, parties.stations, PrepareReply)
     told = {member: reply.described.value for member, reply in replies.items() if reply.described is not None}
-    return _planned(federation, question, told)
+    return _planned(federation, question, told, options.solver)
 
 
 def told_terms(federation: Federation, options: Fit) -> Terms | None:
@@ -189,7 +192,7 @@ def aligned(federation: Federation, question: Question) -> tuple[int, list[Parce
     return reply.rows.value, reply.parcels(question.helper)
 
 
-def _planned(federation: Federation, question: Question, replies: dict[int, Described]) -> Prepared:
+def _planned(federation: Federation, question: Question, replies: dict[int, Described], solver: str) -> Prepared:
     outcomes = [member for member, reply in replies.items() if reply.outcome is not None]
     if not outcomes:
         raise ArgumentError(f"time and event: no station has the columns '{question.time}' and '{question.event}'")
@@ -198,18 +201,22 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         raise ArgumentError(f"time and event: the outcome is at two stations ({names}); leave one of them out")
     owner = outcomes[0]
     _check_features(federation, question, replies)
-    holders = [member for member, reply in replies.items() if reply.columns and member != owner] + [owner]
+    taking = [member for member, reply in replies.items() if reply.columns or reply.sides]
+    holders = [member for member in taking if member != owner] + [owner]
     if len(holders) < 2:
         raise PlacementError("all features are where the outcome is; use an ordinary Cox model at that station")
     check_equal_rows(replies[member].rows for member in holders)
     outcome = replies[owner].outcome
     assert outcome is not None
-    plan = _plan(question, replies, holders, replies[owner].rows, outcome)
-    if replies[owner].rows < RECORDS_PER_COLUMN * sum(plan.widths):
+    found = planned(federation, question, replies, holders)
+    check_products(question, found.products, solver)
+    plan = _plan(question, replies, holders, replies[owner].rows, outcome, found.products)
+    if replies[owner].rows < RECORDS_PER_COLUMN * layout(plan).features:
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
     labels_in_order = [label for member in holders for labels in replies[member].columns.values() for label in labels]
-    scales = [scale for member in holders for scale in replies[member].scales]
-    tails = Tails.of([ends for member in holders for ends in replies[member].reach])
+    labels_in_order += [label for labels in found.labels.values() for label in labels]
+    scales = [scale for member in holders for scale in replies[member].scales] + found.scales
+    tails = Tails.of([ends for member in holders for ends in replies[member].reach] + found.reach)
     told = {feature: name for member in holders for feature, name in replies[member].references.items()}
     references = {feature: told[feature] for feature in question.features if feature in told}
     return Prepared(
@@ -220,23 +227,30 @@ def _planned(federation: Federation, question: Question, replies: dict[int, Desc
         question,
         tails,
         references,
-        _formula(question, [replies[m] for m in holders]),
+        _formula(question, [replies[m] for m in holders], found),
     )
 
 
-def _formula(question: Question, replies: Sequence[Described]) -> dict[str, Any]:
+def _formula(question: Question, replies: Sequence[Described], products: Planned) -> dict[str, Any]:
     """Return what a model keeps of its formula."""
     if not question.formula:
         return {}
-    terms = {name: labels for reply in replies for name, labels in reply.columns.items()}
+    terms = {name: labels for reply in replies for name, labels in reply.columns.items()} | products.labels
     labels = [label for names in terms.values() for label in names]
     if len(set(labels)) < len(labels):
         raise ArgumentError("formula: two design columns have one name; rename a column")
-    levels = {name: values for reply in replies for name, values in reply.levels.items()}
+    levels = {name: values for reply in replies for name, values in reply.levels.items()} | products.levels
     return {"formula": question.formula, "terms": {name: terms[name] for name in question.features}, "levels": levels}
 
 
-def _plan(question: Question, replies: dict[int, Described], holders: list[int], rows: int, outcome: Outcome) -> Plan:
+def _plan(
+    question: Question,
+    replies: dict[int, Described],
+    holders: list[int],
+    rows: int,
+    outcome: Outcome,
+    products: list[Product],
+) -> Plan:
     complete = expected([replies[member].present for member in holders]) if question.missing == "complete" else 0.0
     if complete and question.ties == "efron" and (outcome.ties or outcome.band):
         raise ArgumentError(
@@ -254,13 +268,15 @@ def _plan(question: Question, replies: dict[int, Described], holders: list[int],
         outcome.single,
         complete,
         question.weights is not None or question.entry is not None,
+        products,
     )
 
 
 def _check_features(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
     if question.formula:
         _check_terms(federation, question, replies)
-    for feature in question.features:
+    made = {side.term for reply in replies.values() for side in reply.sides}
+    for feature in (name for name in question.features if name not in made):
         owners = [member for member, reply in replies.items() if feature in reply.columns]
         if not owners:
             raise ArgumentError(f"features: no station has the column '{feature}'; check its name")
@@ -270,18 +286,18 @@ def _check_features(federation: Federation, question: Question, replies: dict[in
 
 
 def _check_terms(federation: Federation, question: Question, replies: dict[int, Described]) -> None:
-    """Refuse a formula with a column that is nowhere or at two stations, or a term whose columns are at several."""
+    """Refuse a formula with a column that is nowhere or at two stations, or an expression whose columns are at several."""
     terms = read_terms(question.formula)
     at = {name: [member for member, reply in replies.items() if name in reply.columns_here] for name in terms.columns}
     for name, owners in at.items():
         if len(owners) != 1:
             where = "no station has the column" if not owners else "two stations have the column"
             raise ArgumentError(f"formula: {where} '{name}'; check the stations' columns")
-    for term in terms.terms:
-        homes = {at[name][0]: name for factor in term for name in factor.columns}
+    for factor in terms.factors.values():
+        homes = {at[name][0]: name for name in factor.columns}
         if len(homes) > 1:
             where = " and ".join(f"'{name}' at {federation.name(member)}" for member, name in sorted(homes.items()))
             raise ArgumentError(
-                f"formula: '{name_of(term)}' is of columns at different organizations ({where}); such a product would have to be made of shares, which is not "
-                "offered: bring both columns to one of them, or leave the term out"
+                f"formula: '{factor.name}' is of columns at different organizations ({where}); an expression takes those of one: "
+                "bring both columns to one of them, or leave the term out"
             )

@@ -14,7 +14,7 @@ from fedbayes.mpc.wide import Wide
 
 from ..messages.names import START, Name
 from ..messages.private import EnterReply, EnterRequest, PermuteReply, PermuteRequest, Stage, StageReply, StageRequest
-from ..shares.agreed import CHECK, check_bound, layout, taker
+from ..shares.agreed import CHECK, check_bound, layout, places_of, taker
 from ..shares.complete import NODES, integrated, opened_names
 from ..shares.newton_step import BESIDE
 from ..shares.newton_step import beside as beside_step
@@ -86,6 +86,8 @@ class FederatedSurface:
             stages.insert(1, Stage("tied", 0))
         if self.plan.weighted:
             stages.insert(1, Stage("weigh_start", 0))
+        if self.plan.products:
+            stages[1:1] = [Stage("tally", 0), Stage("few", 0)]
         await self._stage([stages[0]], *await self._enter(0, stages))
         for stage in stages[1:-1]:
             revealed = await self._stage([stage])
@@ -146,8 +148,7 @@ class FederatedSurface:
         rounds = [self._all("relative_risk")]
         if beside:
             rounds[0].append(Stage("line", step))
-        if len(self._layout.groups()) > 1:
-            rounds.append(self._all("combine"))
+        rounds += [self._all("combine", turn) for turn in range(len(self._layout.multiplications()))]
         for version in range(1, self._version + 1):
             kind = "weigh" if version == 1 else "refine"
             rounds.append([])
@@ -180,9 +181,9 @@ class FederatedSurface:
         await self._stage(refined, corrections=corrections[self.plan.helper].dealt)
         return self._gradient(await self._stage(last))
 
-    def _all(self, kind: str) -> list[Stage]:
+    def _all(self, kind: str, version: int = 0) -> list[Stage]:
         """Return one stage of the step and of the points beside it."""
-        return [Stage(kind, key) for key in (self._step, *self._beside)]
+        return [Stage(kind, key, version) for key in (self._step, *self._beside)]
 
     def _last(self) -> list[Stage]:
         slopes = [Stage("slope", key, self._version) for key in self._beside]
@@ -255,13 +256,12 @@ class FederatedSurface:
 
     async def _enter(self, step: int, stages: list[Stage]) -> tuple[Broadcast, Sealed | None]:
         """Two rounds: masked inputs to the outcome holder, sorted vectors to everyone. Return these, and the dealer's corrections."""
-        plan, start = self.plan, 0
+        plan = self.plan
         dealt = EnterRequest(plan, step, [], stages, True, {key: [] for key in self._beside})
         requests: dict[int, EnterRequest] = {plan.helper: dealt}
-        for member, width in zip(plan.holders, plan.widths, strict=True):
-            own = slice(start, start + width)
-            start += width
-            if width or plan.complete or (plan.weighted and step and member == plan.holders[-1]):
+        for index, member in enumerate(plan.holders):
+            own = places_of(plan, index)
+            if own or plan.complete or (plan.weighted and step and member == plan.holders[-1]):
                 beside = {key: _floats(point.coefficients[own]) for key, point in self._beside.items()}
                 here = _floats(self._coefficients[own]) if step else []
                 requests[member] = EnterRequest(plan, step, here, [], True, beside, self.chosen)

@@ -12,6 +12,7 @@ from fedbayes.mpc.wide import Wide
 from ..messages.names import Input, Name
 from ..messages.setup import Plan
 from .newton_step import Layout, line_names, presence_name
+from .products import SLANT, column_inputs, point_inputs, width_of
 
 CHECK = "check"
 """The name of the sum of zeros that is revealed beside the others."""
@@ -21,16 +22,17 @@ def layout(plan: Plan) -> Layout:
     """Return the shapes that all roles know."""
     return Layout(
         rows=plan.rows,
-        features=sum(plan.widths),
-        factors=len(step_inputs(plan, 1)),
+        features=sum(plan.widths) + width_of(plan.products),
+        factors=len(step_inputs(plan, 1)) - len(plan.products),
         strata=tuple(plan.strata),
         owner=len(plan.holders) - 1,
         ties=tuple((first, size) for first, size in plan.ties),
         band=plan.band,
         single=plan.single,
-        lines=sum(1 for width in plan.widths if width),
+        lines=len(own_parts(plan)),
         complete=plan.complete,
         weighted=plan.weighted,
+        products=tuple(plan.products),
     )
 
 
@@ -43,16 +45,38 @@ def taker(plan: Plan, aggregator: int) -> int:
     return aggregator if aggregator in plan.holders else plan.holders[-1]
 
 
+def own_parts(plan: Plan) -> list[int]:
+    """Return the share holders that have a part of the linear predictor to themselves: by columns, or as choosers of a product."""
+    choosers = {one.chooser for one in plan.products}
+    return [index for index, width in enumerate(plan.widths) if width or index in choosers]
+
+
+def places_of(plan: Plan, index: int) -> list[int]:
+    """Return where the coefficients that a share holder needs are among all: of its columns, then of its products in their order."""
+    start = sum(plan.widths[:index])
+    places, behind = list(range(start, start + plan.widths[index])), sum(plan.widths)
+    for one in plan.products:
+        if index in (one.numbers, one.chooser):
+            places += range(behind, behind + one.width)
+        behind += one.width
+    return places
+
+
 def step_inputs(plan: Plan, step: int) -> list[Input]:
     """Return every private input of a step (0: the features)."""
     with_features = [(index, width) for index, width in enumerate(plan.widths) if width]
     if step == 0:
         everybody = range(len(plan.holders)) if plan.complete else ()
         presence = [Input(presence_name(index), index, 1) for index in everybody]
-        return [Input(Name("features", part=index), index, width) for index, width in with_features] + presence
+        return [Input(Name("features", part=index), index, width) for index, width in with_features] + [
+            *presence,
+            *column_inputs(plan.products),
+        ]
     owner = len(plan.widths) - 1 if plan.weighted else None
-    entering = [index for index, width in enumerate(plan.widths) if width or plan.complete or index == owner]
-    return [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(entering)]
+    parts = own_parts(plan)
+    entering = [index for index in range(len(plan.widths)) if index in parts or plan.complete or index == owner]
+    factors = [Input(Name("factor", step, part=place), index, 1) for place, index in enumerate(entering)]
+    return factors + point_inputs(plan.products, step)
 
 
 def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[Input]:
@@ -60,8 +84,10 @@ def inputs_of(plan: Plan, step: int, beside: Iterable[int]) -> list[Input]:
     others = list(beside)
     entries = [entry for one in (step, *others) for entry in step_inputs(plan, one)]
     if others:
-        holding = [index for index, width in enumerate(plan.widths) if width]
-        entries += [Input(name, index, 1) for name, index in zip(line_names(layout(plan), step), holding, strict=True)]
+        entries += [
+            Input(n, index, 1) for n, index in zip(line_names(layout(plan), step), own_parts(plan), strict=True)
+        ]
+        entries += point_inputs(plan.products, step, SLANT)
     return entries
 
 

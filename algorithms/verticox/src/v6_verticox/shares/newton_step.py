@@ -31,6 +31,8 @@ from fedbayes.mpc.wires import Share, Wire
 
 from ..messages.names import START, Name
 from ..messages.private import Stage
+from ..messages.products import Product
+from .products import GROWTH_BITS, TALLY, width_of
 from .reciprocals import is_wide
 from .ties import TIE_BITS, PublicTies, corrected, corrected_back
 
@@ -88,6 +90,8 @@ class Layout:
     weighted : bool
         Whether records have case weights: a factor of w that the outcome holder knows, so that w is not 1 at zero coefficients. Then d holds the weights
         of the events, and c their sums.
+    products : tuple of Product
+        Products of two parties' columns, which follow the parties' own (`products`).
     """
 
     rows: int
@@ -101,6 +105,30 @@ class Layout:
     single: bool = False
     complete: float = 0.0
     weighted: bool = False
+    products: tuple[Product, ...] = ()
+
+    @property
+    def own_columns(self) -> int:
+        """How many columns the parties enter: all but products."""
+        return self.features - width_of(self.products)
+
+    @property
+    def multiplied(self) -> int:
+        """How many openings the relative risk is the product of."""
+        return len(self.groups()) + len(self.products)
+
+    def multiplications(self) -> list[list[list[int]]]:
+        """Return the rounds in which the openings of the relative risk are multiplied, at most three at a time: which of them, by place.
+
+        What a round makes of several follows those before it, in their order; the last round makes the relative risk.
+        """
+        left, made, rounds = list(range(self.multiplied)), self.multiplied, list[list[list[int]]]()
+        while len(left) > 1:
+            taken = [left[start : start + MOST_FACTORS] for start in range(0, len(left), MOST_FACTORS)]
+            rounds.append([chosen for chosen in taken if len(chosen) > 1])
+            left = [*range(made, made + len(rounds[-1])), *(chosen[0] for chosen in taken if len(chosen) == 1)]
+            made += len(rounds[-1])
+        return rounds
 
     @property
     def alike(self) -> bool:
@@ -146,12 +174,16 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
     """Return shape, fractional bits and bits to cut of an opening, by its name."""
     rows, features = layout.rows, layout.features
     columns = 1 if layout.single else 2 if (name.step or 0) >= BESIDE else 3
-    groups = layout.groups()
     if name.kind in ("present", "event"):
         return (rows, 1), 0, 0
     if name.kind == "group":
-        return (rows, 1), RISK_BITS, len(groups[name.part or 0]) * layout.factor_bits() - RISK_BITS
-    product_bits = layout.factor_bits() * layout.factors if len(groups) == 1 else RISK_BITS * len(groups)
+        return (rows, 1), RISK_BITS, _group_bits(layout, name.part or 0) - RISK_BITS
+    if name.kind == TALLY:
+        product = layout.products[name.part or 0]
+        return (product.supports, product.cells), 0, 0
+    product_bits = (
+        _group_bits(layout, 0) if layout.multiplied == 1 else RISK_BITS * len(layout.multiplications()[-1][0])
+    )
     table = {
         "x": ((rows, features), FEATURE_BITS, 0),
         "w": ((rows, 1), RISK_BITS, product_bits - RISK_BITS),
@@ -170,6 +202,15 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
     return table[name.kind]
 
 
+def _group_bits(layout: Layout, part: int) -> int:
+    """Return the fractional bits of a product of factors, of a product's factor, or of a product of such openings."""
+    groups = layout.groups()
+    if part < layout.multiplied:
+        return len(groups[part]) * layout.factor_bits() if part < len(groups) else GROWTH_BITS
+    made = [chosen for chosens in layout.multiplications() for chosen in chosens]
+    return RISK_BITS * len(made[part - layout.multiplied])
+
+
 def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence[Wire]) -> list[Share]:
     """Multiply the parties' factors of the relative risk, group by group (in the dealer's order of the rows)."""
     products = []
@@ -180,9 +221,17 @@ def factor_products(engine: Engine, layout: Layout, step: int, factors: Sequence
     return products
 
 
-def combined(engine: Engine, layout: Layout, step: int, get: Get) -> Share:
-    """Multiply the groups' products, where there is more than one group."""
-    return engine.product(f"{step}/combined", [get(Name("group", step, part=i)) for i in range(len(layout.groups()))])
+def combined(engine: Engine, layout: Layout, stage: Stage, get: Get) -> dict[Name, Share]:
+    """Multiply openings of the relative risk, one round of `Layout.multiplications`."""
+    rounds, step = layout.multiplications(), stage.step
+    before = layout.multiplied + sum(len(chosens) for chosens in rounds[: stage.version])
+    found = {}
+    for place, chosen in enumerate(rounds[stage.version]):
+        wires = [get(Name("group", step, part=part)) for part in chosen]
+        last = stage.version == len(rounds) - 1
+        name = Name("w", step) if last else Name("group", step, part=before + place)
+        found[name] = engine.product(f"{step}/combined{before + place}", wires)
+    return found
 
 
 def weighted_features(engine: Engine, step: int, get: Get) -> Share:

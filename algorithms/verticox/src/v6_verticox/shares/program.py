@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +21,7 @@ from fedbayes.mpc.wires import Share, Wire, closed, ring_bits
 
 from ..messages.names import START, Name
 from ..messages.private import Stage
-from . import complete
+from . import complete, products
 from . import newton_step as formulas
 from .newton_step import (
     BANDS,
@@ -130,6 +132,8 @@ class Program:
             "slope": self._slope,
             "blend": self._blend,
             "level": self._level,
+            "tally": self._tally,
+            "few": self._few,
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[Name, Wide]) -> list[Wire]:
@@ -138,9 +142,15 @@ class Program:
         return [Wire(permuted.get(name), self.engine.random(name, shape), bits) for name in names]
 
     def _features(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        shape = (self.layout.rows, self.layout.features)
-        own = Wire(permuted.get(COLUMNS), self.engine.random(COLUMNS, shape), FEATURE_BITS)
-        opened = {FEATURES: self.engine.lifted(own)}
+        made: list[Share] = []
+        if self.layout.own_columns:
+            shape = (self.layout.rows, self.layout.own_columns)
+            own = Wire(permuted.get(COLUMNS), self.engine.random(COLUMNS, shape), FEATURE_BITS)
+            made.append(self.engine.lifted(own))
+        for name, wire in products.receive_columns(self.engine, self.layout, permuted).items():
+            self.wires[name] = wire
+        made += products.columns(self.engine, self.layout, self.get)
+        opened = {FEATURES: products.joined_columns(made)}
         return Outgoing(
             {**opened, **complete.gathered(self.engine, self.layout, permuted)} if self.layout.complete else opened
         )
@@ -155,13 +165,20 @@ class Program:
         return Outgoing({EVENT: self.engine.product(EVENT, [present, events], complete=True)}, {}, told)
 
     def _relative_risk(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        products = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
-        if len(products) == 1:
-            return Outgoing({Name("w", stage.step): products[0]})
-        return Outgoing({Name("group", stage.step, part=index): share for index, share in enumerate(products)})
+        groups = formulas.factor_products(self.engine, self.layout, stage.step, self._factors(stage, permuted))
+        groups += products.risks(self.engine, self.layout, stage.step, permuted, self.get)
+        if len(groups) == 1:
+            return Outgoing({Name("w", stage.step): groups[0]})
+        return Outgoing({Name("group", stage.step, part=index): share for index, share in enumerate(groups)})
+
+    def _tally(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        return Outgoing(dict(products.tallied(self.engine, self.layout, self.get)))
+
+    def _few(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        return Outgoing({}, {}, {products.FEW: products.counted_few(self.engine, self.layout, self.get)})
 
     def _combine(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        return Outgoing({Name("w", stage.step): formulas.combined(self.engine, self.layout, stage.step, self.get)})
+        return Outgoing(formulas.combined(self.engine, self.layout, stage, self.get))
 
     def _observed(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         return Outgoing({}, {"observed": self.engine.inner("events only", self.get(EVENTS), self.get(FEATURES))})
@@ -205,12 +222,11 @@ class Program:
         return {reciprocal_name(stage.step, stage.version, stage.coefficients): share}
 
     def _line(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
-        shape, total = (self.layout.rows, 1), None
-        for name in formulas.line_names(self.layout, stage.step):
-            own = self.engine.lifted(Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS))
-            total = own if total is None else total + own
-        assert total is not None
-        return Outgoing({Name("line", stage.step): total})
+        shape, names = (self.layout.rows, 1), formulas.line_names(self.layout, stage.step)
+        own = [Wire(permuted.get(name), self.engine.random(name, shape), LINE_BITS) for name in names]
+        parts = [self.engine.lifted(wire) for wire in own]
+        parts += products.lines(self.engine, self.layout, stage.step, permuted, self.get, LINE_BITS)
+        return Outgoing({Name("line", stage.step): reduce(add, parts)})
 
     def _weigh_slope(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         weighted = formulas.weighted_line(self.engine, stage.step, self.get)

@@ -28,7 +28,7 @@ def design_of_terms(frame: Any, terms: Terms, minimum_count: int) -> Design:
         Naming the factor or the term.
     """
     try:
-        factors = {name: _factor(frame, factor, minimum_count) for name, factor in terms.factors.items()}
+        factors = {name: one_factor(frame, factor, minimum_count) for name, factor in terms.factors.items()}
         with np.errstate(over="ignore", invalid="ignore"):  # `standardised` refuses what is out of range
             found = matrix(terms, factors, len(frame))
             check_products(frame, terms, factors, minimum_count)
@@ -42,7 +42,8 @@ def design_of_terms(frame: Any, terms: Terms, minimum_count: int) -> Design:
     return own
 
 
-def _factor(frame: Any, factor: Factor, minimum_count: int) -> Numbers | Codes:
+def one_factor(frame: Any, factor: Factor, minimum_count: int) -> Numbers | Codes:
+    """Return a factor's numbers or categories, checked as a feature's; `DataProblem` naming it."""
     if factor.formula is not None:
         made = arithmetic(factor, frame, len(frame))
         check_arithmetic(made.values[:, 0], factor.name, minimum_count)

@@ -57,16 +57,16 @@ def check_spline(values: Matrix, factor: Factor, minimum_count: int) -> None:
 
 def check_products(frame: Any, terms: Terms, factors: Mapping[str, Numbers | Codes], minimum_count: int) -> None:
     """Raise `DataProblem` naming a product of which few records carry a column, or have a combination of categories."""
-    spanned = {name: _spanned(frame, factor, factors[name]) for name, factor in terms.factors.items()}
+    whole_factors = {name: spanned(frame, factor, factors[name]) for name, factor in terms.factors.items()}
     for term in terms.terms:
-        if len(term) > 1 and _sets_apart(term, spanned, len(frame), minimum_count):
+        if len(term) > 1 and _sets_apart(term, whole_factors, len(frame), minimum_count):
             raise DataProblem(
                 f"feature '{name_of(term)}' has a combination of categories, or a column, with fewer records than this node reveals; "
                 "leave it out, merge categories or take fewer knots"
             )
 
 
-def _spanned(frame: Any, factor: Factor, one: Numbers | Codes) -> Numbers | Codes:
+def spanned(frame: Any, factor: Factor, one: Numbers | Codes) -> Numbers | Codes:
     """Return a factor with all that it spans beside a constant: the whole basis of a spline, both values of a number that has two."""
     if isinstance(one, Codes):
         return one

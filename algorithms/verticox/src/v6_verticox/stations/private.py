@@ -22,11 +22,13 @@ from ..messages.private import (
 )
 from ..shares.agreed import inputs_of, layout
 from ..shares.newton_step import COLUMNS, FEATURE_BITS, LINE_BITS, STARTS, presence_name
+from ..shares.products import BITS, FEW, GROWTH, SLANT
 from ..shares.program import Program, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
 from .binding import bound, chained
 from .guards import check_effect
 from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
+from .products import check_few, chosen_part, column_values, growth, sealed_few, slants
 from .setup import ANSWER
 from .telling import mean_of_complete, sealed_for_stations, told_counts
 
@@ -35,6 +37,7 @@ LARGEST_PREDICTOR = 11.0
 TAU = Name("tau")
 """The permutation, published with the columns."""
 BEFORE_COUNTING = ("features", "gather", "complete")
+BEFORE_JUDGING = ("features", "tally", "few")
 
 
 def enter(station: Station, request: EnterRequest) -> EnterReply:
@@ -53,8 +56,8 @@ def enter(station: Station, request: EnterRequest) -> EnterReply:
             step = entry.name.step or 0
             coefficients = request.beside.get(step, request.coefficients)
             if request.chosen and step:
-                predictor = station.kept("design")["values"] @ np.asarray(coefficients, dtype=np.float64)
-                check_effect(predictor, station.policy.minimum_count)
+                for effect in _effects(holder, coefficients):
+                    check_effect(effect, station.policy.minimum_count)
             sent[entry.name] = _input(holder, entry.name, coefficients)
     if not sent:
         raise MessageError("this station has nothing to enter; start the job again")
@@ -74,9 +77,15 @@ def _input(holder: ShareHolder, name: Name, coefficients: list[float]) -> Wide:
     elif name == presence_name(holder.index):
         real, bits = _presence(station), 0
     elif name.kind == "line":
-        real, bits = kept @ np.asarray(coefficients, dtype=np.float64)[:, None], LINE_BITS
+        real, bits = _predictor(holder, coefficients)[:, None], LINE_BITS
+    elif name.kind in BITS:
+        real, bits = column_values(holder, name)
+    elif name.kind == GROWTH:
+        real, bits = growth(holder, name, coefficients, LARGEST_PREDICTOR)
+    elif name.kind == SLANT:
+        real, bits = slants(holder, name.part or 0, coefficients), LINE_BITS
     else:
-        real, bits = _relative_risk(station, coefficients) * _presence(station), layout(plan).factor_bits()
+        real, bits = _relative_risk(holder, coefficients) * _presence(station), layout(plan).factor_bits()
         if plan.weighted and holder.owns_outcome:
             real = real * station.kept("outcome")["weights"][:, None]
     real = np.concatenate([real, np.zeros((plan.rows - plan.records, real.shape[1]))])  # blank rows
@@ -90,12 +99,27 @@ def _presence(station: Station) -> np.ndarray:
     return np.asarray(station.kept("presence")["present"][:, None], dtype=np.float64)
 
 
-def _relative_risk(station: Station, coefficients: list[float]) -> np.ndarray:
+def _predictor(holder: ShareHolder, coefficients: list[float]) -> np.ndarray:
+    """Return the linear predictor of the own columns, with this station's part of products as their chooser, (rows,)."""
+    values = holder.station.kept("design")["values"]
+    beta = np.asarray(coefficients, dtype=np.float64)[: values.shape[1]]
+    own = values @ beta if len(beta) else np.zeros(len(values))
+    return np.asarray(own + chosen_part(holder, coefficients)[0] if holder.plan.products else own)
+
+
+def _effects(holder: ShareHolder, coefficients: list[float]) -> list[np.ndarray]:
+    """Return the predictors that this station can have a part in: its own, and with its numbers at each level of a product."""
+    own = _predictor(holder, coefficients)
+    parts = [part for part, one in enumerate(holder.plan.products) if one.numbers == holder.index]
+    return [own, *(own + column for part in parts for column in slants(holder, part, coefficients).T)]
+
+
+def _relative_risk(holder: ShareHolder, coefficients: list[float]) -> np.ndarray:
     """Return exp(linear predictor) of the own columns, (rows, 1), inside the headroom of the ring."""
-    design_kept = station.kept("design")
-    beta = np.asarray(coefficients, dtype=np.float64)
-    predictor = design_kept["values"] @ beta if len(beta) else np.zeros(len(design_kept["values"]))
+    predictor = _predictor(holder, coefficients)
     if not np.max(predictor) <= LARGEST_PREDICTOR:
+        design_kept = holder.station.kept("design")
+        beta = np.asarray(coefficients, dtype=np.float64)[: len(design_kept["labels"])]
         worst = np.argmax(np.abs(beta) * np.max(np.abs(design_kept["values"]), axis=0))
         raise DataProblem(
             f"feature '{design_kept['labels'][worst]}' gives a record a relative risk out of range (an outlier, or it separates "
@@ -124,7 +148,8 @@ def permute(station: Station, request: PermuteRequest) -> PermuteReply:
     published: dict[Name, Wide] = {}
     if step == 0:
         columns = [received.pop(entry.name) for entry in entries if entry.name.kind == "features"]
-        published[COLUMNS] = sorter.permuted(Wide.concatenate(columns), engine.correction(COLUMNS))
+        if columns:
+            published[COLUMNS] = sorter.permuted(Wide.concatenate(columns), engine.correction(COLUMNS))
         published.update(sorter.entries(engine))
     for name, array in received.items():
         published[name] = sorter.permuted(array, engine.correction(f"delta|{name}"))
@@ -161,7 +186,13 @@ def compute(station: Station, request: StageRequest) -> StageReply:
         raise MessageError("the baseline hazard was asked for at other rows than this station told")
     program = Program(holder.engine(stage.step, request.corrections), layout(request.plan), KeptWires(station))
     holder.receive(program, request.openings)
-    counts = told_counts(holder, request.for_stations) if request.for_stations else None
+    counts = None
+    if request.for_stations and request.plan.products:
+        check_few(holder, request.for_stations)
+    elif request.for_stations:
+        counts = told_counts(holder, request.for_stations)
+    if request.plan.products and stage.kind not in BEFORE_JUDGING:
+        station.kept("products")  # nothing is revealed before products were judged
     if request.plan.complete and stage.kind not in BEFORE_COUNTING:
         station.kept("complete")  # nothing is revealed before the counts were checked
     if stage.kind in ("features", "relative_risk"):
@@ -182,9 +213,9 @@ def compute(station: Station, request: StageRequest) -> StageReply:
     shares = {name: station.share(station.exact(part, ANSWER, queries=0, summed=False)) for name, part in words.items()}
     answer = None if counts is None else station.exact(counts, ANSWER, queries=0, summed=False)
     opened = holder.open(program, label, outgoing)
-    return StageReply(
-        opened, shares, station.public(frac_bits), sealed_for_stations(holder, outgoing.for_stations), answer
-    )
+    few = outgoing.for_stations.get(FEW)
+    told_stations = sealed_for_stations(holder, outgoing.for_stations) if few is None else sealed_few(holder, few)
+    return StageReply(opened, shares, station.public(frac_bits), told_stations, answer)
 
 
 def _published(holder: ShareHolder, step: int, sealed: Broadcast | None) -> dict[Name, Wide]:
@@ -221,10 +252,12 @@ def partial_finish(station: Station, request: FinishRequest) -> FinishReply:
                 station.exact(np.zeros(2, dtype=np.uint64), ANSWER, queries=0, summed=False), "offset", request.plan
             )
         )
-    ShareHolder(station, request.plan)
+    holder = ShareHolder(station, request.plan)
     kept = station.kept("design")
-    beta = np.asarray(request.coefficients, dtype=np.float64)
+    beta = np.asarray(request.coefficients, dtype=np.float64)[: len(kept["means"])]
     own = np.array([beta @ (kept["means"] / kept["scales"]), beta @ mean_of_complete(station, request.plan)])
+    if request.plan.products:
+        own[0] += chosen_part(holder, request.coefficients)[1]
     if np.max(np.abs(own)) >= 2.0 ** (62 - OFFSET_BITS):
         raise DataProblem("coefficient times mean is out of range; centre the features of this station")
     value = np.rint(own * 2.0**OFFSET_BITS).astype(np.int64)

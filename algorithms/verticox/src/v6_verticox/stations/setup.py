@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.term_reader import read_terms
-from fedbayes.bayes.terms import Terms
+from fedbayes.bayes.terms import Term, Terms
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.vertical.messages import Delivery, Parcel
@@ -23,6 +23,7 @@ from ..shares.complete import rounded_up, spread_out, without_gaps
 from .columns import Design, Matrix, Survival, design, survival
 from .formula import design_of_terms
 from .outcome import describe
+from .products import keep, parts_across, sides
 from .rewritten import check_cuts, check_rewritten
 from .truncation import checked_entries, doubled, truncated
 
@@ -39,15 +40,15 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     of heavy tails how far they reach (`tails.reach`, two coarse moments a column), and from the outcome holder what `outcome.describe` says.
     """
     question = request.question
-    terms = read_terms(question.formula).among(set(station.columns)) if question.formula else None
-    station.require_private(False, terms is not None and terms.has_formula)
     here = set(station.columns)
+    terms, across, every = _terms(question, here)
+    station.require_private(False, every is not None and every.has_formula)
     outcome = [name for name in (question.time, question.event) if name in here]
     roles = (question.strata, question.weights, question.entry)
     beside = [name for name in roles if name in here and name is not None and len(outcome) == 2]
     named = read_terms(question.formula).columns if question.formula else question.features
     here_of = [name for name in named if name in here]
-    features = here_of if terms is None else terms.columns
+    features = here_of if every is None else every.columns
     if question.id_column is not None and question.id_column not in here:
         raise DataProblem(f"identifier column '{question.id_column}' is not in this station's table; check its name")
     identifier = [] if question.id_column is None else [question.id_column]
@@ -57,10 +58,12 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     frame = frame.iloc[rows_in_order(station, question, request.rows, request.order, len(frame))]
     limit = max(station.policy.minimum_count, 1)
     present = _present(station, question, frame, [*outcome, *beside, *features])
-    check_cuts(station.dictionary, [*features, *beside], terms)
+    check_cuts(station.dictionary, [*features, *beside], every)
     own = _design(station, frame[present], features, terms, limit)
+    parts = sides(frame[present], across, limit)
     check_rewritten(station.dictionary, frame[present], [*features, *beside], limit)
     single = _kept(station, own, present, question.copies)
+    keep(station, parts, question.copies)
     described = None
     if len(outcome) == 2:
         described = _outcome(station, question, frame, beside, limit, present)
@@ -72,10 +75,18 @@ def partial_prepare(station: Station, request: PrepareRequest) -> PrepareReply:
     scales = [float(scale) for scale in own.scales]
     levels = {name: list(own_levels) for name, own_levels in own.levels.items()}
     known = [] if terms is None else here_of
-    told = Described(
-        own.columns, scales, len(frame), described, reach(single), own.references, rounded_up(present), known, levels
-    )
+    rest = (own.references, rounded_up(present), known, levels, [part.side for part in parts])
+    told = Described(own.columns, scales, len(frame), described, reach(single), *rest)
     return PrepareReply(station.exact(told, ANSWER, summed=False))
+
+
+def _terms(question: Question, here: set[str]) -> tuple[Terms | None, dict[str, Term], Terms | None]:
+    """Return the formula's terms of columns that are here, the parts here of those that have others elsewhere, and both as terms; None without one."""
+    if not question.formula:
+        return None, {}, None
+    whole = read_terms(question.formula)
+    own, across = whole.among(here), parts_across(whole, here)
+    return own, across, Terms((*own.terms, *across.values()))
 
 
 def _kept(station: Station, own: Design, present: npt.NDArray[np.bool_], copies: int) -> Matrix:

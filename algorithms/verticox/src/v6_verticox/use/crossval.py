@@ -64,6 +64,11 @@ def cross_validate(
     """Fit as many models as there are folds, each without one of them, and judge each on the records it did not see."""
     options = specification(model, roles)
     prepared = prepare(federation, roles.organizations, options, FOLDING, 1 + count)
+    if prepared.plan.products:
+        raise ArgumentError(
+            f"folds: '{prepared.plan.products[0].term}' is of columns at different organizations, so that no station has a part of a record's prediction; "
+            "leave folds out and choose reveal='aggregates'"
+        )
     training = split(federation, prepared, count)
     at_once = max(1, MOST_NUMBERS // (prepared.plan.rows * sum(prepared.plan.widths)))
     before = federation.rounds

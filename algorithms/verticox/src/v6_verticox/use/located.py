@@ -83,11 +83,20 @@ class Located:
         for feature in self.model["features"]:
             holders = [member for member, features in self.features.items() if feature in features]
             if len(holders) != 1:
+                self._refuse_across(feature)
                 where = "no station has" if not holders else "two stations have"
                 raise ArgumentError(f"model: {where} the feature '{feature[:60]}'; check the stations' columns")
         scorers = [member for member, features in self.features.items() if features]
         check_equal_rows(self.rows[member] for member in scorers + self.owners[:1])
         return scorers
+
+    def _refuse_across(self, feature: str) -> None:
+        """Refuse a product of columns at different stations, of which none has a part of a record's prediction."""
+        if self.question.formula and ":" in feature and feature in self.model["features"]:
+            raise ArgumentError(
+                f"model: '{feature[:60]}' is of columns at different organizations, so that no station has a part of a record's prediction; "
+                "evaluate with reveal='aggregates', or predict where all columns are (fedbayes predict)"
+            )
 
 
 def checked_model(model: Any) -> dict[str, Any]:
