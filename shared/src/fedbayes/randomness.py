@@ -235,9 +235,9 @@ def fill(
     flat, done = result.reshape(-1), 0
     while done < flat.size:
         candidates, accepted = propose(max(flat.size - done, FEWEST_CANDIDATES))
-        found = candidates[accepted][: flat.size - done]  # those beyond are not looked at, so they cannot matter
-        flat[done : done + found.size] = found
-        done += found.size
+        taken = candidates[accepted][: flat.size - done]  # those beyond are not looked at, so they cannot matter
+        flat[done : done + taken.size] = taken
+        done += taken.size
     return result
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fedbayes.bayes import scores
 from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.hill_climb import hill_climb
-from fedbayes.bayes.structure import SearchSpace, better, given, information_order, k2
+from fedbayes.bayes.structure import SearchSpace, better, information_order, k2, with_counts
 from fedbayes.bayes.tables import PooledTables, TableCache, count
 
 
@@ -192,7 +192,7 @@ def test_cache_derives_margins_and_never_asks_twice() -> None:
 def test_given_structure_and_missing_codes() -> None:
     codes, cards = random_data(4)
     codes["c0"] = np.where(np.arange(300) < 30, -1, codes["c0"])
-    found = given(
+    found = with_counts(
         cache_of(codes, cards),
         SearchSpace(tuple(codes), 3),
         {"c1": ("c0",)} | {c: () for c in codes if c != "c1"},

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from fedbayes.bayes import scores
 from fedbayes.bayes.graph import Edges
 from fedbayes.bayes.network import BayesianNetwork
-from fedbayes.bayes.structure import SearchSpace, Structure, given, k2, mutual_information
+from fedbayes.bayes.structure import SearchSpace, Structure, k2, mutual_information, with_counts
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 from fedbayes.bayes.variable import MISSING_STATE, Variable
 
@@ -160,14 +160,14 @@ def search(
     naive = {node: [root[node]] if node != root[node] else [] for node in nodes}
     limit = max(learning.max_parents, 1)
     if learning.structure == "naive":
-        return given(cache, Borders(nodes, limit), naive, score)
+        return with_counts(cache, Borders(nodes, limit), naive, score)
     if not isinstance(learning.structure, str):
         parents: dict[str, list[str]] = {node: [] for node in nodes}
         for place, part in enumerate(parts):
             for parent, child in learning.structure:
                 if {parent, child} <= {label, *part}:
                     parents[marked(place, child)].append(marked(place, parent))
-        return given(cache, Borders(nodes, max(len(nodes), 1)), parents, score)
+        return with_counts(cache, Borders(nodes, max(len(nodes), 1)), parents, score)
     required: Edges = ()
     if learning.structure == "augmented":
         required = tuple((names[0], node) for node, names in naive.items() if names)

@@ -22,7 +22,7 @@ from fedbayes.bayes import scores
 from fedbayes.bayes.em import EmSettings, expectation_maximisation, saturated
 from fedbayes.bayes.hill_climb import hill_climb
 from fedbayes.bayes.network import BayesianNetwork, Codes
-from fedbayes.bayes.structure import Structure, given, information_order, k2
+from fedbayes.bayes.structure import Structure, information_order, k2, with_counts
 from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 from fedbayes.bayes.variable import MISSING_STATE as MISSING_STATE
 from fedbayes.bayes.variable import Variable as Variable
@@ -238,10 +238,10 @@ def search(options: Fit, oracle: TableOracle, present: Mapping[str, int] | None 
         parents: dict[str, list[str]] = {column: [] for column in options.columns}
         for parent, child in options.structure:
             parents[child].append(parent)
-        return given(cache, space, parents, score)
+        return with_counts(cache, space, parents, score)
     if options.structure == "naive":
         label = options.label or ""
-        return given(cache, space, {c: [label] if c != label else [] for c in options.columns}, score)
+        return with_counts(cache, space, {c: [label] if c != label else [] for c in options.columns}, score)
     if options.structure == "hill_climb":
         return hill_climb(cache, space, score)
     order: Sequence[str] = options.columns

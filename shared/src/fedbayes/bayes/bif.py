@@ -20,7 +20,7 @@ _TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:[^"\\]|\\.)*"|[{}()\[\],;|]|[^\s{}(
 
 def identifiers(names: Iterable[str]) -> dict[str, str]:
     """Return a unique identifier (``[A-Za-z_][A-Za-z0-9_]*``) for each name; identifiers stay as they are."""
-    given: dict[str, str] = {}
+    unique_names: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
         plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
@@ -28,9 +28,9 @@ def identifiers(names: Iterable[str]) -> dict[str, str]:
         unique, number = plain, 2
         while unique in taken:
             unique, number = f"{plain}_{number}", number + 1
-        given[name] = unique
+        unique_names[name] = unique
         taken.add(unique)
-    return given
+    return unique_names
 
 
 def to_bif(network: BayesianNetwork, name: str = "fedbayes") -> str:
@@ -38,10 +38,10 @@ def to_bif(network: BayesianNetwork, name: str = "fedbayes") -> str:
     nodes = identifiers(network.nodes)
     lines = [f"network {identifiers([name])[name]} {{", "}"]
     for node, states in network.states.items():
-        given = identifiers(states)
+        state_ids = identifiers(states)
         lines.append(f"variable {nodes[node]} {{")
-        lines.append(f"  type discrete [ {len(states)} ] {{ {', '.join(given[s] for s in states)} }};")
-        if nodes[node] != node or any(given[s] != s for s in states):
+        lines.append(f"  type discrete [ {len(states)} ] {{ {', '.join(state_ids[s] for s in states)} }};")
+        if nodes[node] != node or any(state_ids[s] != s for s in states):
             lines.append(f"  property {json.dumps(json.dumps({'name': node, 'states': list(states)}))} ;")
         lines.append("}")
     for node in network.nodes:
@@ -158,7 +158,8 @@ class _Reader:
         """
         label = {name: str(self.labels.get(name, {}).get("name", name)) for name in self.states}
         states = {
-            label[name]: tuple(self.labels.get(name, {}).get("states", given)) for name, given in self.states.items()
+            label[name]: tuple(self.labels.get(name, {}).get("states", identifiers_of_states))
+            for name, identifiers_of_states in self.states.items()
         }
         parents = {label[name]: tuple(label[p] for p in self.parents.get(name, [])) for name in self.states}
         if set(self.tables) != set(self.states):

@@ -194,17 +194,19 @@ class Dictionary:
     def bins(self, names: Iterable[str] | None = None) -> dict[str, Any]:
         """Return the bins of these columns, or of all, as the argument ``bins`` of a method takes them; only those that are given."""
         chosen = self.columns if names is None else [name for name in names if name in self.columns]
-        given = {name: self.columns[name].bins for name in chosen}
+        per_column = {name: self.columns[name].bins for name in chosen}
         return {
-            name: list(bins) if isinstance(bins, tuple) else bins for name, bins in given.items() if bins is not None
+            name: list(bins) if isinstance(bins, tuple) else bins
+            for name, bins in per_column.items()
+            if bins is not None
         }
 
     def sources(self, names: Iterable[str]) -> list[str]:
         """Return the columns of a table that these are made of, with those of the subset, each once."""
-        found = [
+        sources = [
             source for name in names for source in (self.columns[name].sources if name in self.columns else (name,))
         ]
-        return list(dict.fromkeys([*found, *(self.subset.columns if self.subset is not None else ())]))
+        return list(dict.fromkeys([*sources, *(self.subset.columns if self.subset is not None else ())]))
 
     @cached_property
     def identifier(self) -> str | None:
@@ -232,38 +234,38 @@ class Dictionary:
         common = [*top_missing(domain), *self.missing]
         columns = {name: entry for name, entry in domain.items() if name != MISSING or isinstance(entry, Mapping)}
         for name, entry in own.items():
-            given = columns.get(name)
-            columns[name] = {**given, **entry} if isinstance(given, Mapping) else entry
+            entry_of_task = columns.get(name)
+            columns[name] = {**entry_of_task, **entry} if isinstance(entry_of_task, Mapping) else entry
         return {**columns, **({MISSING: common} if common else {})}
 
 
 def _applied(entry: Entry) -> dict[str, Any]:
     """Return the part of an entry that is applied at a station."""
-    found: dict[str, Any] = {"type": entry.type}
-    found |= entry.to_domain() or ({MISSING: list(entry.missing)} if entry.missing else {})
+    content: dict[str, Any] = {"type": entry.type}
+    content |= entry.to_domain() or ({MISSING: list(entry.missing)} if entry.missing else {})
     if entry.recode:
-        found["recode"] = dict(entry.recode)
+        content["recode"] = dict(entry.recode)
     if entry.formula is not None:
-        found["derive"] = entry.formula.text
+        content["derive"] = entry.formula.text
     if entry.cut is not None:
-        found["cut"] = {"column": entry.cut.column, "at": list(entry.cut.at)}
+        content["cut"] = {"column": entry.cut.column, "at": list(entry.cut.at)}
     if entry.reference is not None:
-        found["reference"] = entry.reference
-    return found
+        content["reference"] = entry.reference
+    return content
 
 
-def _entry(name: str, given: object) -> Entry:
-    if not isinstance(given, Mapping):
+def _entry(name: str, content: object) -> Entry:
+    if not isinstance(content, Mapping):
         raise SchemaError(f"column {name!r}: give an object, like {{type: number, bounds: [0, 10]}}")
-    unknown = [str(key) for key in given if key not in ENTRIES]
+    unknown = [str(key) for key in content if key not in ENTRIES]
     if unknown:
         raise SchemaError(f"column {name!r}: {unknown[0][:60]!r} is unknown; it has {', '.join(ENTRIES)}")
-    kind = given.get("type") or (CATEGORY if "categories" in given else NUMBER if "bounds" in given else None)
+    kind = content.get("type") or (CATEGORY if "categories" in content else NUMBER if "bounds" in content else None)
     if kind not in TYPES:
         raise SchemaError(f"column {name!r}: type must be one of {', '.join(TYPES)}")
-    categories, labels = _categories(name, given.get("categories"))
+    categories, labels = _categories(name, content.get("categories"))
     domain = {"categories": list(categories)} if categories is not None else {}
-    domain |= {"bounds": given["bounds"]} if given.get("bounds") is not None else {}
+    domain |= {"bounds": content["bounds"]} if content.get("bounds") is not None else {}
     _check_kind(name, kind, domain)
     column = Column.from_json(name, domain) if domain else None
     entry = Entry(
@@ -272,14 +274,14 @@ def _entry(name: str, given: object) -> Entry:
         categories,
         labels,
         None if column is None else column.bounds,
-        check_missing(name, given.get(MISSING, [])),
-        _recode(name, given.get("recode"), column),
-        _reference(name, given.get("reference"), column),
-        _bins(name, given.get("bins"), column),
-        None if given.get("derive") is None else read_formula(f"column {name!r}: derive", given["derive"]),
-        _cut(name, given.get("cut"), categories),
-        _flag(name, given.get("looked_at")),
-        {key: str(given[key]) for key in TEXTS if given.get(key) is not None},
+        check_missing(name, content.get(MISSING, [])),
+        _recode(name, content.get("recode"), column),
+        _reference(name, content.get("reference"), column),
+        _bins(name, content.get("bins"), column),
+        None if content.get("derive") is None else read_formula(f"column {name!r}: derive", content["derive"]),
+        _cut(name, content.get("cut"), categories),
+        _flag(name, content.get("looked_at")),
+        {key: str(content[key]) for key in TEXTS if content.get(key) is not None},
     )
     if entry.formula is not None and (entry.cut is not None or kind == IDENTIFIER):
         raise SchemaError(f"column {name!r}: give either derive or cut, and of no identifier")
@@ -294,23 +296,23 @@ def _check_kind(name: str, kind: str, domain: Mapping[str, Any]) -> None:
         )
 
 
-def _categories(name: str, given: object) -> tuple[tuple[Any, ...] | None, dict[str, str]]:
-    if given is None:
+def _categories(name: str, content: object) -> tuple[tuple[Any, ...] | None, dict[str, str]]:
+    if content is None:
         return None, {}
-    if isinstance(given, Mapping):
-        return tuple(given), {canonical_text(value) or "": str(label) for value, label in given.items()}
-    if not isinstance(given, list | tuple):
+    if isinstance(content, Mapping):
+        return tuple(content), {canonical_text(value) or "": str(label) for value, label in content.items()}
+    if not isinstance(content, list | tuple):
         raise SchemaError(f"column {name!r}: categories must be a list, or an object {{category: label}}")
-    return tuple(given), {}
+    return tuple(content), {}
 
 
-def _recode(name: str, given: object, column: Column | None) -> dict[str, Any]:
-    if given is None:
+def _recode(name: str, content: object, column: Column | None) -> dict[str, Any]:
+    if content is None:
         return {}
-    if not isinstance(given, Mapping) or len(given) > LARGEST:
+    if not isinstance(content, Mapping) or len(content) > LARGEST:
         raise SchemaError(f"column {name!r}: recode must be an object, like {{M: male, F: female}}")
     known: dict[str, Any] = {}
-    for old, new in given.items():
+    for old, new in content.items():
         text = canonical_text(old)
         if text is None or text in known or isinstance(new, dict | list) or canonical_text(new) is None:
             raise SchemaError(f"column {name!r}: recode maps one text or number to another, each once")
@@ -323,41 +325,41 @@ def _recode(name: str, given: object, column: Column | None) -> dict[str, Any]:
     return known
 
 
-def _reference(name: str, given: Any, column: Column | None) -> Any:
-    if given is None:
+def _reference(name: str, category: Any, column: Column | None) -> Any:
+    if category is None:
         return None
-    if column is None or not column.is_categorical or canonical_text(given) not in column.keys:
+    if column is None or not column.is_categorical or canonical_text(category) not in column.keys:
         raise SchemaError(f"column {name!r}: reference must be one of its categories")
-    return given
+    return category
 
 
-def _bins(name: str, given: Any, column: Column | None) -> int | tuple[float, ...] | None:
-    if given is None:
+def _bins(name: str, content: Any, column: Column | None) -> int | tuple[float, ...] | None:
+    if content is None:
         return None
     if column is None or column.bounds is None:
         raise SchemaError(f"column {name!r}: bins need bounds")
-    edges = column.edges(given)
-    if isinstance(given, int):
-        return int(given)
-    return tuple(float(edge) for edge in (edges[1:-1] if isinstance(given, Mapping) else given))
+    edges = column.edges(content)
+    if isinstance(content, int):
+        return int(content)
+    return tuple(float(edge) for edge in (edges[1:-1] if isinstance(content, Mapping) else content))
 
 
-def _cut(name: str, given: Any, categories: tuple[Any, ...] | None) -> Cut | None:
-    if given is None:
+def _cut(name: str, content: Any, categories: tuple[Any, ...] | None) -> Cut | None:
+    if content is None:
         return None
-    at = given.get("at") if isinstance(given, Mapping) and set(given) == {"column", "at"} else None
+    at = content.get("at") if isinstance(content, Mapping) and set(content) == {"column", "at"} else None
     numbers = isinstance(at, list | tuple) and all(map(is_number, at))
-    if not numbers or not isinstance(given["column"], str) or not 0 < len(at or ()) <= MAXIMUM_BINS:
+    if not numbers or not isinstance(content["column"], str) or not 0 < len(at or ()) <= MAXIMUM_BINS:
         raise SchemaError(f"column {name!r}: give cut as {{column: age, at: [40, 65]}}")
     points = np.asarray(at, dtype=np.float64)
     if not bool((np.diff(points) > 0).all()):
         raise SchemaError(f"column {name!r}: the points of cut must increase")
     if categories is None or len(categories) != len(points) + 1:
         raise SchemaError(f"column {name!r}: cut needs one category more than points, the lowest first")
-    return Cut(given["column"], tuple(float(point) for point in points))
+    return Cut(content["column"], tuple(float(point) for point in points))
 
 
-def _flag(name: str, given: object) -> bool:
-    if given is None or isinstance(given, bool):
-        return bool(given)
+def _flag(name: str, content: object) -> bool:
+    if content is None or isinstance(content, bool):
+        return bool(content)
     raise SchemaError(f"column {name!r}: looked_at must be true or false")

@@ -152,22 +152,22 @@ def _best_cut(cumulative: Array, low: int, high: int) -> int | None:
     """
     whole = cumulative[high] - cumulative[low]
     rows = whole.sum()
-    best, found = float("inf"), None
+    best, best_cut = float("inf"), None
     for cut in range(low + 1, high):
         left, right = cumulative[cut] - cumulative[low], cumulative[high] - cumulative[cut]
         if left.sum() == 0 or right.sum() == 0:
             continue
         rest = (left.sum() * _entropy(left) + right.sum() * _entropy(right)) / rows
         if rest < best - 1e-12:
-            best, found = rest, cut
-    if found is None:
+            best, best_cut = rest, cut
+    if best_cut is None:
         return None
-    left, right = cumulative[found] - cumulative[low], cumulative[high] - cumulative[found]
+    left, right = cumulative[best_cut] - cumulative[low], cumulative[high] - cumulative[best_cut]
     parts = [(int((part > 0).sum()), _entropy(part)) for part in (whole, left, right)]
     (k, entropy), (k1, entropy1), (k2, entropy2) = parts
     delta = log2(3.0**k - 2.0) - (k * entropy - k1 * entropy1 - k2 * entropy2)
     gain = entropy - best
-    return found if gain > (log2(rows - 1.0) + delta) / rows else None
+    return best_cut if gain > (log2(rows - 1.0) + delta) / rows else None
 
 
 def _entropy(counts: Array) -> float:

@@ -137,10 +137,10 @@ def bin_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArra
     missing = np.isnan(values)
     exact = max(abs(edges[0]), abs(edges[-1])) * 2.0**-52 < 1e-7 * width
     if exact and np.allclose(np.diff(edges), width, rtol=1e-9, atol=0.0):
-        place = (np.where(missing, edges[0], values) - edges[0]) / width
-        position = np.floor(place).astype(np.int32)
+        offset = (np.where(missing, edges[0], values) - edges[0]) / width
+        position = np.floor(offset).astype(np.int32)
         # A division may end on the wrong side of an edge; it is not wrong by more than a millionth of a bin.
-        near = np.flatnonzero(np.abs(place - np.rint(place)) < 1e-6)
+        near = np.flatnonzero(np.abs(offset - np.rint(offset)) < 1e-6)
         position[near] = np.searchsorted(edges, values[near], side="right") - 1
     else:
         position = (np.searchsorted(edges, values, side="right") - 1).astype(np.int32)
@@ -223,26 +223,26 @@ def _category_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.i
     kind = "O" if dtype is None or hasattr(dtype, "na_value") else str(dtype.kind)
     if kind in "iu":
         array = np.asarray(values)
-        found = _whole_codes(codes, array)
-        if found is not None:
-            return found, np.zeros(len(array), dtype=np.bool_)
+        whole_codes = _whole_codes(codes, array)
+        if whole_codes is not None:
+            return whole_codes, np.zeros(len(array), dtype=np.bool_)
     if kind == "f":
         array = np.asarray(values, dtype=np.float64)
         missing = np.isnan(array)
         whole = np.where(missing, 0.0, array)
         if bool(np.all((whole == np.floor(whole)) & (np.abs(whole) <= 2.0**52))):
-            found = _whole_codes(codes, whole.astype(np.int64))
-            if found is not None:
-                found[missing] = -1
-                return found, missing
+            whole_codes = _whole_codes(codes, whole.astype(np.int64))
+            if whole_codes is not None:
+                whole_codes[missing] = -1
+                return whole_codes, missing
     return _factorized_codes(codes, values)
 
 
 def unknown_share(codes: Mapping[str, int], values: Any) -> float:
     """Return the share of the values that are there but in none of the categories, among those that are there; 0 of none."""
-    found, missing = _category_codes(codes, values)
+    category_codes, missing = _category_codes(codes, values)
     there = int(np.sum(~missing))
-    return float(np.sum((found < 0) & ~missing)) / there if there else 0.0
+    return float(np.sum((category_codes < 0) & ~missing)) / there if there else 0.0
 
 
 def absent(values: Any) -> NDArray[np.bool_]:

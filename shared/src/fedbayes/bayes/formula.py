@@ -84,12 +84,12 @@ class Formula:
         return result
 
 
-def read_formula(what: str, text: object) -> Formula:
+def read_formula(owner: str, text: object) -> Formula:
     """Read a formula.
 
     Parameters
     ----------
-    what : str
+    owner : str
         Whose it is, for the message.
     text : str
         The formula.
@@ -100,52 +100,52 @@ def read_formula(what: str, text: object) -> Formula:
         If it is no text, too long, or has something that the grammar lacks.
     """
     if not isinstance(text, str) or not 0 < len(text.strip()) <= LONGEST:
-        raise SchemaError(f"{what}: give a formula as a text of at most {LONGEST} characters")
+        raise SchemaError(f"{owner}: give a formula as a text of at most {LONGEST} characters")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         tree = None
     if tree is None:
-        raise SchemaError(f"{what}: the formula cannot be read; write it like  weight / (height / 100) ** 2")
+        raise SchemaError(f"{owner}: the formula cannot be read; write it like  weight / (height / 100) ** 2")
     columns: list[str] = []
-    _check(what, tree, columns, 0)
+    _check(owner, tree, columns, 0)
     if not columns:
-        raise SchemaError(f"{what}: the formula names no column")
+        raise SchemaError(f"{owner}: the formula names no column")
     return Formula(text.strip(), tuple(dict.fromkeys(columns)), _is_condition(tree), tree)
 
 
-def _check(what: str, node: ast.expr, columns: list[str], depth: int) -> None:
+def _check(owner: str, node: ast.expr, columns: list[str], depth: int) -> None:
     """Refuse whatever the grammar lacks, and collect the columns."""
     name = _column(node)
     if name is not None:
         columns.append(name)
         return
-    parts = _parts(what, node)
+    parts = _parts(owner, node)
     if depth > DEEPEST:
-        raise SchemaError(f"{what}: the formula is too deep; split it")
+        raise SchemaError(f"{owner}: the formula is too deep; split it")
     for part in parts:
-        _check(what, part, columns, depth + 1)
+        _check(owner, part, columns, depth + 1)
 
 
-def _parts(what: str, node: ast.expr) -> list[ast.expr]:
+def _parts(owner: str, node: ast.expr) -> list[ast.expr]:
     """Return the operands of a node of the grammar."""
     if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
-        return [_numeric(what, node.left), _numeric(what, node.right)]
+        return [_numeric(owner, node.left), _numeric(owner, node.right)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return [_numeric(what, node.operand)]
+        return [_numeric(owner, node.operand)]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return [node.operand]
     if isinstance(node, ast.BoolOp):
         return node.values
     if isinstance(node, ast.Compare):
-        return _compared(what, node)
+        return _compared(owner, node)
     if isinstance(node, ast.Call) and _is_known(node):
-        return [_numeric(what, part) for part in node.args]
+        return [_numeric(owner, part) for part in node.args]
     if isinstance(node, ast.Constant) and _is_scalar(node.value):
         return []
     known = ", ".join(FUNCTIONS)
     raise SchemaError(
-        f"{what}: the formula has something that is not allowed; there are columns, numbers, quoted texts, + - * / **, comparisons, in, and, or, not, "
+        f"{owner}: the formula has something that is not allowed; there are columns, numbers, quoted texts, + - * / **, comparisons, in, and, or, not, "
         f"and the functions {known}"
     )
 
@@ -156,28 +156,28 @@ def _is_known(node: ast.Call) -> bool:
     return len(node.args) == (2 if node.func.id in _OF_TWO else 1)
 
 
-def _compared(what: str, node: ast.Compare) -> list[ast.expr]:
+def _compared(owner: str, node: ast.Compare) -> list[ast.expr]:
     parts: list[ast.expr] = [node.left]
     for operator, right in zip(node.ops, node.comparators, strict=True):
         if isinstance(operator, ast.In | ast.NotIn):
             if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
-                raise SchemaError(f'{what}: write a list after in, like  stage in ["II", "III"]')
+                raise SchemaError(f'{owner}: write a list after in, like  stage in ["II", "III"]')
             if not all(isinstance(entry, ast.Constant) for entry in right.elts):
-                raise SchemaError(f"{what}: a list after in holds numbers and quoted texts only")
+                raise SchemaError(f"{owner}: a list after in holds numbers and quoted texts only")
             parts += right.elts
         elif type(operator) in _ORDER:
-            parts.append(_numeric(what, right))
-            _numeric(what, node.left)
+            parts.append(_numeric(owner, right))
+            _numeric(owner, node.left)
         elif isinstance(operator, _SAME):
             parts.append(right)
         else:
-            raise SchemaError(f"{what}: compare by < <= > >= == != in")
+            raise SchemaError(f"{owner}: compare by < <= > >= == != in")
     return parts
 
 
-def _numeric(what: str, node: ast.expr) -> ast.expr:
+def _numeric(owner: str, node: ast.expr) -> ast.expr:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        raise SchemaError(f"{what}: a quoted text stands where a number is needed; a column's name needs no quotes")
+        raise SchemaError(f"{owner}: a quoted text stands where a number is needed; a column's name needs no quotes")
     return node
 
 
@@ -191,9 +191,9 @@ def _column(node: ast.expr) -> str | None:
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "column":
-        given = node.args[0] if len(node.args) == 1 and not node.keywords else None
-        if isinstance(given, ast.Constant) and isinstance(given.value, str) and given.value:
-            return given.value
+        argument = node.args[0] if len(node.args) == 1 and not node.keywords else None
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value:
+            return argument.value
     return None
 
 

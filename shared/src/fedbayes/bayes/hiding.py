@@ -61,11 +61,11 @@ def hidden_configurations(
 def _known_sums(parents: Mapping[str, Sequence[str]], node: str) -> list[Axes]:
     """Return the sets of the node's parents by which other families tell the node's counts; () is its margin."""
     own = list(parents[node])
-    found: set[Axes] = {()}
+    axes_known: set[Axes] = {()}
     for others in parents.values():
         if node in others:
-            found.add(tuple(place for place, name in enumerate(own) if name in others))
-    return sorted(axes for axes in found if len(axes) < len(own))
+            axes_known.add(tuple(axis for axis, name in enumerate(own) if name in others))
+    return sorted(axes for axes in axes_known if len(axes) < len(own))
 
 
 def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, Hidden]) -> None:
@@ -74,8 +74,8 @@ def _pass_on(parents: Mapping[str, Sequence[str]], node: str, hidden: dict[str, 
     for child, others in parents.items():
         if node not in others or not set(own) <= set(others):
             continue
-        shape = [hidden[child].shape[place] if name in own else 1 for place, name in enumerate(others)]
-        order = sorted(range(len(own)), key=lambda place: list(others).index(own[place]))
+        shape = [hidden[child].shape[axis] if name in own else 1 for axis, name in enumerate(others)]
+        order = sorted(range(len(own)), key=lambda axis: list(others).index(own[axis]))
         hidden[child] |= np.transpose(hidden[node], order).reshape(shape)
 
 
@@ -86,8 +86,8 @@ def _protect(totals: Totals, hidden: Hidden, known: Sequence[Axes], minimum: flo
     while changed:
         changed = False
         for axes in known:
-            for place in _short(totals, hidden & ~exposed, axes, minimum):
-                view = tuple(place[axes.index(axis)] if axis in axes else slice(None) for axis in range(totals.ndim))
+            for cell in _short(totals, hidden & ~exposed, axes, minimum):
+                view = tuple(cell[axes.index(axis)] if axis in axes else slice(None) for axis in range(totals.ndim))
                 changed |= _hide_one(totals[view], hidden[view], exposed[view])
 
 
@@ -98,7 +98,7 @@ def _short(totals: Totals, hidden: Hidden, axes: Axes, minimum: float) -> list[A
     number = counted.sum(axis=over)
     records = np.where(counted, totals, 0.0).sum(axis=over)
     short = (number > 0) & (totals.sum(axis=over) >= minimum) & ((number < 2) | (records < minimum))
-    return [tuple(int(part) for part in place) for place in np.argwhere(short)]
+    return [tuple(int(part) for part in cell) for cell in np.argwhere(short)]
 
 
 def _hide_one(totals: Totals, hidden: Hidden, exposed: Hidden) -> bool:

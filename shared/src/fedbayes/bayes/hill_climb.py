@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.scores import Score
-from fedbayes.bayes.structure import Edge, SearchSpace, Structure, better, given
+from fedbayes.bayes.structure import Edge, SearchSpace, Structure, better, with_counts
 from fedbayes.bayes.tables import TableCache
 
 Family = tuple[str, frozenset[str]]
@@ -115,14 +115,14 @@ class _Climber:
         if needed:
             own = all(self.cache.known(names | {node}) for node, names in self.graph.items())
             self.cache.ask(needed + (self.prefetch(moves) if own else []))
-        best, found = 0.0, None
+        best, best_move = 0.0, None
         for move in moves:
             gain = self.gain(move)
             if better(gain, best):
-                best, found = gain, move
-        if found is not None:
-            self.graph.update(dict(found.changes))
-        return found is not None
+                best, best_move = gain, move
+        if best_move is not None:
+            self.graph.update(dict(best_move.changes))
+        return best_move is not None
 
 
 def hill_climb(cache: TableCache, space: SearchSpace, score: Score) -> Structure:
@@ -138,7 +138,7 @@ def hill_climb(cache: TableCache, space: SearchSpace, score: Score) -> Structure
     climber = _Climber(cache, space, score)
     while climber.step():
         pass
-    return given(cache, space, {node: tuple(names) for node, names in climber.graph.items()}, score)
+    return with_counts(cache, space, {node: tuple(names) for node, names in climber.graph.items()}, score)
 
 
 def _reachable(columns: tuple[str, ...], graph: Graph) -> npt.NDArray[np.bool_]:

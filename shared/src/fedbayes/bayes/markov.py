@@ -177,13 +177,13 @@ class MarkovNetwork:
             known = np.zeros((states, width))
             known[first:end] = np.where(np.eye(width) > 0, 0.0, IMPOSSIBLE)
             logs[home] = logs[home] + known.reshape([states, *self._wide((variable,), self.tree.cliques[home])])
-        given = self.beliefs(logs)
+        conditional = self.beliefs(logs)
         alone = self.beliefs()
         joint = np.empty((states, states))
         for variable, (first, end) in enumerate(pairwise(starts)):
             home = self.tree.home[variable]
             outside = self._outside((variable,), home)
-            joint[:, first:end] = given[home].sum(axis=tuple(axis + 1 for axis in outside))
+            joint[:, first:end] = conditional[home].sum(axis=tuple(axis + 1 for axis in outside))
         single = np.concatenate(
             [alone[home].sum(axis=self._outside((v,), home)) for v, home in enumerate(self.tree.home)]
         )
@@ -226,10 +226,11 @@ class MarkovNetwork:
         for step in range(steps):
             for _ in range(HALVINGS):
                 tried = [table - length * part for table, part in zip(logs, slope, strict=True)]
-                found = self.beliefs(tried)
-                below, next_slope = self._objective(terms, found)
+                new_beliefs = self.beliefs(tried)
+                below, next_slope = self._objective(terms, new_beliefs)
                 promised = sum(
-                    float((part * (old - new)).sum()) for part, old, new in zip(slope, beliefs, found, strict=True)
+                    float((part * (old - new)).sum())
+                    for part, old, new in zip(slope, beliefs, new_beliefs, strict=True)
                 )
                 if value - below >= ENOUGH * promised:
                     break
@@ -237,7 +238,7 @@ class MarkovNetwork:
             else:
                 break
             steady = value - below <= STEADY * max(value, 1.0)
-            logs, beliefs, value, slope = tried, found, below, next_slope
+            logs, beliefs, value, slope = tried, new_beliefs, below, next_slope
             length *= GROWTH
             if steady and step >= FEWEST_STEPS:
                 break

@@ -240,10 +240,10 @@ def joint_table(truth: NDArray[Any], log_probabilities: Floats, bins: int) -> ND
     bins : int
         An even number.
     """
-    found, half = score_bins(log_probabilities, bins)[:, 1], bins // 2
+    score_bin, half = score_bins(log_probabilities, bins)[:, 1], bins // 2
     second = log_probabilities.argmax(axis=1) == 1
-    found = np.where(second, np.maximum(found, half), np.minimum(found, half - 1))
-    return np.bincount(truth * bins + found, minlength=2 * bins).astype(np.int64).reshape(2, bins)
+    score_bin = np.where(second, np.maximum(score_bin, half), np.minimum(score_bin, half - 1))
+    return np.bincount(truth * bins + score_bin, minlength=2 * bins).astype(np.int64).reshape(2, bins)
 
 
 def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tallies:

@@ -94,16 +94,16 @@ class Reading:
             If what is declared cannot be read.
         """
         entry, own = _entry(self.domain, column), _entry(self.schema, column)
-        given = entry if "categories" in entry or "bounds" in entry else own
-        categories = given.get("categories")
+        declaring = entry if "categories" in entry or "bounds" in entry else own
+        categories = declaring.get("categories")
         categories = categories if isinstance(categories, list | tuple) else ()
         listed = frozenset(text for text in map(canonical_text, categories) if text is not None)
         declared = [*top_missing(self.domain), *top_missing(self.schema), *_declared(entry), *_declared(own)]
         missing = frozenset(text for text in map(canonical_text, check_missing(column, declared)) if text is not None)
         # A text category may look like a number (`Infinity`, `007`): what it was typed as would not read back as it was written.
         named = any(isinstance(value, str) for value in categories)
-        texts = column in self.identifiers or (named and (given is entry or not listed.isdisjoint(USUAL)))
-        numeric = "bounds" in given and column not in self.identifiers
+        texts = column in self.identifiers or (named and (declaring is entry or not listed.isdisjoint(USUAL)))
+        numeric = "bounds" in declaring and column not in self.identifiers
         return Rule(texts and column not in self.typed, numeric, listed, missing, self.comma)
 
 
@@ -207,10 +207,10 @@ def _with_points(values: list[Any], rule: Rule) -> list[Any]:
 
 def _dates_as_text(values: list[Any]) -> list[Any]:
     """Return distinct values in which dates are text: ``2020-01-31``, or ``2020-01-31 12:30:00`` where one of them has a time of day."""
-    texts = {place: str(value) for place, value in enumerate(values) if isinstance(value, date)}
+    texts = {index: str(value) for index, value in enumerate(values) if isinstance(value, date)}
     if all(len(text) == len("2020-01-31") or text.endswith(MIDNIGHT) for text in texts.values()):
-        texts = {place: text.removesuffix(MIDNIGHT) for place, text in texts.items()}
-    return [texts.get(place, value) for place, value in enumerate(values)]
+        texts = {index: text.removesuffix(MIDNIGHT) for index, text in texts.items()}
+    return [texts.get(index, value) for index, value in enumerate(values)]
 
 
 def _as_numbers(column: Any) -> Any:

@@ -68,15 +68,15 @@ def spline_basis(values: Floats, spline: Spline) -> Floats:
         return np.zeros((0, spline.df + 1))
     ends = [spline.low] * (spline.degree + 1), [spline.high] * (spline.degree + 1)
     inside = np.clip(values, spline.low, spline.high)
-    found = BSpline.design_matrix(inside, np.array([*ends[0], *spline.inner, *ends[1]]), spline.degree)
-    return np.asarray(found.toarray(), dtype=np.float64)
+    design = BSpline.design_matrix(inside, np.array([*ends[0], *spline.inner, *ends[1]]), spline.degree)
+    return np.asarray(design.toarray(), dtype=np.float64)
 
 
 def spline_numbers(factor: Factor, values: Floats) -> Numbers:
     """Return a spline's columns, the basis without its first, as patsy names them."""
     assert factor.spline is not None
     basis = spline_basis(values, factor.spline)[:, 1:]
-    return Numbers(basis, tuple(f"{factor.name}[{place}]" for place in range(basis.shape[1])))
+    return Numbers(basis, tuple(f"{factor.name}[{index}]" for index in range(basis.shape[1])))
 
 
 def matrix(terms: Terms, factors: Mapping[str, Numbers | Codes], rows: int) -> dict[str, Numbers]:
@@ -242,7 +242,7 @@ def columns_at(
     if endless is not None:
         raise SchemaError(f"feature '{endless}' is out of range in some records; check the units of its columns")
     parts = numbers.values()
-    return {label: part.values[:, place] for part in parts for place, label in enumerate(part.labels)}
+    return {label: part.values[:, column] for part in parts for column, label in enumerate(part.labels)}
 
 
 def _at(factor: Factor, levels: Sequence[str] | None, table: Mapping[str, Any], rows: int) -> Numbers | Codes:
@@ -250,9 +250,9 @@ def _at(factor: Factor, levels: Sequence[str] | None, table: Mapping[str, Any], 
         return arithmetic(factor, table, rows)
     column = table[factor.columns[0]]
     if levels is None:
-        found = _all_known(factor, as_numbers(column))
-        return found if factor.spline is None else spline_numbers(factor, found.values[:, 0])
-    places = {level: place for place, level in enumerate(levels)}
+        numbers = _all_known(factor, as_numbers(column))
+        return numbers if factor.spline is None else spline_numbers(factor, numbers.values[:, 0])
+    places = {level: code for code, level in enumerate(levels)}
     codes = np.array([places.get(text, -1) for text in as_texts(column)], dtype=np.int_)
     if np.any(codes < 0):
         raise SchemaError(

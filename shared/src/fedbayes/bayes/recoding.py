@@ -86,8 +86,8 @@ def _category(values: Any, entry: Entry) -> NDArray[Any]:
     def text(value: Any) -> str | None:
         new = _replaced(value, entry)
         key = canonical_text(new)
-        found = known.get(key, new)
-        return found if isinstance(found, str) or key is None else key
+        category = known.get(key, new)
+        return category if isinstance(category, str) or key is None else key
 
     return np.array([None if value is None else value for value in each(values, text)] or [], dtype=object)
 

@@ -231,17 +231,17 @@ def _logarithmic(name: str, bounds: tuple[float, float], bins: Any) -> Any:
     if isinstance(unit, bool) or not isinstance(unit, (int, float)) or not 0 < unit < high - low:
         raise SchemaError(f'column {name!r}: "unit" of bins must be positive and less than the range of the bounds')
     widest = math.log1p((high - low) / unit)
-    return [low + unit * math.expm1(widest * place / number) for place in range(1, number)]
+    return [low + unit * math.expm1(widest * index / number) for index in range(1, number)]
 
 
 def _given_edges(name: str, bounds: tuple[float, float], bins: object) -> NDArray[np.float64]:
     listed = bins.tolist() if isinstance(bins, np.ndarray) else bins
     if not isinstance(listed, (list, tuple)) or not all(map(is_number, listed)):
         raise SchemaError(f"column {name!r}: bins must be a whole number or a list of finite edges")
-    given = np.asarray(listed, dtype=np.float64)
-    inner = given[(given > bounds[0]) & (given < bounds[1])]
+    asked_edges = np.asarray(listed, dtype=np.float64)
+    inner = asked_edges[(asked_edges > bounds[0]) & (asked_edges < bounds[1])]
     edges = np.concatenate([[bounds[0]], inner, [bounds[1]]])
-    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(given) > 0)):
+    if len(edges) - 1 > MAXIMUM_BINS or not bool(np.all(np.diff(asked_edges) > 0)):
         raise SchemaError(f"column {name!r}: edges must increase and make at most {MAXIMUM_BINS} bins")
     return edges
 

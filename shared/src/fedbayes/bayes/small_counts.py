@@ -35,9 +35,9 @@ def grouped(probabilities: Array, weight: Array, minimum: float) -> Array:
     order = np.lexsort((means.max(axis=1), means.argmax(axis=1)))
     group = np.zeros(kinds, dtype=np.int64)
     current, held = 0, 0.0
-    for place in order:
-        group[place] = current
-        held += records[place]
+    for kind in order:
+        group[kind] = current
+        held += records[kind]
         if held >= minimum:
             current, held = current + 1, 0.0
     if held > 0 and current > 0:

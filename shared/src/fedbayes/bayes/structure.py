@@ -108,7 +108,7 @@ def better(score: float, best: float) -> bool:
     return score > best + TIE * max(1.0, abs(best))
 
 
-def given(cache: TableCache, space: SearchSpace, parents: Mapping[str, Sequence[str]], score: Score) -> Structure:
+def with_counts(cache: TableCache, space: SearchSpace, parents: Mapping[str, Sequence[str]], score: Score) -> Structure:
     """Return a given structure with its counts, asked in one batch; parents come in declared order."""
     placed = {node: space.sort(frozenset(parents[node])) for node in space.columns}
     topological_order(placed)
@@ -146,7 +146,7 @@ def k2(cache: TableCache, space: SearchSpace, order: Sequence[str], score: Score
                 parents[node] = (*parents[node], added)
                 growing.append(node)
         active = growing
-    return given(cache, space, parents, score)
+    return with_counts(cache, space, parents, score)
 
 
 def predecessors(space: SearchSpace, order: Sequence[str]) -> Parents:

@@ -38,12 +38,12 @@ def read_terms(text: object) -> Terms:
     """
     if not isinstance(text, str) or not 0 < len(text.strip()) <= LONGEST or not text.isprintable():
         raise SchemaError(f"formula: give a text of at most {LONGEST} characters, like  ~ age + C(stage)")
-    plain = _NAMED.sub(lambda found: found[1] or f"`{found[2] or found[3]}`", text)
+    plain = _NAMED.sub(lambda match: match[1] or f"`{match[2] or match[3]}`", text)
     reader = _Reader(plain.strip().removeprefix("~"))
-    found = reader.sum(0)
+    terms = reader.sum(0)
     if reader.peek() is not None:
         raise reader.refusal()
-    ordered = tuple(sorted(found, key=len))
+    ordered = tuple(sorted(terms, key=len))
     factors: dict[str, Factor] = {}
     for factor in (factor for term in ordered for factor in term):
         if factors.setdefault(factor.name, factor) != factor:
@@ -141,9 +141,9 @@ class _Reader:
         return Factor(spline_text(in_formula(column), spline, False), (column,), spline=spline)
 
 
-def _inside(text: str, place: int) -> str | None:
+def _inside(text: str, start_at: int) -> str | None:
     """Return what stands between the parenthesis that opens here and its own; None if it is never closed."""
-    depth, quote, start = 0, "", text.index("(", place)
+    depth, quote, start = 0, "", text.index("(", start_at)
     for position in range(start, len(text)):
         letter = text[position]
         if quote:
@@ -232,8 +232,8 @@ def _spline(options: dict[str, Any]) -> Spline:
         options.get("lower_bound", 0),
         options.get("upper_bound", 0),
     ]
-    given = knots is None or isinstance(knots, list | tuple)
-    if not given or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
+    knots_usable = knots is None or isinstance(knots, list | tuple)
+    if not knots_usable or not all(type(value) in (int, float) and abs(value) < 1e300 for value in numbers):
         raise SchemaError("formula: bs: knots, lower_bound and upper_bound are numbers")
     if type(degree) is not int or not 1 <= degree <= MOST_DEGREE:
         raise SchemaError(f"formula: bs: degree is a whole number from 1 to {MOST_DEGREE}")

@@ -35,7 +35,7 @@ class Spline:
         if self.knots is not None:
             return self.knots
         count = self.df - self.degree
-        return tuple(self.low + (self.high - self.low) * place / (count + 1) for place in range(1, count + 1))
+        return tuple(self.low + (self.high - self.low) * index / (count + 1) for index in range(1, count + 1))
 
 
 @dataclass(frozen=True)

@@ -46,14 +46,14 @@ def to_xdsl(network: BayesianNetwork, name: str = "fedbayes") -> str:
 def _cpt(network: BayesianNetwork, node: str, ids: dict[str, str]) -> ElementTree.Element:
     element = ElementTree.Element("cpt", id=ids[node])
     states = network.states[node]
-    given = identifiers(states)
+    state_ids = identifiers(states)
     for state in states:
-        ElementTree.SubElement(element, "state", id=given[state])
+        ElementTree.SubElement(element, "state", id=state_ids[state])
     if network.parents[node]:
         ElementTree.SubElement(element, "parents").text = " ".join(ids[p] for p in network.parents[node])
     numbers = " ".join(map(repr, network.tables[node].ravel().tolist()))
     ElementTree.SubElement(element, "probabilities").text = numbers
-    if ids[node] != node or any(given[s] != s for s in states):
+    if ids[node] != node or any(state_ids[s] != s for s in states):
         label = ElementTree.SubElement(element, "property", id=PROPERTY)
         label.text = json.dumps({"name": node, "states": list(states)})
     return element

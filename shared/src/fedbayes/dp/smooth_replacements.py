@@ -46,8 +46,8 @@ class Half:
 
     def variance(self, mean: Floats, square: Floats) -> Floats:
         """Return the variance; what rounding alone can leave is 0 (the square root would magnify it)."""
-        found = square - mean**2
-        return np.where(found > _ROUNDING * (self.high - self.low) ** 2, found, 0.0)
+        variance = square - mean**2
+        return np.where(variance > _ROUNDING * (self.high - self.low) ** 2, variance, 0.0)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class Windows:
     squares: Floats
     free: int
 
-    def moments(self, place: Floats, rows: int) -> tuple[Floats, Floats]:
+    def moments(self, point: Floats, rows: int) -> tuple[Floats, Floats]:
         """Return the mean and the mean square of the `rows` rows, with all replaced ones at a place: (windows, places)."""
-        return (self.total + self.free * place) / rows, (self.squares + self.free * place**2) / rows
+        return (self.total + self.free * point) / rows, (self.squares + self.free * point**2) / rows
 
 
 def largest_change(ordered: Ordered, replaced: int, floor: float) -> float:
@@ -95,10 +95,10 @@ def _windows(values: Floats, size: int, free: int) -> Windows:
 def _maxima(half: Half, change: Callable[[Floats], Floats]) -> Floats:
     """Return the maximum of each window's change over the place of the replaced rows, shape (windows,)."""
     grid = np.linspace(half.low, half.high, _GRID)
-    found = change(grid[None, :])
-    at = found.argmax(axis=1)[:, None]
+    changes = change(grid[None, :])
+    at = changes.argmax(axis=1)[:, None]
     low, high = grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 1, _GRID - 1)]
-    best = np.take_along_axis(found, at, axis=1)
+    best = np.take_along_axis(changes, at, axis=1)
     for _ in range(_STEPS):
         first, second = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
         lower, upper = change(first), change(second)
@@ -110,8 +110,8 @@ def _maxima(half: Half, change: Callable[[Floats], Floats]) -> Floats:
 def _to_or_from_mean(half: Half, windows: Windows, row: float) -> float:
     """Largest change when a row comes from the mean of R to `row`, or goes back."""
 
-    def change(place: Floats) -> Floats:
-        mean, square = windows.moments(place, half.n - 1)
+    def change(point: Floats) -> Floats:
+        mean, square = windows.moments(point, half.n - 1)
         now = (half.n - 1) / half.n * half.variance(mean, square)
         return np.asarray(np.sqrt(now + (half.n - 1) / half.n**2 * (row - mean) ** 2) - np.sqrt(now))
 
@@ -134,8 +134,8 @@ def _row_to_bound(half: Half, replaced: int, floor: float) -> float:
     n, far, kept = half.n, half.high, half.n - replaced
     windows = _windows(half.values, kept, replaced)
 
-    def ceiling(place: Floats) -> Floats:
-        mean, square = windows.moments(place, n)
+    def ceiling(point: Floats) -> Floats:
+        mean, square = windows.moments(point, n)
         return _moved(half, mean, square, (n * mean + far) / (n + 1))
 
     bounds = _maxima(half, ceiling)
@@ -158,5 +158,5 @@ def _moved(half: Half, mean: Floats, square: Floats, row: Floats) -> Floats:
     return np.asarray(np.sqrt(after) - np.sqrt(half.variance(mean, square)))
 
 
-def _moved_within(half: Half, window: Windows, row: Floats, place: Floats) -> Floats:
-    return _moved(half, *window.moments(place, half.n), row)
+def _moved_within(half: Half, window: Windows, row: Floats, point: Floats) -> Floats:
+    return _moved(half, *window.moments(point, half.n), row)

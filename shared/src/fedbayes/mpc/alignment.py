@@ -133,8 +133,8 @@ def common_to_all(leader: int, places: Mapping[int, Positions]) -> dict[int, Pos
     places : mapping of int to int64 arrays of one length
         `places_in` of the leader's rows in every other party's list.
     """
-    common = np.flatnonzero(np.all([found >= 0 for found in places.values()], axis=0)).astype(np.int64)
-    return {leader: common, **{party: found[common] for party, found in places.items()}}
+    common = np.flatnonzero(np.all([positions >= 0 for positions in places.values()], axis=0)).astype(np.int64)
+    return {leader: common, **{party: positions[common] for party, positions in places.items()}}
 
 
 def matcher_of(parties: Sequence[int], party: int) -> int:

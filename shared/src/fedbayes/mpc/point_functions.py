@@ -54,13 +54,13 @@ def _expanded(seeds: Words, which: int) -> Words:
 
 def _children(seeds: Words) -> tuple[list[Words], list[Words]]:
     """Return (seeds, control bits) of the left and the right child; a child's lowest bit is its control bit, and the two lowest bits of a seed are 0."""
-    found, controls = [], []
+    child_seeds, controls = [], []
     for side in (0, 1):
         child = _expanded(seeds, side)
         controls.append(child[..., 0] & ONE)
         child[..., 0] &= ~FLAGS
-        found.append(child)
-    return found, controls
+        child_seeds.append(child)
+    return child_seeds, controls
 
 
 def _leaf(seeds: Words) -> Numbers:
@@ -228,7 +228,7 @@ def histogram(keys: PointKeys, turned: npt.NDArray[np.uint64]) -> Numbers:
     total = np.zeros(size, dtype=np.uint32)
     for start, shares in keys.expanded():
         for row, turn in zip(shares, turned[start : start + len(shares)].tolist(), strict=True):
-            place = int(turn) % size
-            total[place:] += row[: size - place]
-            total[:place] += row[size - place :]
+            shift = int(turn) % size
+            total[shift:] += row[: size - shift]
+            total[:shift] += row[size - shift :]
     return total

@@ -72,10 +72,10 @@ class ComputingSide:
 
     Parameters
     ----------
-    place : int
+    position : int
         0, 1 or 2.
     neighbors : mapping of int to bytes
-        Pairwise keys with the two other computing parties, by place.
+        Pairwise keys with the two other computing parties, by position.
     factors : mapping of str to Factor
         Every factor that questions may name.
     shares : mapping of str to Shares
@@ -84,19 +84,19 @@ class ComputingSide:
 
     def __init__(
         self,
-        place: int,
+        position: int,
         neighbors: Mapping[int, bytes],
         factors: Mapping[str, Factor],
         shares: Mapping[str, Shares],
     ) -> None:
-        self.place = place
+        self.position = position
         self._neighbors = neighbors
         self._factors = factors
         self._shares = shares
 
     def _sides(self, left: str, right: str) -> list[tuple[RingArray, RingArray]]:
         """Return pairs of matrices whose products add up, over the parties, to the product of the factors."""
-        first, second = (self.place + 1) % COMPUTING, (self.place + 2) % COMPUTING
+        first, second = (self.position + 1) % COMPUTING, (self.position + 2) % COMPUTING
         x, y = self._shares[left], self._shares[right]
         return [(x[first], y[first] + y[second]), (x[second], y[first])]
 
@@ -105,14 +105,14 @@ class ComputingSide:
 
         **Reveals** nothing while it stays here; a linear function of it may leave under a further mask only.
         """
-        return self._shares[name][(self.place + 1) % COMPUTING]
+        return self._shares[name][(self.position + 1) % COMPUTING]
 
     def _zero(self, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike) -> RingArray:
         """Return this party's part of a pseudo-random sharing of zero."""
         total: RingArray = np.zeros(shape, dtype=dtype)
         for peer, key in self._neighbors.items():
             stream = expand(key, name, shape, dtype)
-            total += stream if self.place < peer else negate(stream)
+            total += stream if self.position < peer else negate(stream)
         return total
 
     def answers(self, tables: Sequence[Table], batch: str) -> RingArray:
@@ -136,7 +136,7 @@ class ComputingSide:
 
     def _pair_blocks(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], RingArray]:
         """Return shares of tables over two factors, see `_sides`."""
-        first, second = (self.place + 1) % COMPUTING, (self.place + 2) % COMPUTING
+        first, second = (self.position + 1) % COMPUTING, (self.position + 2) % COMPUTING
         lefts, rights = {left for left, _ in pairs}, {right for _, right in pairs}
         both = {name: self._shares[name][first] + self._shares[name][second] for name in rights}
         one = {name: self._shares[name][first] for name in rights}
