@@ -41,14 +41,14 @@ def cox(result: Mapping[str, Any]) -> pd.DataFrame:
 
 def hazards(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return stratum (where there are several), time, cumulative hazard and survival of a record at the mean."""
-    told = baselines_of(result)
+    baselines = baselines_of(result)
     rows = [
         [name, time, hazard, np.exp(-hazard)]
-        for name, baseline in told.items()
+        for name, baseline in baselines.items()
         for time, hazard in zip(baseline.times, baseline.cumulative, strict=True)
     ]
     table = _frame(rows, columns=["stratum", "time", "cumulative_hazard", "survival"])
-    return table.drop(columns="stratum") if list(told) == [""] else table
+    return table.drop(columns="stratum") if list(baselines) == [""] else table
 
 
 def naive_bayes(result: Mapping[str, Any]) -> pd.DataFrame:
@@ -80,10 +80,10 @@ def weighted(result: Mapping[str, Any]) -> pd.DataFrame:
     logs, weights = tables_of(model)
     classes = [str(name) for name in model["domain"][model["label"]]["categories"]]
     table = _frame(named_values, columns=["feature", "value"])
-    for place, name in enumerate(classes):
-        table[f"P(value | {name})"] = np.exp(logs[:, place])
-    for place, name in enumerate(classes):
-        table[f"weight | {name}"] = weights[:, place]
+    for index, name in enumerate(classes):
+        table[f"P(value | {name})"] = np.exp(logs[:, index])
+    for index, name in enumerate(classes):
+        table[f"weight | {name}"] = weights[:, index]
     return table
 
 
@@ -105,8 +105,8 @@ def _cells(model: Mapping[str, Any]) -> list[list[Any]]:
         settings = itertools.product(*(model["nodes"][parent]["states"] for parent in parents))
         probabilities = np.asarray(table["probabilities"], dtype=np.float64).reshape(-1, len(states))
         for setting, row in zip(settings, probabilities, strict=True):
-            given = ", ".join(f"{parent}={state}" for parent, state in zip(parents, setting, strict=True))
-            rows += [[node, state, given, share] for state, share in zip(states, row, strict=True)]
+            condition = ", ".join(f"{parent}={state}" for parent, state in zip(parents, setting, strict=True))
+            rows += [[node, state, condition, share] for state, share in zip(states, row, strict=True)]
     return rows
 
 
@@ -137,13 +137,13 @@ def predictions(result: Mapping[str, Any]) -> pd.DataFrame:
         shares = np.asarray(classes.probabilities, dtype=np.float64).reshape(len(classes.predicted), -1)
         if shares.shape[1] != len(classes.states):
             raise ValueError("states and probabilities do not agree")
-        columns.update({f"P({state})": shares[:, place] for place, state in enumerate(classes.states)})
+        columns.update({f"P({state})": shares[:, index] for index, state in enumerate(classes.states)})
         return _frame(columns)
     plain = {"linear_predictor": outlook.linear_predictor, "partial_hazard": outlook.partial_hazard}
     columns.update({name: values for name, values in plain.items() if values is not None})
     if outlook.survival is not None:
         shares = np.asarray(outlook.survival, dtype=np.float64).reshape(-1, len(outlook.times or []))
-        columns.update({f"S({float(time):g})": shares[:, place] for place, time in enumerate(outlook.times or [])})
+        columns.update({f"S({float(time):g})": shares[:, index] for index, time in enumerate(outlook.times or [])})
     return _frame(columns)
 
 
@@ -156,15 +156,15 @@ def scores(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return score and value; of a survival model the scores by time and group too."""
     model = result.get("model")
     criteria = model.get("criteria") if isinstance(model, Mapping) else None
-    told = {**scores_of(result), **(criteria or {}), **flat_scores(result.get("metrics"))}
-    plain = {name: value for name, value in told.items() if is_plain(value)}
+    named_scores = {**scores_of(result), **(criteria or {}), **flat_scores(result.get("metrics"))}
+    plain = {name: value for name, value in named_scores.items() if is_plain(value)}
     return named(plain, "score", "value")
 
 
 def gains(result: Mapping[str, Any]) -> dict[str, float]:
     """Return the information of every column about the target."""
-    found: Any = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
-    return {str(name): float(value or 0.0) for name, value in dict(found).items()}
+    bits: Any = result.get("information_gain") or (result.get("model") or {}).get("information_gain")
+    return {str(name): float(value or 0.0) for name, value in dict(bits).items()}
 
 
 def gain(result: Mapping[str, Any]) -> pd.DataFrame:

@@ -58,11 +58,11 @@ def installed() -> list[Algorithm]:
 
 def algorithm_named(name: str) -> Algorithm:
     """Return one installed algorithm; `UsageProblem` naming those that are installed if there is none of the name."""
-    found = installed()
-    chosen = [algorithm for algorithm in found if algorithm.name == name.removeprefix(PREFIX)]
+    algorithms = installed()
+    chosen = [algorithm for algorithm in algorithms if algorithm.name == name.removeprefix(PREFIX)]
     if not chosen:
-        known = ", ".join(algorithm.name for algorithm in found) or "none"
-        near = nearest(name, [algorithm.name for algorithm in found])
+        known = ", ".join(algorithm.name for algorithm in algorithms) or "none"
+        near = nearest(name, [algorithm.name for algorithm in algorithms])
         raise UsageProblem(f"algorithm '{name[:60]}' is not installed{near}; installed are: {known}")
     return chosen[0]
 

@@ -48,8 +48,8 @@ class Gap:
     @property
     def sentence(self) -> str:
         """One sentence: which column, how many cells, what became of them."""
-        what = "outside the model's bounds" if self.outside else "unknown to the model"
-        return f"column '{self.column}': {self.cells} of {self.present} cells are {what}; {self.taken_as}"
+        fault = "outside the model's bounds" if self.outside else "unknown to the model"
+        return f"column '{self.column}': {self.cells} of {self.present} cells are {fault}; {self.taken_as}"
 
     @property
     def is_fatal(self) -> bool:
@@ -60,8 +60,8 @@ class Gap:
     def refusal(self) -> UsageProblem:
         """Return the error that names the remedy."""
         remedy = "give it in the units" if self.outside else "write its categories in the way"
-        what = self.sentence.partition(";")[0]
-        return UsageProblem(f"{what}; {remedy} of the records that the model was fitted on, or empty the cells")
+        fault = self.sentence.partition(";")[0]
+        return UsageProblem(f"{fault}; {remedy} of the records that the model was fitted on, or empty the cells")
 
 
 def domain_of(model: Any) -> dict[str, Any]:
@@ -102,8 +102,10 @@ def gaps(model: Any, frame: pd.DataFrame, label: str | None = None) -> list[Gap]
         return [gap for gap in view.part("gaps")(model, frame) if gap.cells]
     domain = domain_of(model)
     skipped = {label} if label is not None else {model.get("label")} if domain else set()
-    found = [_gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped]
-    return [gap for gap in found if gap is not None and gap.cells]
+    column_gaps = [
+        _gap(name, entry, frame[name]) for name, entry in domain.items() if name in frame and name not in skipped
+    ]
+    return [gap for gap in column_gaps if gap is not None and gap.cells]
 
 
 def _gap(name: str, entry: Mapping[str, Any], values: Any) -> Gap | None:
@@ -134,18 +136,18 @@ def cox_gaps(model: Mapping[str, Any], frame: pd.DataFrame) -> list[Gap]:
     if model.get("formula"):  # a category that its fit did not know is refused
         return _strata(model, frame)
     features = [str(entry["feature"]) for entry in model["coefficients"] if isinstance(entry, Mapping)]
-    told = model.get("references") if isinstance(model.get("references"), Mapping) else {}
+    references = model.get("references") if isinstance(model.get("references"), Mapping) else {}
     known: dict[str, list[str]] = {}
     for name in features:
-        source, found, category = name.partition("=")
-        if found and name not in frame.columns and source in frame.columns:
+        source, equals, category = name.partition("=")
+        if equals and name not in frame.columns and source in frame.columns:
             known.setdefault(source, []).append(category)
     result = []
     for source, categories in known.items():
         texts = {str(text): count for text, count in _texts(frame[source], plain=True).items()}
         rest = {text: count for text, count in texts.items() if text not in categories}
         early = {text: count for text, count in rest.items() if text < min(categories)}
-        reference = (told or {}).get(source, max(early, key=lambda text: early[text]) if early else None)
+        reference = (references or {}).get(source, max(early, key=lambda text: early[text]) if early else None)
         cells = sum(count for text, count in rest.items() if text != reference)
         result.append(Gap(source, cells, sum(texts.values()), False, "they count as the reference category"))
     return [*result, *_strata(model, frame)]

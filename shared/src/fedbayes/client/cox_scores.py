@@ -39,22 +39,22 @@ def score_lines(metrics: Any) -> list[tuple[str, str]]:
     if not is_survival_score(metrics):
         return []
     spread = metrics.get("spread")
-    found = []
-    for name, told in MEASURES.items():
+    lines = []
+    for name, words in MEASURES.items():
         if name not in metrics:
             continue
         text = number(metrics[name], 3)
         if isinstance(spread, Mapping):
             text += f" (standard deviation over folds {number(spread.get(name), 2)})"
-        found.append((told, text))
-    return found
+        lines.append((words, text))
+    return lines
 
 
 def score_sections(metrics: Any) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return (heading, rows) of what is told by time or by group: Brier scores, calibration; without predictors the cumulative hazard."""
     if is_blind_score(metrics):
         whole = [hazard_rows(part) for part in metrics["baseline"]]
-        rows = [part[place] for part in whole for place in spread(len(part))]
+        rows = [part[index] for part in whole for index in spread(len(part))]
         return [("Cumulative hazard at these records' mean", [HAZARD_HEADING, *rows])]
     if not is_survival_score(metrics):
         return []
@@ -81,10 +81,10 @@ BY_TIME = {
 
 def by_time(metrics: Mapping[str, Any]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Return the names of what is told by time, and its rows: time, then one value each."""
-    found = {name: metrics.get(name) or (metrics.get("pooled") or {}).get(name) for name in BY_TIME}
-    told = {name: values for name, values in found.items() if isinstance(values, list)}
-    rows = list(zip(metrics.get("times") or [], *told.values(), strict=False)) if told else []
-    return [BY_TIME[name] for name in told], rows
+    series = {name: metrics.get(name) or (metrics.get("pooled") or {}).get(name) for name in BY_TIME}
+    filled = {name: values for name, values in series.items() if isinstance(values, list)}
+    rows = list(zip(metrics.get("times") or [], *filled.values(), strict=False)) if filled else []
+    return [BY_TIME[name] for name in filled], rows
 
 
 def _share(value: Any) -> str:
@@ -109,14 +109,14 @@ def flat_scores(metrics: Any) -> dict[str, Any]:
         return {**plain, **test}
     if not is_survival_score(metrics):
         return {}
-    found = {name: value for name, value in metrics.items() if not isinstance(value, list | Mapping)}
+    numbers = {name: value for name, value in metrics.items() if not isinstance(value, list | Mapping)}
     spread = {f"{name}_spread": value for name, value in (metrics.get("spread") or {}).items()}
     names, rows = by_time(metrics)
     moments = {f"{name}({time:g})": value for time, *values in rows for name, value in zip(names, values, strict=True)}
     calibration = metrics["calibration"]
     groups = {
-        f"{name}({calibration['time']:g}, group {place})": group[name]
-        for place, group in enumerate(calibration["groups"], 1)
+        f"{name}({calibration['time']:g}, group {position})": group[name]
+        for position, group in enumerate(calibration["groups"], 1)
         for name in CALIBRATED
     }
-    return {**found, **spread, **moments, **groups}
+    return {**numbers, **spread, **moments, **groups}

@@ -174,8 +174,8 @@ def execute(out: Path, repeats: int, epsilon: float) -> None:
     page = demo_report.render(result, table, epsilon)
     write_texts({out / "result.json": json_text(result), out / "report.html": page})
     demo_report.print_table(Console(), table, epsilon)
-    for name, told in (("result.json", "result"), ("report.html", "report"), ("hospitals", "the hospitals' files")):
-        print(f"{told}: {out / name}")
+    for name, content in (("result.json", "result"), ("report.html", "report"), ("hospitals", "the hospitals' files")):
+        print(f"{content}: {out / name}")
     print(
         f"done in {time.monotonic() - began:.1f} s; try: fedbayes predict {out / 'result.json'} {hospitals / 'hospital-1.csv'}",
         file=sys.stderr,

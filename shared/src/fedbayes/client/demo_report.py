@@ -59,14 +59,14 @@ def render(result: Mapping[str, Any], table: Mapping[str, list[Scores]], epsilon
         "accuracy": {name: [s.accuracy for s in scores] for name, scores in table.items()},
         "AUC": {name: [s.auc for s in scores] for name, scores in table.items()},
     }
-    told = (
+    sentence = (
         f"Five hospitals hold breast-cancer records and keep them. Together they fit one naive Bayes classifier with epsilon = {epsilon:g}: "
         "one noise term in all, added inside a secure sum, so that nobody sees a single hospital's counts. A hospital that fits alone needs the "
         "same noise for far fewer records."
     )
     comparison = html.section(
         "Comparison",
-        html.paragraph(told),
+        html.paragraph(sentence),
         html.table(
             f"Unseen records; mean ± standard deviation over {splits} random splits",
             ("Who", "Accuracy", "AUC"),

@@ -121,9 +121,9 @@ def _yaml(path: Path) -> Any:
         return yaml.load(text, Loader=_loader())  # a SafeLoader
     except (yaml.YAMLError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
-        place = f"line {mark.line + 1}" if mark is not None else "somewhere"
-        what = getattr(problem, "problem", None) or "it cannot be read"
-        raise UsageProblem(f"the dictionary {path} is not valid YAML ({place}: {what}); correct it") from None
+        line = f"line {mark.line + 1}" if mark is not None else "somewhere"
+        fault = getattr(problem, "problem", None) or "it cannot be read"
+        raise UsageProblem(f"the dictionary {path} is not valid YAML ({line}: {fault}); correct it") from None
 
 
 def _loader() -> Any:
@@ -134,7 +134,7 @@ def _loader() -> Any:
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = [key.value for key, _ in node.value]
-            repeated = next((key for place, key in enumerate(keys) if key in keys[:place]), None)
+            repeated = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
             if repeated is not None:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"{str(repeated)[:60]!r} is there twice", node.start_mark

@@ -86,8 +86,8 @@ def _once(tables: Tables, rows: int, signal: float, sampler: ResearchSampler) ->
     totals = np.maximum(np.mean([table.sum(axis=1) for table in released], axis=0), 1.0)
     scores = np.tile(np.log(totals), (JUDGED, 1))
     for table, feature, cells in zip(released, tables.features, judged, strict=True):
-        found = CategoricalTables(table, np.zeros(tables.classes), tables.deviation, 1.0)
-        scores += found.log_likelihood(_bins(cells, feature), totals)
+        noisy = CategoricalTables(table, np.zeros(tables.classes), tables.deviation, 1.0)
+        scores += noisy.log_likelihood(_bins(cells, feature), totals)
     return float((scores.argmax(axis=1) == truth).mean())
 
 
@@ -120,6 +120,6 @@ def _binned(table: NDArray[np.int64], feature: Feature) -> NDArray[np.int64]:
     """Return counts by value, shape (classes, values), of counts by cell."""
     if not feature.numeric:
         return table
-    found = np.zeros((len(table), feature.values), dtype=np.int64)
-    np.add.at(found.T, _bins(np.arange(GRID), feature), table.T)
-    return found
+    binned = np.zeros((len(table), feature.values), dtype=np.int64)
+    np.add.at(binned.T, _bins(np.arange(GRID), feature), table.T)
+    return binned

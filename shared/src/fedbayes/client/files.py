@@ -111,16 +111,16 @@ def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def read_text(path: Path, what: str) -> str:
+def read_text(path: Path, name: str) -> str:
     """Return the text of a file; `UsageProblem` naming it if it cannot be read or is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise UsageProblem(f"{what} {path} cannot be read ({reason}); check the path") from None
+        raise UsageProblem(f"{name} {path} cannot be read ({reason}); check the path") from None
 
 
-def read_json(path: Path, what: str) -> Any:
+def read_json(path: Path, name: str) -> Any:
     """Return the JSON value of a file.
 
     Raises
@@ -129,7 +129,7 @@ def read_json(path: Path, what: str) -> Any:
         If it is missing, unreadable or no JSON.
     """
     try:
-        return json.loads(read_text(path, what))
+        return json.loads(read_text(path, name))
     except ValueError as problem:
-        place = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
-        raise UsageProblem(f"{what} {path} is not valid JSON ({place}); correct it") from None
+        position = f"line {problem.lineno}" if isinstance(problem, json.JSONDecodeError) else "somewhere"
+        raise UsageProblem(f"{name} {path} is not valid JSON ({position}); correct it") from None

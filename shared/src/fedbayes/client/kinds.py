@@ -76,7 +76,7 @@ def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Return member -> network for the members of an ensemble that are told (secret models are not)."""
     members = model["members"]
     entries = members.items() if isinstance(members, Mapping) else enumerate(members, 1)
-    found: dict[str, Mapping[str, Any]] = {}
+    networks: dict[str, Mapping[str, Any]] = {}
     for position, entry in entries:
         if not isinstance(entry, Mapping):
             continue
@@ -84,8 +84,8 @@ def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
         candidates = [entry, *(entry.get(key) for key in ("network", "model"))]
         network = next((value for value in candidates if kind_of(value) == NETWORK), None)
         if network is not None:
-            found[name] = network
-    return found
+            networks[name] = network
+    return networks
 
 
 def alone(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -72,8 +72,8 @@ def _declared(name: Any) -> Any:
     """
     from importlib.metadata import entry_points
 
-    found = [point for point in entry_points(group="fedbayes.models") if point.name == name]
-    return found[0].load() if found else None
+    points = [point for point in entry_points(group="fedbayes.models") if point.name == name]
+    return points[0].load() if points else None
 
 
 def _packaged(load: Callable[[Any], Any], model: Any, frame: pd.DataFrame) -> pd.DataFrame:
@@ -197,8 +197,8 @@ def _design(model: Mapping[str, Any], frame: pd.DataFrame) -> pd.DataFrame:
         return made
     columns: dict[str, Any] = {}
     for name in (str(entry["feature"]) for entry in model["coefficients"]):
-        source, found, category = name.partition("=")
-        if name in frame.columns or not found:
+        source, equals, category = name.partition("=")
+        if name in frame.columns or not equals:
             source = name
         _need(frame, [source])
         columns[name] = frame[source]

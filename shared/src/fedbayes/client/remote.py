@@ -185,13 +185,13 @@ def attach(client: Any, task: int, timeout: float, on_progress: Callable[[dict[s
     AlgorithmError, TaskFailed
         As `run`; TaskFailed too when it does not end in time.
     """
-    told = client.request(f"task/{task}", attempts_on_timeout=RETRIES)
-    if not isinstance(told, dict) or told.get("id") != task:
+    task_state = client.request(f"task/{task}", attempts_on_timeout=RETRIES)
+    if not isinstance(task_state, dict) or task_state.get("id") != task:
         raise UsageProblem(f"the server shows no task {task} to this user; `fedbayes jobs` lists yours")
-    if told.get("parent"):
-        parent = told["parent"].get("id") if isinstance(told["parent"], dict) else told["parent"]
+    if task_state.get("parent"):
+        parent = task_state["parent"].get("id") if isinstance(task_state["parent"], dict) else task_state["parent"]
         raise UsageProblem(f"task {task} is a round of task {parent}; attach to {parent}")
-    collaboration = int((told.get("collaboration") or {}).get("id") or 0)
+    collaboration = int((task_state.get("collaboration") or {}).get("id") or 0)
     watch = _Watch(task, _organizations(client, collaboration), on_progress)
     return _ended(client, task, _wait(client, task, watch, time.monotonic() + timeout, "goes on without this command"))
 
@@ -212,13 +212,13 @@ def tasks(client: Any, collaboration: int | None, everyone: bool = False) -> lis
     if collaboration is not None:
         asked["collaboration_id"] = collaboration
     own = getattr(client.whoami, "id_", None)
-    found = []
+    listed = []
     for entry in _listed(client, "task", asked):
         user = (entry.get("init_user") or {}).get("id") if isinstance(entry.get("init_user"), dict) else None
         if everyone or (entry.get("status") not in FINISHED and user in (own, None)):
             fields = {name: entry.get(name) for name in ("id", "name", "status")}
-            found.append({**fields, "created": entry.get("created_at"), "user": user})
-    return found
+            listed.append({**fields, "created": entry.get("created_at"), "user": user})
+    return listed
 
 
 def _ended(client: Any, task: int, status: str) -> Any:
@@ -235,19 +235,19 @@ def _organizations(client: Any, collaboration: int) -> dict[int, str]:
     details = client.request(f"collaboration/{collaboration}", attempts_on_timeout=RETRIES)
     encrypted = bool(details.get("encrypted"))
     if encrypted != (type(client.cryptor).__name__ == "RSACryptor"):
-        told = "is encrypted: give --key" if encrypted else "is not encrypted: leave --key out"
-        raise UsageProblem(f"the collaboration {told}")
+        advice = "is encrypted: give --key" if encrypted else "is not encrypted: leave --key out"
+        raise UsageProblem(f"the collaboration {advice}")
     return names
 
 
 def _resolve(wanted: int | str | None, names: dict[int, str], own: int) -> int:
     if wanted is None:
         wanted = own
-    found = [key for key, name in names.items() if wanted in (key, name)]
-    if len(found) != 1:
+    matches = [key for key, name in names.items() if wanted in (key, name)]
+    if len(matches) != 1:
         known = ", ".join(f"{key} ({name})" for key, name in sorted(names.items()))
         raise UsageProblem(f"--organization must be one of the collaboration's: {known}")
-    return found[0]
+    return matches[0]
 
 
 def _create(client: Any, job: Job, place: RemotePlace, organization: int) -> int:
@@ -261,8 +261,8 @@ def _create(client: Any, job: Job, place: RemotePlace, organization: int) -> int
         databases=[{"label": label} for label in place.databases],
     )
     if not isinstance(task, dict) or "id" not in task:
-        told = task.get("msg", "") if isinstance(task, dict) else ""
-        raise UsageProblem(f"the server did not accept the task: {str(told)[:300] or 'no reason given'}")
+        reason = task.get("msg", "") if isinstance(task, dict) else ""
+        raise UsageProblem(f"the server did not accept the task: {str(reason)[:300] or 'no reason given'}")
     return int(task["id"])
 
 
@@ -327,9 +327,9 @@ def _failure(status: str, runs: list[dict[str, Any]]) -> Exception:
     from ..federation.errors import from_log
 
     for run in runs:
-        told: Exception | None = from_log(str(run.get("log") or ""))
-        if told is not None:
-            return told
+        failure: Exception | None = from_log(str(run.get("log") or ""))
+        if failure is not None:
+            return failure
     states = sorted({str(run.get("status")) for run in runs} - {"completed"}) or [status]
     reasons = {
         "not allowed": "the node's administrator does not allow this image or user",
@@ -345,8 +345,8 @@ def _result(client: Any, task: int) -> Any:
         text = entry.get("result")
         if text:
             try:
-                found = json.loads(text)
-                return Result(found) if isinstance(found, dict) else found
+                content = json.loads(text)
+                return Result(content) if isinstance(content, dict) else content
             except (TypeError, ValueError):
                 break
     raise TaskFailed("the result cannot be read; in an encrypted collaboration give your organization's --key")

@@ -251,8 +251,8 @@ class Result(dict[str, Any]):
             return self["model"]
         kinds = [other.kind for other in views() if method in other.conversions]
         has = ["summary()", "to_frame()", "save()", *(f"{name}()" for name in CONVERSIONS if name in view.conversions)]
-        told = "holds no model of a known kind" if view.kind == "other" else f"holds: {view.kind}"
-        raise ConversionError(f"{method}() is for {', '.join(kinds)}; this result {told}. It has {', '.join(has)}")
+        content = "holds no model of a known kind" if view.kind == "other" else f"holds: {view.kind}"
+        raise ConversionError(f"{method}() is for {', '.join(kinds)}; this result {content}. It has {', '.join(has)}")
 
     def _network(self, method: str) -> Any:
         from ..bayes.network import BayesianNetwork

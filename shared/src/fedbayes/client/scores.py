@@ -26,10 +26,10 @@ def scores_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scores of a result by their common names, wherever its function puts them; empty if there are none."""
     model = result.get("model")
     inside = model if isinstance(model, Mapping) and "accuracy" in model else {}
-    found = {name: source[name] for source in (inside, result) for name in NAMES if name in source}
-    if "n" not in found and "rows" in inside:
-        found["n"] = inside["rows"]
-    return found
+    scores = {name: source[name] for source in (inside, result) for name in NAMES if name in source}
+    if "n" not in scores and "rows" in inside:
+        scores["n"] = inside["rows"]
+    return scores
 
 
 def confusion_of(result: Mapping[str, Any]) -> tuple[Floats, list[str]] | None:
@@ -63,9 +63,9 @@ def per_class(counts: Floats, classes: Sequence[str]) -> list[tuple[Any, ...]]:
     table = np.maximum(counts, 0.0)
     total = float(table.sum())
     rows: list[tuple[Any, ...]] = []
-    for place, name in enumerate(classes):
-        hit = float(table[place, place])
-        missed, false = float(table[place].sum()) - hit, float(table[:, place].sum()) - hit
+    for index, name in enumerate(classes):
+        hit = float(table[index, index])
+        missed, false = float(table[index].sum()) - hit, float(table[:, index].sum()) - hit
         rest = total - hit - missed - false
         values = [(hit, hit + missed), (rest, rest + false), (hit, hit + false), (rest, rest + missed)]
         f1 = _share(2 * hit, 2 * hit + missed + false)

@@ -122,10 +122,12 @@ class Survival(Section):
     survival: list[list[float]] | None
 
     @classmethod
-    def of(cls, told: Any) -> Survival:
+    def of(cls, content: Any) -> Survival:
         """Return what a result's `predictions` tell; empty if they are none."""
         return cls(
-            {name: told[name] for name in cls.__annotations__ if name in told} if isinstance(told, Mapping) else {}
+            {name: content[name] for name in cls.__annotations__ if name in content}
+            if isinstance(content, Mapping)
+            else {}
         )
 
 

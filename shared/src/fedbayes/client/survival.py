@@ -54,16 +54,16 @@ def summary_frame(result: Mapping[str, Any]) -> pd.DataFrame:
     entries = model.get("coefficients")
     if not isinstance(entries, list) or any(entry.get(name) is None for entry in entries for name in needed):
         raise ValueError("the result holds no Cox model with standard errors; give a result of verticox.fit")
-    told = pd.DataFrame(entries)
+    table = pd.DataFrame(entries)
     columns = {"coef": "coefficient", "se(coef)": "standard_error", "z": "z", "p": "p"}
-    frame = pd.DataFrame({name: told[field].astype(float) for name, field in columns.items()})
-    frame["coef lower 95%"], frame["coef upper 95%"] = told["lower_95"].astype(float), told["upper_95"].astype(float)
+    frame = pd.DataFrame({name: table[field].astype(float) for name, field in columns.items()})
+    frame["coef lower 95%"], frame["coef upper 95%"] = table["lower_95"].astype(float), table["upper_95"].astype(float)
     with np.errstate(over="ignore"):  # infinite, as lifelines has it, for a feature in tiny units
         for name in ("coef", "coef lower 95%", "coef upper 95%"):
             frame[name.replace("coef", "exp(coef)")] = np.exp(frame[name])
     frame["cmp to"] = 0.0
     frame["-log2(p)"] = -np.log2(np.maximum(frame["p"], np.finfo(float).tiny))
-    frame.index = pd.Index(told["feature"].astype(str), name="covariate")
+    frame.index = pd.Index(table["feature"].astype(str), name="covariate")
     summary: pd.DataFrame = frame.reindex(columns=list(LIFELINES_COLUMNS))
     return summary
 
@@ -83,25 +83,25 @@ class Baseline:
 
 def baselines_of(model: Mapping[str, Any]) -> dict[str, Baseline]:
     """Return stratum -> baseline of a Cox model, or of a result of ``verticox.baseline``; one without strata has the name ""; empty if there is none."""
-    told = model.get("baseline")
-    if not isinstance(told, Mapping):
+    stored = model.get("baseline")
+    if not isinstance(stored, Mapping):
         return {}
-    parts = told.get("strata")
+    parts = stored.get("strata")
     if isinstance(parts, list) and all(isinstance(part, str) for part in parts):
-        entries = _by_stratum(told, parts)
+        entries = _by_stratum(stored, parts)
     else:
-        entries = {str(part.get("stratum")): part for part in parts} if isinstance(parts, list) else {"": told}
-    found = {name: _read(part) for name, part in entries.items()}
-    return {name: baseline for name, baseline in found.items() if baseline is not None}
+        entries = {str(part.get("stratum")): part for part in parts} if isinstance(parts, list) else {"": stored}
+    baselines = {name: _read(part) for name, part in entries.items()}
+    return {name: baseline for name, baseline in baselines.items() if baseline is not None}
 
 
-def _by_stratum(told: Mapping[str, Any], strata: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _by_stratum(stored: Mapping[str, Any], strata: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """Return the rows of a baseline that names the stratum of every row, by stratum; "" for the only one."""
     names = list(dict.fromkeys(strata))
-    fields = [name for name in ("time", "cumulative_hazard") if isinstance(told.get(name), list)]
+    fields = [name for name in ("time", "cumulative_hazard") if isinstance(stored.get(name), list)]
     return {
         "" if len(names) == 1 else name: {
-            field: [value for value, at in zip(told[field], strata, strict=True) if at == name] for field in fields
+            field: [value for value, at in zip(stored[field], strata, strict=True) if at == name] for field in fields
         }
         for name in names
     }

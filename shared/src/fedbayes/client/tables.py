@@ -22,12 +22,12 @@ CHUNK = 1 << 20
 _LINE = re.compile(r"line \d+")
 
 
-def check_table(what: str, path: Path) -> None:
+def check_table(name: str, path: Path) -> None:
     """See that a file can be a table, without reading its values.
 
     Parameters
     ----------
-    what : str
+    name : str
         How the message begins: the option and the file's owner.
     path : pathlib.Path
         Of a CSV file header, separator and encoding are checked, of others only that they can be opened.
@@ -38,19 +38,19 @@ def check_table(what: str, path: Path) -> None:
         If it is missing, a folder, unreadable, empty, no UTF-8 text, has other separators than commas, semicolons and tabs, or a column twice.
     """
     if not path.exists():
-        raise UsageProblem(f"{what} does not exist: {path}; check the path")
+        raise UsageProblem(f"{name} does not exist: {path}; check the path")
     if path.is_dir():
-        raise UsageProblem(f"{what} is a folder: {path}; name the file in it")
+        raise UsageProblem(f"{name} is a folder: {path}; name the file in it")
     try:
         with path.open("rb"):
             pass
         header = header_of(path) if path.suffix == ".csv" else None
     except OSError as problem:
-        raise UsageProblem(f"{what} cannot be read ({problem.strerror}): {path}; check its rights") from None
+        raise UsageProblem(f"{name} cannot be read ({problem.strerror}): {path}; check its rights") from None
     except (UnicodeDecodeError, csv.Error):
-        raise UsageProblem(f"{what} is no UTF-8 text: {path}; save it as CSV in UTF-8") from None
+        raise UsageProblem(f"{name} is no UTF-8 text: {path}; save it as CSV in UTF-8") from None
     if header is not None:
-        _check_header(f"{what} {path}", header)
+        _check_header(f"{name} {path}", header)
 
 
 def header_of(path: Path) -> list[str]:
@@ -62,31 +62,33 @@ def header_of(path: Path) -> list[str]:
     return header
 
 
-def _check_header(what: str, header: list[str]) -> None:
+def _check_header(title: str, header: list[str]) -> None:
     if any("\0" in name for name in header):
-        raise UsageProblem(f"{what} is no text; save it as CSV in UTF-8")
+        raise UsageProblem(f"{title} is no text; save it as CSV in UTF-8")
     if not header:
-        raise UsageProblem(f"{what} is empty; it needs a line of column names, then one line a record")
+        raise UsageProblem(f"{title} is empty; it needs a line of column names, then one line a record")
     for mark, name in FOREIGN.items():
         if len(header) == 1 and mark in header[0]:
             raise UsageProblem(
-                f"{what} separates its columns by {name}; save it with commas, semicolons or tabs, or as an Excel file (.xlsx)"
+                f"{title} separates its columns by {name}; save it with commas, semicolons or tabs, or as an Excel file (.xlsx)"
             )
     repeated = next((name for position, name in enumerate(header) if name in header[:position]), None)
     if repeated is not None:
-        raise UsageProblem(f"{what} has two columns named '{repeated[:60]}'; rename one of them")
+        raise UsageProblem(f"{title} has two columns named '{repeated[:60]}'; rename one of them")
 
 
 def tell_dialect(path: Path, separator: str | None = None, decimal: str | None = None) -> None:
     """Say on stderr how a CSV file is read whose columns commas do not separate."""
     if path.suffix != ".csv" or not path.is_file():
         return
-    found = of_file(
+    dialect = of_file(
         path, separator if separator in SEPARATORS_BY_WORD else None, decimal if decimal in DECIMALS else None
     )
-    if found != Dialect():
-        parted = f"columns are separated by {SEPARATORS[found.separator]}" if found.separator in SEPARATORS else ""
-        commas = "a comma in a number is a decimal comma" if found.comma else "a comma in a number is none of a number"
+    if dialect != Dialect():
+        parted = f"columns are separated by {SEPARATORS[dialect.separator]}" if dialect.separator in SEPARATORS else ""
+        commas = (
+            "a comma in a number is a decimal comma" if dialect.comma else "a comma in a number is none of a number"
+        )
         print(f"note: {path}: {', '.join(filter(None, (parted, commas)))}", file=sys.stderr)
 
 
@@ -125,7 +127,7 @@ def read_table(path: Path, domain: Mapping[str, Any] | None = None, identifiers:
         ) from None
     except (OSError, ValueError, ImportError, BadZipFile) as problem:
         line = _LINE.search(str(problem))
-        place = f", {line.group()}" if line else ""
+        position = f", {line.group()}" if line else ""
         raise UsageProblem(
-            f"the table {path} cannot be read ({type(problem).__name__}{place}); check its format"
+            f"the table {path} cannot be read ({type(problem).__name__}{position}); check its format"
         ) from None

@@ -66,10 +66,10 @@ class View:
 
     def part(self, name: str) -> Callable[..., Any]:
         """Return the function of a part that it has."""
-        found: Part = getattr(self, name)
-        if not isinstance(found, str):
-            return found
-        module, _, function = found.partition(":")
+        value: Part = getattr(self, name)
+        if not isinstance(value, str):
+            return value
+        module, _, function = value.partition(":")
         return getattr(import_module(f"{__package__}.{module}"), function)  # type: ignore[no-any-return]
 
 
@@ -208,9 +208,9 @@ def view_of(model: Any) -> View:
 
 def view_of_result(result: Mapping[str, Any]) -> View:
     """Return the view of a result: that of its model, or of what it tells beside one."""
-    found = view_of(result.get("model"))
-    if found.kind != kinds.OTHER:
-        return found
+    view = view_of(result.get("model"))
+    if view.kind != kinds.OTHER:
+        return view
     if isinstance(result.get("predictions"), Mapping):
         return named(kinds.PREDICTIONS)
     if isinstance(result.get("metrics"), Mapping) or {"accuracy", "auc"} <= set(result):

@@ -16,13 +16,13 @@ def values_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (feature, value or bin) in the order of the model's tables; empty where it has no table of values by class."""
     if model.get("structure") != "naive" or model.get("continuous") != "binned" or not model.get("tables"):
         return []
-    found = [
+    values = [
         (str(name), value)
         for name, entry in model["domain"].items()
         if name != model["label"]
         for value in _values(entry, (model.get("bins") or {}).get(name))
     ]
-    return found if len(found) == len(model["tables"]["single"]) else []
+    return values if len(values) == len(model["tables"]["single"]) else []
 
 
 def _values(entry: Mapping[str, Any], bins: Any) -> Iterator[str]:
@@ -40,7 +40,7 @@ def tables_of(model: Mapping[str, Any]) -> tuple[Floats, Floats]:
     rest = np.asarray(model["weights"], dtype=np.float64)[logs.shape[1] :]
     if model.get("weighting") == "value":
         return logs, rest.reshape(logs.shape)
-    places = {name: place for place, name in enumerate(dict.fromkeys(name for name, _ in values_of(model)))}
+    places = {name: index for index, name in enumerate(dict.fromkeys(name for name, _ in values_of(model)))}
     return logs, np.stack([np.full(logs.shape[1], rest[places[name]]) for name, _ in values_of(model)])
 
 
@@ -56,11 +56,11 @@ def effects(model: Mapping[str, Any]) -> dict[str, float]:
     logs, weights = tables_of(model)
     scores = logs * weights
     scores = scores - scores.mean(axis=1, keepdims=True)
-    found: dict[str, float] = {}
+    sizes: dict[str, float] = {}
     for feature in dict.fromkeys(name for name, _ in named):
-        rows = [place for place, (name, _) in enumerate(named) if name == feature]
+        rows = [row for row, (name, _) in enumerate(named) if name == feature]
         share = np.exp(logs[rows]).mean(axis=1)
         share = share / share.sum()
         variance = share @ scores[rows] ** 2 - (share @ scores[rows]) ** 2
-        found[feature] = float(np.sqrt(max(float(variance.max()), 0.0)))
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+        sizes[feature] = float(np.sqrt(max(float(variance.max()), 0.0)))
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))

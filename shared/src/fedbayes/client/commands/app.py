@@ -72,24 +72,24 @@ def main(
 
 @app.command(help="Run a function of an algorithm, embedded (--party) or on a vantage6 server (--server).\n\n" + CODES)
 @takes(RunOptions)
-def run(**given: Any) -> None:
+def run(**options: Any) -> None:
     """Hand the options on; the password comes from VANTAGE6_PASSWORD or a prompt."""
     from . import run as command_run
     from . import run_options
 
-    command_run.execute(run_options.Options.read(**given))
+    command_run.execute(run_options.Options.read(**options))
 
 
 @app.command(
     help="Ask every station whether it would take part in a task; nothing is spent. Options as for run.\n\n" + CODES
 )
 @takes(RunOptions, without=("out", "again", "report", "force"))
-def check(**given: Any) -> None:
+def check(**options: Any) -> None:
     """Hand the options on; the password comes from VANTAGE6_PASSWORD or a prompt."""
     from . import run as command_run
     from . import run_options
 
-    command_run.check(run_options.Options.read(**given))
+    command_run.check(run_options.Options.read(**options))
 
 
 @app.command()
@@ -117,10 +117,10 @@ def plan(
     from . import plan as command_plan
     from . import run_options
 
-    given = run_options.Options.read(
+    options = run_options.Options.read(
         algorithm=algorithm, function=function, arg=arg, args=args, dictionary=dictionary, model=model
     )
-    command_plan.execute(given, stations, rows, policy, as_json, signal)
+    command_plan.execute(options, stations, rows, policy, as_json, signal)
 
 
 @app.command()

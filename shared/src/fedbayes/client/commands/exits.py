@@ -40,6 +40,6 @@ def line_of(error: BaseException) -> str:
     """Return what the terminal shows of an error: one line, no traceback."""
     if code_of(error) == INTERRUPTED:
         return "interrupted; the task was stopped"
-    told = error.format_message() if hasattr(error, "format_message") else str(error)
-    text = " ".join(str(told).split())
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    text = " ".join(str(message).split())
     return text or type(error).__name__

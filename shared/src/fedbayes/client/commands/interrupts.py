@@ -177,13 +177,13 @@ def _adopt_orphans() -> None:
 
 
 def _children(parent: int) -> list[int]:
-    found = []
+    children = []
     for path in Path(f"/proc/{parent}/task").glob("*/children"):
         try:
-            found += [int(number) for number in path.read_text().split()]
+            children += [int(number) for number in path.read_text().split()]
         except OSError:
             continue
-    return found
+    return children
 
 
 def _drafts(folder: Path | None) -> list[Path]:

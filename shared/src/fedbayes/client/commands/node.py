@@ -58,16 +58,16 @@ def check(path: Path, as_json: bool) -> None:
     from ..node.check import check as found_in
     from ..node.file import WRONG
 
-    found = found_in(path)
+    findings = found_in(path)
     if as_json:
-        print(json.dumps([asdict(finding) for finding in found], indent=1, ensure_ascii=False))
-    for finding in [] if as_json else found:
+        print(json.dumps([asdict(finding) for finding in findings], indent=1, ensure_ascii=False))
+    for finding in [] if as_json else findings:
         where = f"line {finding.line}" if finding.line else "file"
         print(f"{where:>9}  {finding.level:<8} {finding.text}")
-    counts = {level: sum(finding.level == level for finding in found) for level in WRONG}
-    told = ", ".join(f"{count} {level}" for level, count in counts.items() if count)
-    if told:
-        raise TaskFailed(f"{path}: {told}")
+    counts = {level: sum(finding.level == level for finding in findings) for level in WRONG}
+    summary = ", ".join(f"{count} {level}" for level, count in counts.items() if count)
+    if summary:
+        raise TaskFailed(f"{path}: {summary}")
     if not as_json:
         print(f"{path}: nothing unsafe, nothing ignored")
 

@@ -30,8 +30,8 @@ def split_pair(option: str, text: str, form: str) -> tuple[str, str]:
     UsageProblem
         If there is none, or nothing stands before it.
     """
-    name, found, value = text.partition("=")
-    if not found or not name.strip():
+    name, separator, value = text.partition("=")
+    if not separator or not name.strip():
         raise UsageProblem(f"{option}: '{text[:80]}' must have the form {form}")
     return name.strip(), value
 
@@ -50,13 +50,13 @@ def read_arguments(pairs: Sequence[str], file: Path | None) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise UsageProblem(f"--args: {file} must hold a JSON object with one entry for each argument")
         arguments.update(content)
-    given: dict[str, Any] = {}
+    single: dict[str, Any] = {}
     for pair in pairs:
         name, value = split_pair("--arg", pair, "NAME=VALUE")
-        if name in given:
+        if name in single:
             raise UsageProblem(f"--arg: '{name[:60]}' is given twice; give it once")
-        given[name] = _argument(name, value)
-    return {**arguments, **given}
+        single[name] = _argument(name, value)
+    return {**arguments, **single}
 
 
 def _argument(name: str, text: str) -> Any:
@@ -101,8 +101,8 @@ def read_policies(pairs: Sequence[str]) -> dict[str, dict[str, Any]]:
     policies: dict[str, dict[str, Any]] = {}
     for pair in pairs:
         name, value = split_pair("--policy", pair, "NAME:LIMIT=VALUE")
-        party, found, limit = name.rpartition(":")
-        policies.setdefault(party if found else "*", {})[limit] = _limit(value)
+        party, colon, limit = name.rpartition(":")
+        policies.setdefault(party if colon else "*", {})[limit] = _limit(value)
     return policies
 
 

@@ -14,7 +14,7 @@ from .run_options import Options
 
 
 def execute(
-    given: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool, signal: float = SIGNAL
+    chosen: Options, stations: int, rows: int, policy: list[str] | None, as_json: bool, signal: float = SIGNAL
 ) -> None:
     """Print what a task would ask and cost; nobody is asked.
 
@@ -24,41 +24,43 @@ def execute(
         If a limit that was given would refuse it, after the plan is printed.
     """
     limits = {name: value for entry in options.read_policies(policy or []).values() for name, value in entry.items()}
-    found = plan(Job(given.algorithm, given.function, given.arguments()), Setting(stations, rows, limits, signal))
+    planned = plan(Job(chosen.algorithm, chosen.function, chosen.arguments()), Setting(stations, rows, limits, signal))
     if as_json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(planned, indent=1))
     else:
-        _print(found)
-    if found["refusals"]:
+        _print(planned)
+    if planned["refusals"]:
         from ...federation.errors import PolicyError
 
-        raise PolicyError(f"a node with these limits would refuse it: {'; '.join(found['refusals'])}")
+        raise PolicyError(f"a node with these limits would refuse it: {'; '.join(planned['refusals'])}")
 
 
-def _print(found: dict[str, Any]) -> None:
-    debit = found["debit"]
+def _print(planned: dict[str, Any]) -> None:
+    debit = planned["debit"]
     cost = f"epsilon {debit['epsilon']:g}, delta {debit['delta']:g}, queries {debit['queries']}"
     rows = [
-        ("stations", str(found["stations"])),
+        ("stations", str(planned["stations"])),
         (
             "rounds",
-            f"about {found['rounds']}, {found['seconds']:g} s on nodes" if found["rounds"] else "not known before",
+            f"about {planned['rounds']}, {planned['seconds']:g} s on nodes"
+            if planned["rounds"]
+            else "not known before",
         ),
-        *([("bytes", f"about {size(found['bytes'])} in all")] if found["bytes"] else []),
-        ("columns", ", ".join(found["columns"]) or "told by the stations"),
+        *([("bytes", f"about {size(planned['bytes'])} in all")] if planned["bytes"] else []),
+        ("columns", ", ".join(planned["columns"]) or "told by the stations"),
         ("debit at each station", cost),
-        ("differentially private", number(found["private"])),
-        ("predicts single records", number(found["single_records"])),
-        *_noise_rows(found["noise"]),
-        *_expected_rows(found["expected"]),
+        ("differentially private", number(planned["private"])),
+        ("predicts single records", number(planned["single_records"])),
+        *_noise_rows(planned["noise"]),
+        *_expected_rows(planned["expected"]),
         *(
             (f"chosen {name}" if name != "from" else "chosen from", _text(value))
-            for name, value in found["chosen"].items()
+            for name, value in planned["chosen"].items()
         ),
     ]
     for name, text in rows:
         print(f"{name + ':':<26}{text}")
-    for warning in found["warnings"]:
+    for warning in planned["warnings"]:
         print(f"warning: {warning}")
 
 
@@ -76,12 +78,12 @@ def _noise_rows(noise: dict[str, Any] | None) -> list[tuple[str, str]]:
         )
     ]
     if noise["mean_count"] is not None:
-        told = (
+        comparison = (
             "the noise dominates: raise epsilon, or take fewer bins or features"
             if noise["dominates"]
             else "more than the noise"
         )
-        rows.append(("mean count of a cell", f"{noise['mean_count']:.3g}: {told}"))
+        rows.append(("mean count of a cell", f"{noise['mean_count']:.3g}: {comparison}"))
     return rows
 
 

@@ -46,22 +46,22 @@ def execute(
         )
     if names in frame.columns:
         predictions.insert(0, str(names), [identifier_text(value) for value in frame[names]], allow_duplicates=True)
-    found = gaps(model, frame, label)
-    for gap in found:
+    column_gaps = gaps(model, frame, label)
+    for gap in column_gaps:
         if gap.is_fatal:
             raise gap.refusal()
-    for gap in found:
+    for gap in column_gaps:
         print(f"warning: {gap.sentence}", file=sys.stderr)
     for moment in beyond_follow_up(model, moments or ()):
         print(
             f"warning: {moment:g} is beyond the last event of the fit; survival there is that at the last event",
             file=sys.stderr,
         )
-    summary = f"{len(frame)} records, {sum(gap.cells for gap in found)} cells not understood"
+    summary = f"{len(frame)} records, {sum(gap.cells for gap in column_gaps)} cells not understood"
     text = predictions.to_csv(index=False, lineterminator="\n")
     if out is None:
         sys.stdout.write(text)
-        if found:
+        if column_gaps:
             print(f"predictions: {summary}", file=sys.stderr)
         return
     write_text(out, text)
@@ -73,11 +73,11 @@ def _asked(result: Mapping[str, Any]) -> str | None:
     from ...bayes.dictionary import Dictionary
     from ...bayes.encoding import SchemaError
 
-    given = _arguments(result)
-    if isinstance(given.get("id_column"), str):
-        return str(given["id_column"])
+    arguments = _arguments(result)
+    if isinstance(arguments.get("id_column"), str):
+        return str(arguments["id_column"])
     try:
-        return Dictionary.from_json(given.get("dictionary")).identifier
+        return Dictionary.from_json(arguments.get("dictionary")).identifier
     except SchemaError:
         return None
 

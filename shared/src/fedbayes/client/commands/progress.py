@@ -46,10 +46,10 @@ class Progress:
 
     def __call__(self, event: dict[str, Any]) -> None:
         """Take one event: ``{"event": "start"|"end", "task", "name", "organization", "status"}``."""
-        found = ROUND.match(str(event.get("name", "")))
-        if found is None:
+        match = ROUND.match(str(event.get("name", "")))
+        if match is None:
             return
-        number, function = int(found.group(1)), found.group(2)
+        number, function = int(match.group(1)), match.group(2)
         if self._round is None or self._round.number != number:
             self._close_round()
             self._round = _Round(number, function, time.monotonic())

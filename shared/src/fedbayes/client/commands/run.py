@@ -22,7 +22,7 @@ from .run_options import Options
 OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
 
 
-def execute(given: Options) -> None:
+def execute(chosen: Options) -> None:
     """Run the task and write its result.
 
     Raises
@@ -34,17 +34,17 @@ def execute(given: Options) -> None:
     """
     from rich.console import Console
 
-    given.check()
-    job = Job(given.algorithm, given.function, given.arguments())
-    target = Target.checked(given.out, given.report, given.force)
-    progress = Progress(Console(stderr=True), given.quiet, rounds_of(job))
-    for name, value in given.inherited().items():
-        progress.note(f"{name}: as in {given.model}" + ("" if isinstance(value, dict) else f", {value}"))
-    result = _run(given, job, progress)
-    if given.judges_its_own_records():
+    chosen.check()
+    job = Job(chosen.algorithm, chosen.function, chosen.arguments())
+    target = Target.checked(chosen.out, chosen.report, chosen.force)
+    progress = Progress(Console(stderr=True), chosen.quiet, rounds_of(job))
+    for name, value in chosen.inherited().items():
+        progress.note(f"{name}: as in {chosen.model}" + ("" if isinstance(value, dict) else f", {value}"))
+    result = _run(chosen, job, progress)
+    if chosen.judges_its_own_records():
         result.setdefault("warnings", []).append(OWN_RECORDS)
     if isinstance(result.get("provenance"), dict):
-        result["provenance"]["place"] = given.place()
+        result["provenance"]["place"] = chosen.place()
     target.write(result, progress)
 
 
@@ -96,7 +96,7 @@ class Target:
                 progress.note(f"{name}: {path}")
 
 
-def check(given: Options) -> None:
+def check(chosen: Options) -> None:
     """Run the preflight of a task alone, and print what every station says to it.
 
     Raises
@@ -110,10 +110,10 @@ def check(given: Options) -> None:
 
     from ...federation.errors import PolicyError
 
-    given.check()
-    arguments = {"function": given.function, "arguments": given.arguments()}
-    check_function(given.algorithm, given.function)
-    result = _run(given, Job(given.algorithm, "preflight", arguments), Progress(Console(stderr=True), given.quiet))
+    chosen.check()
+    arguments = {"function": chosen.function, "arguments": chosen.arguments()}
+    check_function(chosen.algorithm, chosen.function)
+    result = _run(chosen, Job(chosen.algorithm, "preflight", arguments), Progress(Console(stderr=True), chosen.quiet))
     refusals: dict[str, str | None] = result["stations"]
     rows = [(name, "yes" if refusal is None else "no", refusal) for name, refusal in refusals.items()]
     print_table(("organization", "takes part", "refuses"), rows)
@@ -122,26 +122,26 @@ def check(given: Options) -> None:
         raise PolicyError(f"{', '.join(refusing)} would refuse this task; nothing was spent")
 
 
-def _run(given: Options, job: Job, progress: Progress) -> Any:
+def _run(chosen: Options, job: Job, progress: Progress) -> Any:
     try:
-        return _embedded(given, job, progress) if given.server is None else _on_server(given, job, progress)
+        return _embedded(chosen, job, progress) if chosen.server is None else _on_server(chosen, job, progress)
     finally:
         progress.finish()
 
 
-def _embedded(given: Options, job: Job, progress: Progress) -> Any:
+def _embedded(chosen: Options, job: Job, progress: Progress) -> Any:
     from .. import local
 
     place = LocalPlace(
-        parties=options.read_parties(given.party or [], given.database),
-        helpers=given.helper or (),
-        policies=options.read_policies(given.policy or []),
-        aggregator=given.aggregator,
-        database=given.database,
-        latency=given.latency,
-        timeout=given.timeout,
+        parties=options.read_parties(chosen.party or [], chosen.database),
+        helpers=chosen.helper or (),
+        policies=options.read_policies(chosen.policy or []),
+        aggregator=chosen.aggregator,
+        database=chosen.database,
+        latency=chosen.latency,
+        timeout=chosen.timeout,
     )
-    if not given.quiet:
+    if not chosen.quiet:
         _tell_dialects(place)
     try:
         return local.run(job, place, progress)
@@ -168,18 +168,18 @@ def _check_tables(place: LocalPlace) -> None:
             read_table(path)
 
 
-def _on_server(given: Options, job: Job, progress: Progress) -> Any:
+def _on_server(chosen: Options, job: Job, progress: Progress) -> Any:
     from .. import remote
 
-    organization = options.read_organizations([given.organization])[0] if given.organization else None
+    organization = options.read_organizations([chosen.organization])[0] if chosen.organization else None
     place = remote.RemotePlace(
-        collaboration=int(given.collaboration or 0),
-        image=str(given.image),
+        collaboration=int(chosen.collaboration or 0),
+        image=str(chosen.image),
         organization=organization,
-        databases=(given.database,),
-        timeout=given.timeout,
+        databases=(chosen.database,),
+        timeout=chosen.timeout,
     )
-    client = remote.connect(access(str(given.server), given.username, given.mfa_code, given.key))
+    client = remote.connect(access(str(chosen.server), chosen.username, chosen.mfa_code, chosen.key))
     return remote.run(
         client,
         job,

@@ -41,7 +41,7 @@ class Options(RunOptions):
     repeated: Mapping[str, Any] | None = None
 
     @classmethod
-    def read(cls, **given: Any) -> Options:
+    def read(cls, **values: Any) -> Options:
         """Return the options, those of a repeated result filled in.
 
         Raises
@@ -49,7 +49,7 @@ class Options(RunOptions):
         UsageProblem
             If algorithm or function is missing, or there is nothing to repeat.
         """
-        options = cls(**given)
+        options = cls(**values)
         if options.again is not None:
             return _repeated(options)
         if not options.algorithm or not options.function:
@@ -65,42 +65,42 @@ class Options(RunOptions):
         UsageProblem
             If one is malformed or missing, or a model is given twice.
         """
-        given = options.read_arguments(self.arg or [], self.args)
+        own = options.read_arguments(self.arg or [], self.args)
         if self.dictionary is not None:
-            if "dictionary" in given:
+            if "dictionary" in own:
                 raise UsageProblem("--dictionary: the argument 'dictionary' is given twice; give it once")
-            given["dictionary"] = read_dictionary(self.dictionary)
+            own["dictionary"] = read_dictionary(self.dictionary)
         if self.model is not None:
-            if "model" in given:
+            if "model" in own:
                 raise UsageProblem("--model: the argument 'model' is given twice; give it once")
-            given["model"] = read_result(self.model).get("model")
-            if given["model"] is None:
+            own["model"] = read_result(self.model).get("model")
+            if own["model"] is None:
                 raise UsageProblem(f"--model: {self.model} holds no model")
-            given = {**self.inherited(), **given}
-        found = {**(self.repeated or {}), **given}
-        lost = next((name for name, value in found.items() if is_left_out(value)), None)
+            own = {**self.inherited(), **own}
+        arguments = {**(self.repeated or {}), **own}
+        lost = next((name for name, value in arguments.items() if is_left_out(value)), None)
         if lost is not None:
             raise UsageProblem(
                 f"--again: the result does not keep the argument '{lost}'; give it by --arg, --args or --model"
             )
-        return found
+        return arguments
 
     def inherited(self) -> dict[str, Any]:
         """Return what a model's use takes from its fit unless it is given: the data dictionary, and in vertical methods how records are matched."""
         if self.model is None:
             return {}
         declared = {field.name for field in fields(declared_of(Job(self.algorithm, self.function, {})))}
-        given = options.read_arguments(self.arg or [], self.args)
-        told = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
-        own = set(given) if self.dictionary is None else {*given, "dictionary"}
-        return of_fit(told, own, declared)
+        own_arguments = options.read_arguments(self.arg or [], self.args)
+        of_model = (read_result(self.model).get("provenance") or {}).get("arguments") or {}
+        own = set(own_arguments) if self.dictionary is None else {*own_arguments, "dictionary"}
+        return of_fit(of_model, own, declared)
 
     def judges_its_own_records(self) -> bool:
         """Whether a model is evaluated on a file that it was fitted on, as far as the file of its result tells."""
         if self.function != "evaluate" or self.model is None or not self.party:
             return False
-        place = (read_result(self.model).get("provenance") or {}).get("place") or {}
-        return bool(_files(place.get("party") or []) & _files(self.party))
+        fitted_on = (read_result(self.model).get("provenance") or {}).get("place") or {}
+        return bool(_files(fitted_on.get("party") or []) & _files(self.party))
 
     def place(self) -> dict[str, Any]:
         """Return where the task runs, for the file of its result."""
@@ -113,15 +113,15 @@ class Options(RunOptions):
         wrong, where = (
             (LOCAL_ONLY, "an embedded run") if self.server is not None else (REMOTE_ONLY, "a run on a server")
         )
-        given = [
+        misplaced = [
             name for name in wrong if getattr(self, name) and not (name == "username" and self._from_environment())
         ]
-        if given:
+        if misplaced:
             here = (
                 "this one runs on a server (--server)" if self.server is not None else "this one is embedded (--party)"
             )
             raise UsageProblem(
-                f"--{given[0].replace('_', '-')} belongs to {where}, and {here}; leave one of the two out"
+                f"--{misplaced[0].replace('_', '-')} belongs to {where}, and {here}; leave one of the two out"
             )
         if self.server is not None and self.collaboration is None:
             raise UsageProblem("--server needs --collaboration ID")
@@ -140,24 +140,30 @@ def _files(parties: list[str]) -> set[Path]:
     return {Path(entry.partition("=")[2]).expanduser().absolute() for entry in parties}
 
 
-def _repeated(given: Options) -> Options:
+def _repeated(chosen: Options) -> Options:
     """Return the options of a result that is repeated; what the line gives goes above it."""
-    if given.algorithm or given.function:
+    if chosen.algorithm or chosen.function:
         raise UsageProblem("--again repeats the algorithm and function of its result; leave them out")
-    told = read_result(Path(str(given.again))).get("provenance")
-    if not isinstance(told, Mapping) or not told.get("algorithm") or not told.get("function"):
+    provenance = read_result(Path(str(chosen.again))).get("provenance")
+    if not isinstance(provenance, Mapping) or not provenance.get("algorithm") or not provenance.get("function"):
         raise UsageProblem(
-            f"--again: {given.again} does not tell what it came from; give a result that has a provenance"
+            f"--again: {chosen.again} does not tell what it came from; give a result that has a provenance"
         )
-    kept = {name: value for name, value in dict(told.get("place") or {}).items() if name in KEPT}
-    left_out = LOCAL_ONLY if given.server is not None else ("server", *REMOTE_ONLY) if given.party else ()
+    kept = {name: value for name, value in dict(provenance.get("place") or {}).items() if name in KEPT}
+    left_out = LOCAL_ONLY if chosen.server is not None else ("server", *REMOTE_ONLY) if chosen.party else ()
     defaults = {field.name: field.default for field in fields(Options)}
     added = {
-        name: value for name, value in kept.items() if name not in left_out and getattr(given, name) == defaults[name]
+        name: value for name, value in kept.items() if name not in left_out and getattr(chosen, name) == defaults[name]
     }
-    if not (given.party or given.server or added.get("party") or added.get("server")):
+    if not (chosen.party or chosen.server or added.get("party") or added.get("server")):
         raise UsageProblem(
             "--again: the result does not tell where its data are; give --party NAME=FILE or --server URL"
         )
-    arguments = dict(told.get("arguments") or {})
-    return replace(given, algorithm=str(told["algorithm"]), function=str(told["function"]), repeated=arguments, **added)
+    arguments = dict(provenance.get("arguments") or {})
+    return replace(
+        chosen,
+        algorithm=str(provenance["algorithm"]),
+        function=str(provenance["function"]),
+        repeated=arguments,
+        **added,
+    )

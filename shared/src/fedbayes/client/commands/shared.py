@@ -34,10 +34,10 @@ def _functions(ctx: typer.Context, incomplete: str) -> list[str]:
     from ..catalogue import algorithm_named
 
     try:
-        found = algorithm_named(str(ctx.params.get("algorithm")))
+        algorithm = algorithm_named(str(ctx.params.get("algorithm")))
     except Exception:
         return []
-    return [function.name for function in found.functions if function.name.startswith(incomplete)]
+    return [function.name for function in algorithm.functions if function.name.startswith(incomplete)]
 
 
 Algorithm = Annotated[

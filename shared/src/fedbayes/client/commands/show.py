@@ -31,16 +31,16 @@ def list_algorithms(as_json: bool, name: str | None = None) -> None:
 
     from ..catalogue import algorithm_named, installed
 
-    found = installed() if name is None else [algorithm_named(name)]
+    algorithms = installed() if name is None else [algorithm_named(name)]
     if as_json:
-        print(json.dumps([algorithm.to_dict() for algorithm in found], indent=1))
+        print(json.dumps([algorithm.to_dict() for algorithm in algorithms], indent=1))
         return
     console = Console()
     if name is not None:
         console.print(EVERYWHERE, markup=False, highlight=False, soft_wrap=True)
-    if not found:
+    if not algorithms:
         console.print("no algorithm is installed: install a package whose name starts with v6_")
-    for algorithm in found:
+    for algorithm in algorithms:
         console.print(f"[bold]{algorithm.name}[/bold]  ", end="")
         console.print(algorithm.problem or algorithm.summary, markup=False, highlight=False)
         for function in algorithm.functions:

@@ -62,14 +62,14 @@ def _made(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _computation(facts: Facts) -> dict[str, Any]:
-    told = facts.part("provenance")
-    versions = told.get("versions") or facts.part("versions")
+    provenance = facts.part("provenance")
+    versions = provenance.get("versions") or facts.part("versions")
     return {
         "algorithm": facts.algorithm,
         "function": facts.function,
         "what": _first_line(facts) or f"{facts.function} of {facts.algorithm}, which is not installed here",
         "answer": facts.answer,
-        "date": str(told.get("date") or "not told by the result"),
+        "date": str(provenance.get("date") or "not told by the result"),
         "arguments": [{"name": name, "value": _text(value)} for name, value in facts.arguments.items()]
         or [{"name": "none", "value": "no argument was given"}],
         "versions": [{"name": name, "version": str(value)} for name, value in versions.items()]
@@ -94,17 +94,17 @@ def _data(facts: Facts) -> dict[str, Any]:
 
 
 def _unrecognised(facts: Facts) -> list[str]:
-    told = facts.part("federation").get("without_lasting_key")
-    if told is None:
+    names = facts.part("federation").get("without_lasting_key")
+    if names is None:
         return ["not told by the result"]
-    return [str(name) for name in told] or ["nobody: every organization was recognised by its lasting key"]
+    return [str(name) for name in names] or ["nobody: every organization was recognised by its lasting key"]
 
 
 def _records(facts: Facts) -> str:
     places = (facts.part("diagnostics"), facts.result, facts.part("model"))
     names = ("records", "rows", "n", "n_records", "count")
-    found = next((p[n] for p in places for n in names if isinstance(p.get(n), int | float)), None)
-    return number(found) if found is not None else "the result does not tell how many"
+    records = next((p[n] for p in places for n in names if isinstance(p.get(n), int | float)), None)
+    return number(records) if records is not None else "the result does not tell how many"
 
 
 def rounds(facts: Facts) -> list[dict[str, Any]]:
@@ -165,8 +165,8 @@ def limits(facts: Facts) -> list[dict[str, Any]]:
 
 def debits(facts: Facts) -> list[dict[str, Any]]:
     """Return what every station debited in this job, and whether a ledger keeps it."""
-    told = facts.part("federation").get("debits") or {}
-    if not told:
+    debited = facts.part("federation").get("debits") or {}
+    if not debited:
         return [{"organization": "all", "epsilon": 0.0, "delta": 0.0, "queries": 0.0, "kept": NO_DEBIT}]
     return [
         {
@@ -176,7 +176,7 @@ def debits(facts: Facts) -> list[dict[str, Any]]:
             if facts.nodes.get(name, {}).get("limits", {}).get("ledger")
             else "in this result alone: the node has no ledger",
         }
-        for name, costs in told.items()
+        for name, costs in debited.items()
     ]
 
 
@@ -217,9 +217,9 @@ def _first_line(facts: Facts) -> str:
 
 def _reveals(facts: Facts, function: str) -> str:
     """Return what a partial function's documentation says that it reveals."""
-    told = reveals(getattr(_module(facts), function, None))
+    sections = reveals(getattr(_module(facts), function, None))
     return (
-        title(told)
-        if told
+        title(sections)
+        if sections
         else "what each role learns, as told with the recipients; this round's function states nothing apart"
     )

@@ -56,9 +56,9 @@ def guess(epsilon: float, delta: float) -> float:
 
 def section(facts: Facts) -> dict[str, Any]:
     """Return the promise in its parts; where there is none every part says so."""
-    told = facts.privacy
+    privacy = facts.privacy
     parts = {
-        "statement": promise(told),
+        "statement": promise(privacy),
         "differentially_private": facts.private,
         "why": facts.reason
         if not facts.private
@@ -105,12 +105,12 @@ def meaning(facts: Facts) -> str:
 
 def evidence(facts: Facts) -> list[dict[str, str]]:
     """Return what shows that the statement holds, as files of the project; tests run with every change."""
-    found = list(EVIDENCE)
+    entries_chosen = list(EVIDENCE)
     if facts.private:
-        found += [*OF_PRIVATE, *facts.declared("EVIDENCE")]
+        entries_chosen += [*OF_PRIVATE, *facts.declared("EVIDENCE")]
         words = f"{facts.privacy.get('mechanism')} {facts.privacy.get('sensitivity')}".lower()
-        found += [entry for word, entries in OF_A_MECHANISM.items() if word in words for entry in entries]
-    return [{"what": what, "where": where} for what, where in found]
+        entries_chosen += [entry for word, entries in OF_A_MECHANISM.items() if word in words for entry in entries]
+    return [{"what": what, "where": where} for what, where in entries_chosen]
 
 
 def _told(facts: Facts, name: str) -> str:

@@ -47,8 +47,8 @@ class Facts:
 
     def part(self, name: str) -> Mapping[str, Any]:
         """Return a part of the result; an empty one where it lacks it."""
-        found = self.result.get(name)
-        return found if isinstance(found, Mapping) else {}
+        section = self.result.get(name)
+        return section if isinstance(section, Mapping) else {}
 
     @property
     def privacy(self) -> Mapping[str, Any]:
@@ -83,8 +83,8 @@ class Facts:
     @property
     def reveals(self) -> dict[str, str]:
         """Role -> what it learns, in the method's own words; what is said of a role without words is left out."""
-        told = self.privacy.get("reveals") or {}
-        return {role: str(told[role]) for role in ROLES if str(told.get(role) or "").strip()}
+        stated = self.privacy.get("reveals") or {}
+        return {role: str(stated[role]) for role in ROLES if str(stated.get(role) or "").strip()}
 
     @property
     def algorithm(self) -> str:
@@ -105,14 +105,14 @@ class Facts:
     @property
     def arguments(self) -> Mapping[str, Any]:
         """As the researcher gave them."""
-        found = self.part("provenance").get("arguments")
-        return found if isinstance(found, Mapping) else {}
+        arguments = self.part("provenance").get("arguments")
+        return arguments if isinstance(arguments, Mapping) else {}
 
     @property
     def nodes(self) -> Mapping[str, Mapping[str, Any]]:
         """Organization -> role and limits."""
-        found = self.part("federation").get("nodes")
-        return found if isinstance(found, Mapping) else {}
+        nodes = self.part("federation").get("nodes")
+        return nodes if isinstance(nodes, Mapping) else {}
 
     @property
     def organizations(self) -> list[str]:
@@ -155,8 +155,8 @@ class Facts:
     @property
     def single_records(self) -> bool:
         """Whether the result tells something of every single record of a station."""
-        told = (self.part("model"), self.part("predictions"))
-        return bool(self.part("predictions")) or any(name in part for part in told for name in RECORDS_OF_PERSONS)
+        parts = (self.part("model"), self.part("predictions"))
+        return bool(self.part("predictions")) or any(name in part for part in parts for name in RECORDS_OF_PERSONS)
 
 
 def listed(names: list[str]) -> str:

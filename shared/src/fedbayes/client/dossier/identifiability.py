@@ -78,11 +78,11 @@ def _bound(facts: Facts, role: str, took_part: bool) -> str:
 
 
 def _guards(facts: Facts) -> str:
-    told = [node["limits"] for name, node in facts.nodes.items() if node.get("role") == "station"]
-    if not told:
+    limits = [node["limits"] for name, node in facts.nodes.items() if node.get("role") == "station"]
+    if not limits:
         return "The result does not tell the nodes' guards."
     rows, organizations, counts = (
-        min(one[name] for one in told) for name in ("minimum_rows", "minimum_organizations", "minimum_count")
+        min(one[name] for one in limits) for name in ("minimum_rows", "minimum_organizations", "minimum_count")
     )
     return f"Guards that all stations had at least: {rows} rows, {organizations} organizations, and over vertically split records counts of {counts}."
 

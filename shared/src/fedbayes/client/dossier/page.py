@@ -49,11 +49,11 @@ def render(dossier: Dossier, heading: str, picture: str = "") -> str:
 def _summary(dossier: Dossier) -> str:
     private = dossier["differential_privacy"]
     spent = [one for one in dossier["debits"] if one["epsilon"] or one["delta"] or one["queries"]]
-    told = private["epsilon"] if private["differentially_private"] else "none"
+    epsilon = private["epsilon"] if private["differentially_private"] else "none"
     entries = [
         ("organizations with data", str(len(dossier["data"]["organizations_with_data"]))),
         ("rounds", str(len(dossier["rounds"]))),
-        ("epsilon promised", number(told)),
+        ("epsilon promised", number(epsilon)),
         ("organizations debited", str(len(spent))),
     ]
     return html.cards(entries)
@@ -67,23 +67,23 @@ def _cell(value: Any) -> str:
     return "; ".join(str(one) for one in value) if isinstance(value, list) else number(value)
 
 
-def _computation(told: Mapping[str, Any]) -> list[str]:
+def _computation(section: Mapping[str, Any]) -> list[str]:
     names = ("what", "algorithm", "function", "answer", "date")
-    versions = [f"{one['name']} {one['version']}" for one in told["versions"]]
-    arguments = [(one["name"], one["value"]) for one in told["arguments"]]
+    versions = [f"{one['name']} {one['version']}" for one in section["versions"]]
+    arguments = [(one["name"], one["value"]) for one in section["arguments"]]
     return [
-        _pairs([*((title(name), told[name]) for name in names), ("Versions", versions)]),
+        _pairs([*((title(name), section[name]) for name in names), ("Versions", versions)]),
         html.fold(
             f"Arguments: {', '.join(name for name, _ in arguments)}",
             html.table("As they were given", ("Argument", "Value"), arguments),
         ),
         html.subheading("Warnings of the result"),
-        html.bullets(told["warnings"]),
+        html.bullets(section["warnings"]),
     ]
 
 
-def _data(told: Mapping[str, Any]) -> list[str]:
-    return [_pairs([(title(name), value) for name, value in told.items()])]
+def _data(section: Mapping[str, Any]) -> list[str]:
+    return [_pairs([(title(name), value) for name, value in section.items()])]
 
 
 def _recipients(dossier: Dossier) -> list[str]:
@@ -102,44 +102,44 @@ def _recipients(dossier: Dossier) -> list[str]:
     ]
 
 
-def _privacy(told: Mapping[str, Any]) -> list[str]:
-    mood = "good" if told["differentially_private"] else "bad"
+def _privacy(section: Mapping[str, Any]) -> list[str]:
+    mood = "good" if section["differentially_private"] else "bad"
     names = ("why", "unit", "relation", "epsilon", "delta", "mechanism", "accountant", "sensitivity")
-    evidence = [(one["what"], one["where"]) for one in told["evidence"]]
+    evidence = [(one["what"], one["where"]) for one in section["evidence"]]
     return [
-        html.statement(told["statement"], mood),
-        html.paragraph(told["meaning"]),
-        _pairs([(title(name), told[name]) for name in names]),
+        html.statement(section["statement"], mood),
+        html.paragraph(section["meaning"]),
+        _pairs([(title(name), section[name]) for name in names]),
         html.table("Evidence", ("What is shown", "Where"), evidence),
     ]
 
 
-def _questions(told: Mapping[str, Any]) -> list[str]:
-    rows = [(one["factor"], one["question"], one["answer"]) for one in told["questions"]]
-    return [html.table("", ("Factor", "Question", "Answer"), rows), html.paragraph(told["source"])]
+def _questions(section: Mapping[str, Any]) -> list[str]:
+    rows = [(one["factor"], one["question"], one["answer"]) for one in section["questions"]]
+    return [html.table("", ("Factor", "Question", "Answer"), rows), html.paragraph(section["source"])]
 
 
-def _identifiability(told: Mapping[str, Any]) -> list[str]:
+def _identifiability(section: Mapping[str, Any]) -> list[str]:
     columns = ("other_means", "bound", "to_assess")
     rows = [
-        (f"{title(one['recipient'])} ({one['who']})", *(one[name] for name in columns)) for one in told["recipients"]
+        (f"{title(one['recipient'])} ({one['who']})", *(one[name] for name in columns)) for one in section["recipients"]
     ]
-    model = [(title(one["element"]), one["fact"]) for one in told["model"]]
+    model = [(title(one["element"]), one["fact"]) for one in section["model"]]
     return [
-        html.paragraph(told["note"]),
-        html.paragraph(told["senders"]),
+        html.paragraph(section["note"]),
+        html.paragraph(section["senders"]),
         html.table(
             "What each receives stands above", ("Recipient", "What it has besides", "Bound", "To be assessed"), rows
         ),
         html.table("The answer as a model (EDPB Opinion 28/2024)", ("Element", "Fact"), model),
-        html.bullets(told["sources"]),
+        html.bullets(section["sources"]),
     ]
 
 
-def _limits(told: Sequence[Mapping[str, Any]]) -> list[str]:
+def _limits(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the limits: one table for all organizations that have the same, so that a page is not the same table many times."""
     same: dict[str, tuple[list[str], list[tuple[str, str, str]]]] = {}
-    for node in told:
+    for node in nodes:
         rows = [(title(one["name"]), one["value"], one["meaning"]) for one in node["limits"]]
         names, _ = same.setdefault(json.dumps(rows), ([], rows))
         names.append(f"{node['organization']} ({node['role']})")
@@ -149,13 +149,13 @@ def _limits(told: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _debits(told: Sequence[Mapping[str, Any]]) -> str:
+def _debits(debits: Sequence[Mapping[str, Any]]) -> str:
     columns = ("organization", "epsilon", "delta", "queries", "kept")
-    rows = [[number(one[name]) for name in columns] for one in told]
+    rows = [[number(one[name]) for name in columns] for one in debits]
     return html.table("", [title(name) for name in columns], rows, numeric=(1, 2, 3))
 
 
-def _rounds(told: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
+def _rounds(rounds: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
     rows = [
         (
             one["round"],
@@ -165,7 +165,7 @@ def _rounds(told: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
             one["reveals"],
             size(one["bytes"]),
         )
-        for one in told
+        for one in rounds
     ]
     headers = ("Round", "Function", "Asked", "Replies, field by field", "Reveals", "Bytes")
     kinds = [f"{kind.__name__}: {(inspect.getdoc(kind) or '').partition(chr(10))[0]}" for kind in REASONS]
@@ -178,11 +178,11 @@ def _rounds(told: Sequence[Mapping[str, Any]], picture: str) -> list[str]:
     ]
 
 
-def _registry(told: Mapping[str, Any]) -> list[str]:
-    if not told["applies"]:
-        return [html.paragraph(f"No entry: {told['why']}.")]
-    entry = html.fold("The entry, as JSON", html.code(_json(told["entry"])))
-    return [html.paragraph(f"A draft of tier 3 in the schema of {told['schema']}."), entry]
+def _registry(section: Mapping[str, Any]) -> list[str]:
+    if not section["applies"]:
+        return [html.paragraph(f"No entry: {section['why']}.")]
+    entry = html.fold("The entry, as JSON", html.code(_json(section["entry"])))
+    return [html.paragraph(f"A draft of tier 3 in the schema of {section['schema']}."), entry]
 
 
 def _json(value: Any) -> str:

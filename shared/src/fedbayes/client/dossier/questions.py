@@ -135,12 +135,12 @@ def _mechanism(facts: Facts) -> str:
 
 def _utility(facts: Facts) -> str:
     warnings = [str(text) for text in facts.result.get("warnings") or []]
-    told = f"The result warns: {'; '.join(warnings)}." if warnings else "The result has no warning about it."
+    warned = f"The result warns: {'; '.join(warnings)}." if warnings else "The result has no warning about it."
     if not facts.private:
         return (
-            f"No noise was added that makes a promise; small groups are still estimated worse than large ones. {told}"
+            f"No noise was added that makes a promise; small groups are still estimated worse than large ones. {warned}"
         )
-    return f"Noise is the same for all cells, so that small groups and rare classes are hit most. {told}"
+    return f"Noise is the same for all cells, so that small groups and rare classes are hit most. {warned}"
 
 
 def _drawn(facts: Facts) -> str:

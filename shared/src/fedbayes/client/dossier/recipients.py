@@ -30,10 +30,10 @@ def recipients(facts: Facts) -> list[dict[str, Any]]:
 
 def assumption(facts: Facts) -> str:
     """Return what the statement rests on."""
-    told = facts.reveals.get("assumption", ABSENT["assumption"])
+    stated = facts.reveals.get("assumption", ABSENT["assumption"])
     if facts.private and "share" in str(facts.privacy.get("mechanism")).lower():
-        return f"{told}; {HONEST}"
-    return told
+        return f"{stated}; {HONEST}"
+    return stated
 
 
 def _platform(role: str, received: str) -> dict[str, Any]:
@@ -44,11 +44,11 @@ def _platform(role: str, received: str) -> dict[str, Any]:
 
 
 def _entry(facts: Facts, role: str) -> dict[str, Any]:
-    told = facts.reveals.get(role)
+    received_text = facts.reveals.get(role)
     who = _who(facts, role)
-    took_part = bool(told) or role in ("researcher", "central", "stations") or (role == "helper" and bool(who))
-    if told is not None:
-        received, stated = told, "the method, in the result's privacy.reveals"
+    took_part = bool(received_text) or role in ("researcher", "central", "stations") or (role == "helper" and bool(who))
+    if received_text is not None:
+        received, stated = received_text, "the method, in the result's privacy.reveals"
     elif role == "researcher":
         received, stated = RESULT, "the platform: a researcher receives the result alone"
     elif who and facts.only_opened(who):

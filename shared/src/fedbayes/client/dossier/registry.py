@@ -117,13 +117,13 @@ def _accounting(facts: Facts) -> dict[str, str]:
 
 def _implementation(facts: Facts) -> dict[str, str]:
     versions = facts.part("provenance").get("versions") or facts.part("versions")
-    told = ", ".join(f"{name} {value}" for name, value in versions.items())
+    version_list = ", ".join(f"{name} {value}" for name, value in versions.items())
     return {
         "preprocessing_and_hyperparameter_tuning": "Columns, states and bounds come from the task's public domain or the administrators' schema, not "
         "from the data; arguments are the "
         "researcher's. What earlier tasks on the same data cost is in the nodes' ledgers, not here.",
         "mechanisms": f"{facts.privacy.get('mechanism') or 'not stated'}. Sensitivity: {facts.privacy.get('sensitivity') or 'not stated'}. "
-        f"{SIDE_CHANNELS} Versions: {told or 'not told'}.",
+        f"{SIDE_CHANNELS} Versions: {version_list or 'not told'}.",
         "justification": f"Arguments of the task: {listed([f'{name}={value!r}' for name, value in facts.arguments.items() if not isinstance(value, dict)])}. "
         "Why the method's choices are as they are stands on its page.",
     }

@@ -90,8 +90,8 @@ def check(path: Path) -> list[Finding]:
 
 
 def _repeated(root: Place) -> Iterator[Finding]:
-    for place in root.walk():
-        for name, line in place.repeated:
+    for node in root.walk():
+        for name, line in node.repeated:
             yield Finding(line, IGNORED, f"'{name}' stands again further down, where it counts; keep one")
 
 
@@ -100,10 +100,10 @@ def _keys(root: Place) -> Iterator[Finding]:
         if name not in TOP:
             yield Finding(root.keys[name], IGNORED, f"'{name}' is no key of a node{_belongs(name)}")
     for section, known in INSIDE.items():
-        place = root.get(section)
-        for name in place.entries:
+        part = root.get(section)
+        for name in part.entries:
             if name not in known:
-                yield Finding(place.keys[name], IGNORED, f"'{name}' is no key of '{section}'{_belongs(name, section)}")
+                yield Finding(part.keys[name], IGNORED, f"'{name}' is no key of '{section}'{_belongs(name, section)}")
     for entry in root.get("databases").items:
         for name in entry.entries:
             if name not in DATABASE:
@@ -141,29 +141,29 @@ def _needed(root: Place) -> Iterator[Finding]:
 
 
 def _server(root: Place) -> Iterator[Finding]:
-    place = root.get("server_url")
-    address = urlsplit(str(place.value))
-    if place.empty() or address.scheme == "https":
+    entry = root.get("server_url")
+    address = urlsplit(str(entry.value))
+    if entry.empty() or address.scheme == "https":
         return
-    host = address.hostname or str(place.value)
+    host = address.hostname or str(entry.value)
     if "." in host and not host.startswith("127."):
         text = "the server is reached without TLS: the network reads tokens and first rounds; write https://"
-        yield Finding(place.line, UNSAFE, text)
+        yield Finding(entry.line, UNSAFE, text)
     else:
-        yield Finding(place.line, NOTE, f"the server is reached without TLS: '{host}' must be of this machine alone")
+        yield Finding(entry.line, NOTE, f"the server is reached without TLS: '{host}' must be of this machine alone")
 
 
 def _encryption(root: Place) -> Iterator[Finding]:
-    place = root.get("encryption", "enabled")
-    if place.line and isinstance(place.value, str):
+    entry = root.get("encryption", "enabled")
+    if entry.line and isinstance(entry.value, str):
         yield Finding(
-            place.line, UNSAFE, "whether encryption is on cannot be told of a text: write true without quotes"
+            entry.line, UNSAFE, "whether encryption is on cannot be told of a text: write true without quotes"
         )
-    elif place.line and place.value is not True:
+    elif entry.line and entry.value is not True:
         text = "encryption is off: the server reads arguments and results; set enabled: true, as in the collaboration"
-        yield Finding(place.line, UNSAFE, text)
-    elif place.line and root.get("encryption", "private_key").empty():
-        yield Finding(place.line, STOPS, "encryption needs 'private_key', the organization's key file")
+        yield Finding(entry.line, UNSAFE, text)
+    elif entry.line and root.get("encryption", "private_key").empty():
+        yield Finding(entry.line, STOPS, "encryption needs 'private_key', the organization's key file")
 
 
 def _images(root: Place) -> Iterator[Finding]:
@@ -173,10 +173,10 @@ def _images(root: Place) -> Iterator[Finding]:
     if allowed.empty() and stores.empty():
         text = "any image may run and read the tables: list those that may under policies: allowed_algorithms"
         yield Finding(line, UNSAFE, text)
-    for place in allowed.items_or_one():
-        told = _image(str(place.value))
-        if told is not None:
-            yield Finding(place.line, *told)
+    for entry in allowed.items_or_one():
+        finding = _image(str(entry.value))
+        if finding is not None:
+            yield Finding(entry.line, *finding)
     if not stores.empty():
         yield Finding(line, NOTE, "what these stores approve may run here: their reviewers decide for this node")
     pull = policies.get("require_algorithm_pull")

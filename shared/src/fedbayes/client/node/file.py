@@ -42,10 +42,10 @@ class Place:
 
     def get(self, *names: str) -> Place:
         """Return what stands under names, one inside the other; an empty place of line 0 where nothing does."""
-        found = self
+        entry = self
         for name in names:
-            found = found.entries.get(name, NOWHERE)
-        return found
+            entry = entry.entries.get(name, NOWHERE)
+        return entry
 
     def plain(self) -> Any:
         """Return the value with its mappings and lists, as YAML readers give it."""
@@ -97,16 +97,16 @@ def read(path: Path) -> Place:
     loader = yaml.SafeLoader(text)
     try:
         root = loader.get_single_node()
-        found = Place(None, 1) if root is None else _place(loader, root)
+        root_entry = Place(None, 1) if root is None else _place(loader, root)
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark is not None else "somewhere"
         raise UsageProblem(f"{path} is not valid YAML ({where}); correct it") from None
     finally:
         loader.dispose()
-    if not found.entries:
+    if not root_entry.entries:
         raise UsageProblem(f"{path} holds no configuration: a mapping of keys was expected")
-    return found
+    return root_entry
 
 
 def _place(loader: Any, node: Any) -> Place:

@@ -34,18 +34,18 @@ WEAK = {
 
 def check(root: Place) -> Iterator[Finding]:
     """Yield what is to be said of the limits of a configuration."""
-    place = root.get("algorithm_env")
-    if place.items or (place.line and not place.entries and not place.empty()):
-        yield Finding(place.line, STOPS, "'algorithm_env' must map names to values, without dashes: no task starts")
+    section = root.get("algorithm_env")
+    if section.items or (section.line and not section.entries and not section.empty()):
+        yield Finding(section.line, STOPS, "'algorithm_env' must map names to values, without dashes: no task starts")
     line = root.keys.get("algorithm_env", 0)
-    for name, part in place.entries.items():
-        yield from _variable(name, part, place.keys[name])
-    given = {name: str(part.plain()).strip() for name, part in place.entries.items()}
-    yield from _ledger(root, given, line)
-    for name, what in (("MAXIMUM_EPSILON", "one release"), ("BUDGET_EPSILON", "all releases together")):
-        if PREFIX + name not in given:
-            yield Finding(line, UNSAFE, f"no cap on epsilon: {what} may cost any; set {PREFIX}{name}")
-    if given.get(PREFIX + "ALLOW_NON_PRIVATE", "true").lower() not in FALSE:
+    for name, part in section.entries.items():
+        yield from _variable(name, part, section.keys[name])
+    values = {name: str(part.plain()).strip() for name, part in section.entries.items()}
+    yield from _ledger(root, values, line)
+    for name, scope in (("MAXIMUM_EPSILON", "one release"), ("BUDGET_EPSILON", "all releases together")):
+        if PREFIX + name not in values:
+            yield Finding(line, UNSAFE, f"no cap on epsilon: {scope} may cost any; set {PREFIX}{name}")
+    if values.get(PREFIX + "ALLOW_NON_PRIVATE", "true").lower() not in FALSE:
         text = f'answers without differential privacy may leave, under the guards; {PREFIX}ALLOW_NON_PRIVATE: "false" forbids them'
         yield Finding(line, NOTE, text)
 
@@ -66,8 +66,8 @@ def _near(name: str, cutoff: float) -> str:
     """Return which limit was meant, by a name that is written in another way or without its prefix."""
     capitals = name.upper()
     tried = [capitals if capitals.startswith(PREFIX) else PREFIX + capitals, capitals]
-    found = [near for text in tried for near in difflib.get_close_matches(text, LIMITS, n=1, cutoff=cutoff)]
-    return f"; did you mean '{found[0]}'?" if found else ""
+    matches = [near for text in tried for near in difflib.get_close_matches(text, LIMITS, n=1, cutoff=cutoff)]
+    return f"; did you mean '{matches[0]}'?" if matches else ""
 
 
 def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
@@ -80,9 +80,9 @@ def _limit(name: str, part: Place, line: int) -> Iterator[Finding]:
     limit = LIMITS[name]
     value = getattr(policy, limit)
     yield Finding(line, LIMIT, say(limit, _counted(value)) + _entries(value))
-    for told in (_weak(limit, value), _useless(limit, value)):
-        if told is not None:
-            yield Finding(line, *told)
+    for finding in (_weak(limit, value), _useless(limit, value)):
+        if finding is not None:
+            yield Finding(line, *finding)
 
 
 def _entries(value: Any) -> str:
@@ -126,25 +126,25 @@ def _weak(limit: str, value: Any) -> tuple[str, str] | None:
     return WEAK.get((limit, value)) if isinstance(value, bool) else None
 
 
-def _ledger(root: Place, given: dict[str, str], line: int) -> Iterator[Finding]:
-    label = given.get(PREFIX + "LEDGER", "")
+def _ledger(root: Place, values: dict[str, str], line: int) -> Iterator[Finding]:
+    label = values.get(PREFIX + "LEDGER", "")
     if label:
         yield from _folder(root, label, root.get("algorithm_env").keys[PREFIX + "LEDGER"])
         return
     text = f"no ledger: losses are not summed up, peers not recognised; name a folder database by {PREFIX}LEDGER"
     yield Finding(line, UNSAFE, text)
     for name in NEEDS_LEDGER:
-        if name in given:
+        if name in values:
             yield Finding(line, STOPS, f"{name} needs {PREFIX}LEDGER: every task stops here")
 
 
 def _folder(root: Place, label: str, line: int) -> Iterator[Finding]:
-    found = [entry for entry in root.get("databases").items if str(entry.get("label").value) == label]
-    if not found:
+    databases = [entry for entry in root.get("databases").items if str(entry.get("label").value) == label]
+    if not databases:
         yield Finding(line, STOPS, f"there is no database '{label}': every task stops here; add one of type folder")
         return
-    if found[0].get("type").value != "folder":
-        yield Finding(found[0].line, STOPS, f"the ledger's database '{label}' must be of type folder")
-    if str(found[0].get("mount_mode").value).lower() == "ro":
+    if databases[0].get("type").value != "folder":
+        yield Finding(databases[0].line, STOPS, f"the ledger's database '{label}' must be of type folder")
+    if str(databases[0].get("mount_mode").value).lower() == "ro":
         text = f"the ledger's folder '{label}' is mounted read-only: nothing can be debited, so nothing is released"
-        yield Finding(found[0].line, STOPS, text)
+        yield Finding(databases[0].line, STOPS, text)

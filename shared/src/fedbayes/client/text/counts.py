@@ -12,8 +12,8 @@ from .formats import number
 
 def axes_of(model: Mapping[str, Any]) -> list[tuple[str, list[Any]]]:
     """Return (column, values) of every axis."""
-    told = Counts.of(model)
-    return list(zip(told.columns, told.values_along, strict=True))
+    counts = Counts.of(model)
+    return list(zip(counts.columns, counts.values_along, strict=True))
 
 
 def cells_of(model: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

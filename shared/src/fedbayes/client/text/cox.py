@@ -91,8 +91,8 @@ def facts_of(model: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def references_of(model: Mapping[str, Any]) -> str:
     """Return the reference category of every factor, as ``stage=I, smoker=ex``; empty where there is none."""
-    told = model.get("references")
-    return ", ".join(f"{name}={level}" for name, level in told.items()) if isinstance(told, Mapping) else ""
+    references = model.get("references")
+    return ", ".join(f"{name}={level}" for name, level in references.items()) if isinstance(references, Mapping) else ""
 
 
 def nested_test(larger: Mapping[str, Any], smaller: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,20 +142,20 @@ def chi_squared(test: Mapping[str, Any]) -> str:
 
 def hypothesis_tests(model: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return (name, text) of the likelihood-ratio test and of the check of proportional hazards, where they are told."""
-    found = []
+    lines = []
     test = model.get("likelihood_ratio_test")
     if isinstance(test, Mapping):
-        found.append((title("likelihood_ratio_test"), chi_squared(test)))
+        lines.append((title("likelihood_ratio_test"), chi_squared(test)))
     check = model.get("proportional_hazards")
     if isinstance(check, Mapping):
         whole = check.get("global")
         name = f"Proportional hazards ({check.get('time_transform')})"
-        found.append(
+        lines.append(
             (name, chi_squared(whole) if isinstance(whole, Mapping) else str(check.get("reason", "not checked")))
         )
-        found += [
+        lines += [
             (f"  of {entry['feature']}", chi_squared(entry))
             for entry in check.get("features") or []
             if float(entry["p"]) < 0.05
         ]
-    return found
+    return lines

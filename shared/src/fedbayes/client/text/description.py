@@ -30,10 +30,10 @@ def rows(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def holds(entry: Mapping[str, Any]) -> str:
     """Return the commonest categories with their shares, or median and quartiles."""
     if "categories" not in entry:
-        found = entry.get("quantiles")
-        if not found:
+        quantiles = entry.get("quantiles")
+        if not quantiles:
             return "–"
-        quartiles = [float(found[level]) for level in ("0.25", "0.5", "0.75")]
+        quartiles = [float(quantiles[level]) for level in ("0.25", "0.5", "0.75")]
         edges = [float(edge) for edge in entry["bins"]["edges"]]
         within = next(
             ((low, high) for low, high in pairwise(edges) if low <= quartiles[0] and quartiles[2] <= high), None
@@ -42,11 +42,15 @@ def holds(entry: Mapping[str, Any]) -> str:
             return f"half of them or more in {number(within[0], 3)} to {number(within[1], 3)}; finer bins tell more"
         low, middle, high = (_place(value, edges, quartiles[2] - quartiles[0]) for value in quartiles)
         return f"median {middle}, quartiles {low} {'to' if max(len(low.split()), len(high.split())) == 1 else 'and'} {high}"
-    told = entry["categories"]
-    known = [(value, count) for value, count in zip(told["values"], told["counts"], strict=True) if count is not None]
+    categories = entry["categories"]
+    known = [
+        (value, count)
+        for value, count in zip(categories["values"], categories["counts"], strict=True)
+        if count is not None
+    ]
     common = sorted(known, key=lambda pair: -pair[1])[:MOST_VALUES]
     parts = [f"{value}: {_share(count, entry['records'])}" for value, count in common]
-    more = len(told["values"]) - len(common)
+    more = len(categories["values"]) - len(common)
     return ", ".join([*parts, *([f"{more} more"] if more else [])])
 
 

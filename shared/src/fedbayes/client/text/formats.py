@@ -117,8 +117,8 @@ def ranged(value: Any, digits: int = 4) -> str:
 
 def plain_items(mapping: Mapping[str, Any]) -> dict[str, str]:
     """Return those entries of a mapping that say something and fit one cell, as text."""
-    told = {name: value for name, value in mapping.items() if value is not None and name not in HIDDEN}
-    return {title(name): number(value) for name, value in told.items() if is_plain(value)}
+    shown = {name: value for name, value in mapping.items() if value is not None and name not in HIDDEN}
+    return {title(name): number(value) for name, value in shown.items() if is_plain(value)}
 
 
 CHANGES = {

@@ -24,7 +24,7 @@ def spread(count: int, most: int = PREVIEW) -> list[int]:
 def fitting(frame: Any) -> Any:
     """Return a table with the first columns and some of the others, from the first to the last, as many as a screen holds."""
     others = len(frame.columns) - LEADING
-    return frame.iloc[:, [*range(LEADING), *(LEADING + place for place in spread(others))]] if others > 0 else frame
+    return frame.iloc[:, [*range(LEADING), *(LEADING + index for index in spread(others))]] if others > 0 else frame
 
 
 def naive_bayes(model: Mapping[str, Any]) -> list[tuple[str, ...]]:

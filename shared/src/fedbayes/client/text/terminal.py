@@ -66,14 +66,14 @@ def print_result(console: Any, result: Mapping[str, Any]) -> None:
 def _nested(result: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, ...]]]]:
     """Return the answers that are mappings, such as a node's settings, under their own headings."""
     model = result.get("model")
-    told = model if isinstance(model, Mapping) and view_of(model).kind == GAIN else {}
+    gain = model if isinstance(model, Mapping) and view_of(model).kind == GAIN else {}
     return [
         (title(name), _entries(value))
         for name, value in extras_of(result).items()
         if isinstance(value, Mapping)
         and not (name == "metrics" and score_lines(value))
         and name != "baseline"
-        and told.get(name) != value
+        and gain.get(name) != value
     ]
 
 
@@ -108,8 +108,8 @@ def _print_rows(console: Any, heading: str, rows: list[tuple[str, ...]]) -> None
 
     table = Table(title=heading, show_header=False, title_justify="left")
     body = rows[1:] if len(rows) > 1 and len(rows[0]) > 1 else rows
-    for place in range(max(len(row) for row in rows)):
-        figures = all(_is_number(row[place]) for row in body if place < len(row))
+    for column in range(max(len(row) for row in rows)):
+        figures = all(_is_number(row[column]) for row in body if column < len(row))
         table.add_column(justify="right" if figures else "left", overflow="fold")
     for row in rows[:MOST_LINES]:
         table.add_row(*(escape(cell) for cell in row))
@@ -153,8 +153,8 @@ def _classes(result: Mapping[str, Any]) -> list[tuple[str, ...]]:
     confusion = confusion_of(result)
     if confusion is None:
         return []
-    told = per_class(*confusion)
-    if not is_told(told):
+    by_class = per_class(*confusion)
+    if not is_told(by_class):
         return [(HIDDEN_CLASSES,)]
-    rows = [tuple(_cell(v) for v in row) for row in told]
+    rows = [tuple(_cell(v) for v in row) for row in by_class]
     return [("class", "records", "sens.", "spec.", "PPV", "NPV", "F1"), *rows]
