@@ -50,11 +50,11 @@ def draw(item: dict[str, Any], path: Path) -> None:
 
 def legend(grid: Any) -> tuple[list[Any], list[str]]:
     """Return one handle a series, over all axes."""
-    found: dict[str, Any] = {}
+    handles: dict[str, Any] = {}
     for one in grid.flat:
         for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return list(found.values()), list(found)
+            handles.setdefault(label, handle)
+    return list(handles.values()), list(handles)
 
 
 def ordered(item: dict[str, Any], key: str | None) -> list[Any]:
@@ -68,22 +68,22 @@ def lines(axes: Any, item: dict[str, Any], rows: list[dict[str, Any]], column: s
     """Draw one line a series, with a band of one standard deviation."""
     plot, keys = item["plot"], item["keys"]
     at = keys.index(plot["x"])
-    for place, series in enumerate(ordered(item, plot.get("series"))):
+    for color, series in enumerate(ordered(item, plot.get("series"))):
         mine = [row for row in rows if series is None or row["row"][keys.index(plot["series"])] == series]
         mine = [row for row in mine if row[column] is not None]
         if not mine:
             continue
         if mine[0]["row"][at] == NOWHERE:
-            axes.axhline(mine[0][column], color=f"C{place}", linewidth=1, linestyle=":", label=series)
+            axes.axhline(mine[0][column], color=f"C{color}", linewidth=1, linestyle=":", label=series)
             continue
         x = [position(row["row"][at], item) for row in mine]
         y = [row[column] for row in mine]
         label = f"{plot['series']} {series}" if series and series[0].isdigit() and not plot.get("bare") else series
-        axes.plot(x, y, marker=".", color=f"C{place}", linewidth=1.2, label=label)
+        axes.plot(x, y, marker=".", color=f"C{color}", linewidth=1.2, label=label)
         spread = [row.get(f"spread_{column}") or 0.0 for row in mine]
         if not plot.get("logy"):
             low, high = ([a + sign * b for a, b in zip(y, spread, strict=True)] for sign in (-1, 1))
-            axes.fill_between(x, low, high, color=f"C{place}", alpha=0.12, linewidth=0)
+            axes.fill_between(x, low, high, color=f"C{color}", alpha=0.12, linewidth=0)
     axes.set(xscale="log" if plot.get("logx") else "linear", yscale="log" if plot.get("logy") else "linear")
     names = [name for name in ordered(item, plot["x"]) if name != NOWHERE]
     if not numeric(item):

@@ -101,7 +101,7 @@ def number(value: float, digits: int) -> str:
 def facts(name: str, item: dict[str, Any]) -> str:
     """Return what the numbers are, how they were made, and why they are away from one another."""
     time = f"{item['seconds']:,.0f} s for this item" if item["seconds"] else "from the runs of the items above"
-    told = [
+    lines = [
         ("Numbers", item["measure"]),
         ("Theirs", item["theirs"]),
         ("Ours, as published", item["ours_as_published"]),
@@ -110,4 +110,4 @@ def facts(name: str, item: dict[str, Any]) -> str:
         ("Repetitions and seeds", f"{item['repetitions']}; {item['seeds']}"),
         ("Deviation", item["deviation"]),
     ]
-    return "\n".join(f"- *{head}*: {text.rstrip('.')}." for head, text in told)
+    return "\n".join(f"- *{head}*: {text.rstrip('.')}." for head, text in lines)

@@ -30,10 +30,10 @@ def vertical(
     """Return one member a part of the columns, learned from all rows; organizations are numbered from 1."""
     names = dict.fromkeys([label, *(column for part in parts for column in part)])
     variables, codes = encoded(frame, list(names), {}, bins)
-    found = learn_parts(learning, label, parts, variables, oracle_of(variables, codes), united)
+    members = learn_parts(learning, label, parts, variables, oracle_of(variables, codes), united)
     return tuple(
         member_of(str(at), label, {at: tuple(part)}, learned, variables)
-        for at, (part, learned) in enumerate(zip(parts, found, strict=True), start=1)
+        for at, (part, learned) in enumerate(zip(parts, members, strict=True), start=1)
     )
 
 

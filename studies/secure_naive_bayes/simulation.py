@@ -92,8 +92,8 @@ def draw_runs(
     classes, groups = int(labels.max()) + 1, runs * FOLDS
     tables = []
     for column, width in zip(chosen_codes.T, widths, strict=True):
-        place = (group * classes + chosen_labels) * (width + 1) + column
-        held = np.bincount(place, minlength=groups * classes * (width + 1)).reshape(runs, FOLDS, classes, width + 1)
+        cell = (group * classes + chosen_labels) * (width + 1) + column
+        held = np.bincount(cell, minlength=groups * classes * (width + 1)).reshape(runs, FOLDS, classes, width + 1)
         tables.append((held.sum(axis=1, keepdims=True) - held).reshape(groups, classes, width + 1))
     return Runs(chosen_codes, chosen_labels, group, tables)
 

@@ -19,13 +19,13 @@ def figure_1a(quick: bool) -> Item:
     item = Item("figure-1a", 40 if quick else 2000)
     with item.timed():
         for rows in (100, 1728) if quick else ROWS:
-            found = figure_runs(table("car"), rows, item.repetitions)
-            plain = found["plain", 0.0]
+            runs = figure_runs(table("car"), rows, item.repetitions)
+            plain = runs["plain", 0.0]
             for reading in ("as printed", "as claimed"):
                 item.add((rows, "no noise", reading), None, plain, plain)
             for epsilon in EPSILONS:
-                item.add((rows, epsilon, "as printed"), None, found["printed", epsilon], found["ours", epsilon])
-                item.add((rows, epsilon, "as claimed"), None, found["claimed", epsilon], found["ours", epsilon])
+                item.add((rows, epsilon, "as printed"), None, runs["printed", epsilon], runs["ours", epsilon])
+                item.add((rows, epsilon, "as claimed"), None, runs["claimed", epsilon], runs["ours", epsilon])
     return item
 
 
@@ -35,10 +35,10 @@ def figure_1b(quick: bool) -> Item:
     codes = np.column_stack([pd.factorize(frame[name], sort=True)[0] for name in frame.columns])
     with item.timed():
         for parties in (2, 6) if quick else range(2, 7):
-            found = vertical_runs(codes, parties, item.repetitions)
-            item.add((parties, "no noise"), None, found["plain", 0.0], found["plain", 0.0])
+            runs = vertical_runs(codes, parties, item.repetitions)
+            item.add((parties, "no noise"), None, runs["plain", 0.0], runs["plain", 0.0])
             for epsilon in EPSILONS:
-                item.add((parties, epsilon), None, found["printed", epsilon], found["ours", epsilon])
+                item.add((parties, epsilon), None, runs["printed", epsilon], runs["ours", epsilon])
     return item
 
 
@@ -48,20 +48,20 @@ def vertical_runs(codes: np.ndarray, parties: int, runs: int) -> dict[tuple[str,
     Every party draws the noise of its own tables alone, so the noise of a count is one term whatever the number of parties.
     """
     sampler, labels = ResearchSampler(SEED), codes[:, -1]
-    found: dict[tuple[str, float], list[np.ndarray]] = {}
+    by_method: dict[tuple[str, float], list[np.ndarray]] = {}
     for _ in range(runs // 20):
         chosen = np.sort(sampler.generator.permutation(codes.shape[1] - 1)[:parties])
         features = codes[:, chosen]
         widths = (features.max(axis=0) + 1).tolist()
         drawn = draw_runs(features, labels, widths, len(labels), 20, sampler)
         exact = corrected(drawn.tables, Noise("none", 0.0, 0.0, 1.0, "record", 0), sampler)
-        found.setdefault(("plain", 0.0), []).append(accuracies(drawn, exact))
+        by_method.setdefault(("plain", 0.0), []).append(accuracies(drawn, exact))
         for epsilon in EPSILONS:
             ours = Noise("polya", epsilon, 0.0, 1.0, "record", 0)
             fits = {"printed": alone(drawn.tables, epsilon, sampler), "ours": corrected(drawn.tables, ours, sampler)}
             for method, logs in fits.items():
-                found.setdefault((method, epsilon), []).append(accuracies(drawn, logs))
-    return {key: np.concatenate(parts) for key, parts in found.items()}
+                by_method.setdefault((method, epsilon), []).append(accuracies(drawn, logs))
+    return {key: np.concatenate(parts) for key, parts in by_method.items()}
 
 
 def alone(tables: list[np.ndarray], epsilon: float, sampler: ResearchSampler) -> Logs:

@@ -116,9 +116,9 @@ def published_sum(plan: Plan, encoded: Encoded, stations: int) -> np.ndarray:
     wide = replace(plan, columns=Columns("class", plan.columns.features, domain))
     parts = np.split(publish(wide, {**encoded, "class": labels}), np.cumsum(wide.sizes)[:-1])
     tables = 1 + len(plan.tabled)
-    told = [part.reshape(stations, classes, -1).sum(axis=0).ravel() for part in parts[:tables]]
-    told += [part.reshape(-1, stations, classes).sum(axis=1).ravel() for part in parts[tables:]]
-    return np.concatenate(told)
+    sums = [part.reshape(stations, classes, -1).sum(axis=0).ravel() for part in parts[:tables]]
+    sums += [part.reshape(-1, stations, classes).sum(axis=1).ravel() for part in parts[tables:]]
+    return np.concatenate(sums)
 
 
 def shuffled(encoded: Encoded, seed: int) -> Encoded:
@@ -195,10 +195,10 @@ def figure_3(quick: bool) -> Item:
         numeric = [name for name in columns.features if not columns.schema[name].is_categorical]
         narrow = Columns("class", numeric, {name: columns.schema.to_domain()[name] for name in [*numeric, "class"]})
         for stations in STATIONS[: 2 if quick else 3]:
-            plan, told = told_sums(narrow, shuffled(train, 0), stations, item.repetitions)
-            tails = [kurtosis(vectors[:, sums_at(plan)]) for vectors in told[:2]]
-            truth = means(plan, told[2])
-            away = [np.median(np.abs(means(plan, vectors) / truth - 1)) for vectors in told[:2]]
+            plan, vectors_by_method = told_sums(narrow, shuffled(train, 0), stations, item.repetitions)
+            tails = [kurtosis(vectors[:, sums_at(plan)]) for vectors in vectors_by_method[:2]]
+            truth = means(plan, vectors_by_method[2])
+            away = [np.median(np.abs(means(plan, vectors) / truth - 1)) for vectors in vectors_by_method[:2]]
             item.add(("excess kurtosis of the sums", stations), None, *tails)
             item.add(("median relative error of the means", stations), None, *away)
     return item

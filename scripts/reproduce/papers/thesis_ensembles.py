@@ -18,9 +18,9 @@ def table(name: str, results: Results) -> Item:
     item = Item(f"table-{name}")
     for cell in asked:
         for model, theirs in cell.published.items():
-            found = scores(cell, model, results)
+            ours = scores(cell, model, results)
             bias = f"{cell.bias:.0%}" if cell.table in BIASED else "-"
-            item.add((cell.data, bias, cell.missing, model), theirs, *found)
+            item.add((cell.data, bias, cell.missing, model), theirs, *ours)
     return item
 
 
@@ -31,10 +31,10 @@ def scores(cell: Cell, model: str, results: Results) -> tuple[float | None, floa
         return own[RULE][AS_ENSEMBLES], own["default"][LABELLED]
     if model == "vertibayes":
         return pooled[model][AS_VERTIBAYES], pooled[model][LABELLED]
-    found = (
+    accuracies = (
         pooled[model] if model == "central" else own.get(model, [None] * 3)
     )  # the study votes with two parties in A3
-    return found[AS_ENSEMBLES], found[LABELLED]
+    return accuracies[AS_ENSEMBLES], accuracies[LABELLED]
 
 
 def tables(quick: bool) -> list[Item]:

@@ -59,13 +59,13 @@ def held_out(study: Published, folds: int) -> np.ndarray:
     records = np.column_stack(
         [np.where(study.codes[v.name] < len(v.states), study.codes[v.name], -1) for v in study.variables]
     )
-    place, areas = study.columns.index("class"), []
+    column, areas = study.columns.index("class"), []
     for fold in range(folds):
         held = order[np.arange(study.rows) % FOLDS == fold]
         network = learned(study, np.setdiff1d(order, held))[1].network
         rows = records[held]
-        truth = rows[:, place].copy()
-        rows[:, place] = -1
+        truth = rows[:, column].copy()
+        rows[:, column] = -1
         areas.append(three_areas(truth, logs_of(network, rows)))
     return np.array(areas)
 
@@ -90,9 +90,9 @@ def gapped(study: Published) -> float:
     drawn = made.intermediate.sample(10_000)
     cards = np.array([len(made.network.states[node]) for node in made.network.nodes])
     rows = np.where(drawn < cards, drawn, -1)
-    place = list(made.network.nodes).index("class")
-    truth = rows[:, place].copy()
-    rows[:, place] = -1
+    column = list(made.network.nodes).index("class")
+    truth = rows[:, column].copy()
+    rows[:, column] = -1
     return float(three_areas(truth, logs_of(made.network, rows))[2])
 
 
@@ -138,8 +138,8 @@ def over_parties(name: str, missing: int, parties: int, rows: int) -> tuple[Baye
     stem = DATA[name]
     frame = core.table(stem if missing == 0 else f"{stem}_missing{missing:02d}").head(rows)
     network = network_of(stem)
-    place = {node["name"]: node["column"] for node in network["nodes"]}
-    edges = [[place[parent], place[child]] for parent, child in network["edges"]]
+    column_of = {node["name"]: node["column"] for node in network["nodes"]}
+    edges = [[column_of[parent], column_of[child]] for parent, child in network["edges"]]
     with tempfile.TemporaryDirectory() as folder:
         result, seconds = fit(frame, parties, Path(folder), structure=edges, label="class", bins="published")
     return BayesianNetwork.from_dict(result["model"]), seconds
@@ -165,8 +165,8 @@ def table_3_4(quick: bool) -> Item:
     with item.timed():
         for missing in (0,) if quick else (0, 10):
             for parties in (2, 4) if quick else range(2, 9):
-                found = asia_over(missing, parties)
-                for kind, values in found.items():
+                scores = asia_over(missing, parties)
+                for kind, values in scores.items():
                     item.add((missing, parties, kind), theirs.get(f"{missing}|{parties}|{kind}"), *values)
     return item
 
@@ -180,10 +180,10 @@ def asia_over(missing: int, parties: int) -> dict[str, tuple[float | None, float
     rows = np.column_stack(
         [pd.Categorical(frame[c].astype(str), categories=s).codes for c, s in zip(study.columns, states, strict=True)]
     )
-    place = study.columns.index("class")
-    truth = rows[:, place].astype(np.int64)
+    class_column = study.columns.index("class")
+    truth = rows[:, class_column].astype(np.int64)
     rows = rows.astype(np.int64)
-    rows[:, place] = -1
+    rows[:, class_column] = -1
     order = [study.columns.index(node) for node in network.nodes]
     areas = three_areas(truth, logs_of(network, rows[:, order]))
     return {"public AUC": (areas[2], areas[0]), "milliseconds": (None, 1e3 * seconds)}

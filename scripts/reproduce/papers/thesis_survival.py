@@ -33,7 +33,7 @@ def seer(records: int, features: int) -> tuple[pd.DataFrame, list[str]]:
     frequent = [name in NUMERIC or 0.2 <= values[name].mean() <= 0.8 for name in values]
     values = values.loc[:, frequent].iloc[:, :features]
     made = (values - values.mean()) / values.std(ddof=0)
-    made.columns = [f"x{place}" for place in range(made.shape[1])]
+    made.columns = [f"x{index}" for index in range(made.shape[1])]
     names = list(made.columns)
     made["time"] = frame["time"].iloc[chosen].to_numpy(dtype=float)
     made["event"] = frame["event"].iloc[chosen].to_numpy(dtype=int)

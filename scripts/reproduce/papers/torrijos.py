@@ -76,14 +76,14 @@ def improved(rows: Rows, start: list[np.ndarray], limit: int) -> list[np.ndarray
 def cell(name: str, clients: int, seeds: int, folds: int, rounds: int) -> Scores:
     """Return {(method, part): means over clients of every fold and seed} of a fresh run."""
     table = study.load(core.DATA, name)
-    found: Scores = {}
+    by_method: Scores = {}
     for seed in range(seeds):
         client, fold = study.dealt(table.labels, clients, seed)
         for held in range(folds):
             for method, *accuracies in fold_scores(study.Fold(table, client, fold, held), rounds):
                 for part, accuracy in zip(("train", "test"), accuracies, strict=True):
-                    found.setdefault((method, part), []).append(accuracy)
-    return found
+                    by_method.setdefault((method, part), []).append(accuracy)
+    return by_method
 
 
 class Results:

@@ -48,26 +48,26 @@ def compared(
 ) -> dict[tuple[str, str], list[float]]:
     """Return {(epsilon, model): [as published, by default]} of one fold; what has no privacy has no epsilon."""
     plain = accuracy(exact(schema, train), test)
-    found = {("none", "no privacy"): [plain, plain], ("none", "majority class"): [majority(train, test)] * 2}
+    accuracies = {("none", "no privacy"): [plain, plain], ("none", "majority class"): [majority(train, test)] * 2}
     for epsilon in epsilons:
         published = accuracy(release(schema, train, epsilon, sensitivity="published"), test)
         ours = accuracy(release(schema, train, epsilon), test)
-        found[f"{epsilon:g}", "smooth sensitivity"] = [published, ours]
-        found[f"{epsilon:g}", "global sensitivity"] = [
+        accuracies[f"{epsilon:g}", "smooth sensitivity"] = [published, ours]
+        accuracies[f"{epsilon:g}", "global sensitivity"] = [
             accuracy(vaidya(schema, train, epsilon), test),
             accuracy(release(schema, train, epsilon, sensitivity="global"), test),
         ]
-    return found
+    return accuracies
 
 
 def gathered(item: Item, runs: Iterator[dict[tuple[str, str], list[float]]]) -> Item:
     """Add the rows of all folds."""
     with item.timed():
-        found: dict[tuple[str, str], list[list[float]]] = {}
+        pairs_by_method: dict[tuple[str, str], list[list[float]]] = {}
         for run in runs:
             for key, pair in run.items():
-                found.setdefault(key, []).append(pair)
-        for key, values in found.items():
+                pairs_by_method.setdefault(key, []).append(pair)
+        for key, values in pairs_by_method.items():
             columns = np.array(values, dtype=float).T
             item.add(key, None, *(None if np.isnan(column).all() else column for column in columns))
     return item

@@ -51,8 +51,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
             raise ArgumentError(
                 "model: secret members cannot score rows of other stations; classify public records instead"
             )
-        found = elections.local_scores(federation, ensemble, asked.organizations)
-        return results.evaluated(federation, ensemble, found, asked.scoring, aligned=False)
+        scores = elections.local_scores(federation, ensemble, asked.organizations)
+        return results.evaluated(federation, ensemble, scores, asked.scoring, aligned=False)
     identifier = check_alignment(asked.id_column, asked.rows_aligned)
     election = elections.Election(federation, ensemble, identifier, asked.helper, asked.organizations)
     election.align()
@@ -79,8 +79,8 @@ def classify(federation: Federation, asked: Classify) -> dict[str, Any]:
     if ensemble.split == "horizontal":
         if ensemble.secret:
             raise ArgumentError("model: secret members cannot vote on rows of other stations; give records")
-        found = elections.local_predictions(federation, ensemble, asked.id_column, asked.organizations)
-        places, names, probabilities = found
+        answers = elections.local_predictions(federation, ensemble, asked.id_column, asked.organizations)
+        places, names, probabilities = answers
         return results.classified(federation, ensemble, names, probabilities, places)
     if asked.id_column is None:
         raise ArgumentError("id_column: name the column that identifies the records at every station, or give records")

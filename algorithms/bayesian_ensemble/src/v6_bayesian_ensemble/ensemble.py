@@ -94,8 +94,8 @@ class Member:
             network = BayesianNetwork.from_dict(entry["network"])
             nodes = entry["network"]["nodes"]
             plain = {n: [state for state in states if state != MISSING_STATE] for n, states in network.states.items()}
-            found = {n: cut_points(plain[n], node.get("cuts")) for n, node in nodes.items()}
-            cuts = {n: points for n, points in found.items() if points is not None}
+            all_cuts = {n: cut_points(plain[n], node.get("cuts")) for n, node in nodes.items()}
+            cuts = {n: points for n, points in all_cuts.items() if points is not None}
         weight = float(entry["weight"])
         if not stations or not weight >= 0.0 or not np.isfinite(weight):
             raise ValueError("a member needs stations and a weight of at least 0")
@@ -115,13 +115,13 @@ class Member:
         )
         return self.placed(posteriors(own, codes, label), label, classes)
 
-    def placed(self, found: Array, label: str, classes: Sequence[str]) -> Array:
+    def placed(self, posterior: Array, label: str, classes: Sequence[str]) -> Array:
         """Return probabilities of the network's classes, (rows, its classes), at the places of the ensemble's."""
-        placed = np.zeros((len(found), len(classes)))
+        placed = np.zeros((len(posterior), len(classes)))
         states = self.network.states[label] if self.network is not None else ()
         for position, name in enumerate(states):
             if name in classes:
-                placed[:, list(classes).index(name)] = found[:, position]
+                placed[:, list(classes).index(name)] = posterior[:, position]
         return placed
 
     def classifier(self, label: str) -> Classifier | None:
@@ -204,7 +204,7 @@ class Ensemble:
             raise ArgumentError("model has no members: a vote needs at least one")
         try:
             members = tuple(Member.from_json(entry) for entry in content["members"])
-            found = cls(
+            ensemble = cls(
                 str(content["label"]),
                 tuple(str(c) for c in content["classes"]),
                 members,
@@ -215,12 +215,17 @@ class Ensemble:
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as problem:
             raise ArgumentError(f"model must be the model that fit returned: {type(problem).__name__}") from None
-        known = (found.vote in votes.VOTES, found.weights in votes.WEIGHTS, found.split in SPLITS, 0 <= found.bound < 1)
-        if not all(known) or len(found.classes) < 2:
+        known = (
+            ensemble.vote in votes.VOTES,
+            ensemble.weights in votes.WEIGHTS,
+            ensemble.split in SPLITS,
+            0 <= ensemble.bound < 1,
+        )
+        if not all(known) or len(ensemble.classes) < 2:
             raise ArgumentError("model must be the model that fit returned, with two classes or more")
         if not any(member.weight > 0 for member in members):
             raise ArgumentError("model: every member has weight 0; a vote needs at least one member")
-        return found
+        return ensemble
 
     def restricted(self, at: int) -> Ensemble:
         """Return the ensemble for one organization: networks of members that it is no part of are left out (0: all)."""
@@ -235,9 +240,9 @@ class Ensemble:
 
     def check_networks(self, at: int, networks: Sequence[str]) -> None:
         """Raise `MessageError` where an organization's own members are not those of these digests."""
-        told = dict(enumerate(networks))
+        by_member = dict(enumerate(networks))
         for number, (member, own) in enumerate(zip(self.members, self.networks(), strict=True)):
-            if len(networks) != len(self.members) or (at in member.stations and own != told[number]):
+            if len(networks) != len(self.members) or (at in member.stations and own != by_member[number]):
                 raise MessageError(
                     "a network of the ensemble is not the one that the others were told of; the job stops"
                 )
@@ -251,18 +256,18 @@ class Ensemble:
 
         This is what the secure sum computes, in one place.
         """
-        found = []
+        beliefs = []
         for member in self.members:
             present = {name: columns[name] for name in member.columns if name in columns}
-            found.append(member.posterior(self.label, self.classes, present, rows))
-        return self.elect(found)
+            beliefs.append(member.posterior(self.label, self.classes, present, rows))
+        return self.elect(beliefs)
 
     def elect(self, posteriors: Sequence[Array], present: Sequence[npt.NDArray[np.bool_]] | None = None) -> Array:
         """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""
         added, behind = np.zeros(posteriors[0].shape), np.zeros(posteriors[0].shape)
-        for number, (member, found) in enumerate(zip(self.members, posteriors, strict=True)):
-            more, weight = self.ballot(member, found)
-            here = np.ones(len(found), dtype=np.bool_) if present is None else present[number]
+        for number, (member, posterior) in enumerate(zip(self.members, posteriors, strict=True)):
+            more, weight = self.ballot(member, posterior)
+            here = np.ones(len(posterior), dtype=np.bool_) if present is None else present[number]
             added, behind = added + more * here[:, None], behind + weight * here[:, None]
         return votes.combine(added, behind, self.vote)
 

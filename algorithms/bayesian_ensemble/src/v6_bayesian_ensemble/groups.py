@@ -19,17 +19,17 @@ def groups_of(federation: Federation, members: Any, stations: tuple[int, ...]) -
     if members == "party":
         return {federation.name(station): (station,) for station in stations}
     named = list(members.items()) if isinstance(members, dict) else [(None, group) for group in members]
-    found: dict[str, tuple[int, ...]] = {}
+    groups: dict[str, tuple[int, ...]] = {}
     for name, group in named:
         chosen = federation.resolve(list(group), "members")
         outside = [federation.name(member) for member in chosen if member not in stations]
         if outside:
             raise ArgumentError(f"members: {outside[0]} does not take part or holds no data of this task; leave it out")
-        found[name or "+".join(federation.name(member) for member in chosen)] = chosen
-    everyone = [member for group in found.values() for member in group]
-    if len(everyone) != len(set(everyone)) or len(found) != len(named):
+        groups[name or "+".join(federation.name(member) for member in chosen)] = chosen
+    everyone = [member for group in groups.values() for member in group]
+    if len(everyone) != len(set(everyone)) or len(groups) != len(named):
         raise ArgumentError("members: groups must not overlap; name each organization in one group")
     left = [federation.name(station) for station in stations if station not in everyone]
     if left:
         federation.warn(f"in no group, so without a vote: {', '.join(left)}")
-    return found
+    return groups

@@ -41,8 +41,8 @@ def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArra
     for number, member in enumerate(model.members):
         if organization not in member.stations:
             present = {name: frame[name] for name in member.columns if name in frame}
-            found = member.posterior(model.label, model.classes, present, len(frame)).argmax(axis=1)
-            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == found)], minlength=len(model.classes))
+            predicted = member.posterior(model.label, model.classes, present, len(frame)).argmax(axis=1)
+            counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == predicted)], minlength=len(model.classes))
             counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
     return counts
 
@@ -126,7 +126,7 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
             present = {name: records[name] for name in member.columns if name in records}
-            found = member.posterior(model.label, model.classes, present, rows)
-            more, weight = model.ballot(member, found)
+            posterior = member.posterior(model.label, model.classes, present, rows)
+            more, weight = model.ballot(member, posterior)
             added, behind = added + more, behind + weight
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

@@ -101,9 +101,9 @@ class Marked:
         return counts
 
 
-def marked(place: int, column: str) -> str:
-    """Return the node of a column in the member at `place`."""
-    return f"{place}{MARK}{column}"
+def marked(part: int, column: str) -> str:
+    """Return the node of a column in the member at `part`."""
+    return f"{part}{MARK}{column}"
 
 
 def unmarked(node: str) -> str:
@@ -139,15 +139,15 @@ def learn_parts(
     """
     if united and learning.structure == "k2":
         learning = replace(learning, structure="augmented")
-    nodes = tuple(marked(place, column) for place, part in enumerate(parts) for column in (label, *part))
-    told = Marked(oracle, variables)
+    nodes = tuple(marked(number, column) for number, part in enumerate(parts) for column in (label, *part))
+    marked_oracle = Marked(oracle, variables)
     present = {node: len(variables[unmarked(node)].states) for node in nodes} if united else None
-    cache = TableCache(told, nodes, present)
+    cache = TableCache(marked_oracle, nodes, present)
     if learning.structure in ("k2", "augmented"):
         cache.ask(_at_once(learning, label, parts, variables))
     structure = search(learning, label, parts, nodes, cache)
     return [
-        _fitted(learning, label, place, part, variables, structure, cache.batches) for place, part in enumerate(parts)
+        _fitted(learning, label, number, part, variables, structure, cache.batches) for number, part in enumerate(parts)
     ]
 
 
@@ -163,10 +163,10 @@ def search(
         return with_counts(cache, Borders(nodes, limit), naive, score)
     if not isinstance(learning.structure, str):
         parents: dict[str, list[str]] = {node: [] for node in nodes}
-        for place, part in enumerate(parts):
+        for number, part in enumerate(parts):
             for parent, child in learning.structure:
                 if {parent, child} <= {label, *part}:
-                    parents[marked(place, child)].append(marked(place, parent))
+                    parents[marked(number, child)].append(marked(number, parent))
         return with_counts(cache, Borders(nodes, max(len(nodes), 1)), parents, score)
     required: Edges = ()
     if learning.structure == "augmented":
@@ -180,34 +180,34 @@ def _at_once(
 ) -> list[tuple[str, ...]]:
     """Return the tables of the first batch: the pairs that the order needs, and the one family that a part of two columns can end with."""
     wanted: list[tuple[str, ...]] = []
-    for place, part in enumerate(parts):
+    for number, part in enumerate(parts):
         cells = math.prod(len(variables[column].states) + 1 for column in (label, *part))
         if len(part) == 2 <= learning.max_parents and cells <= MOST_CELLS_AT_ONCE:
-            wanted.append(tuple(marked(place, column) for column in (label, *part)))
+            wanted.append(tuple(marked(number, column) for column in (label, *part)))
         if learning.order == "information":
             for position, column in enumerate(part):
-                wanted += [(marked(place, column), marked(place, other)) for other in (label, *part[:position])]
+                wanted += [(marked(number, column), marked(number, other)) for other in (label, *part[:position])]
     return wanted
 
 
 def ordered(learning: Learning, label: str, parts: Sequence[Sequence[str]], cache: TableCache) -> list[str]:
     """Return all nodes, the label first in each part, then its columns as the learning says (by information: from tables that were asked)."""
-    found = []
-    for place, part in enumerate(parts):
+    order = []
+    for number, part in enumerate(parts):
         columns = list(part)
         if learning.order == "information":
-            gain = {c: mutual_information(cache.family([marked(place, c)], marked(place, label))) for c in columns}
+            gain = {c: mutual_information(cache.family([marked(number, c)], marked(number, label))) for c in columns}
             columns.sort(key=lambda c: -round(gain[c], 9))
         elif isinstance(learning.order, tuple):
             columns.sort(key=learning.order.index)
-        found += [marked(place, column) for column in (label, *columns)]
-    return found
+        order += [marked(number, column) for column in (label, *columns)]
+    return order
 
 
 def _fitted(
     learning: Learning,
     label: str,
-    place: int,
+    number: int,
     part: Sequence[str],
     variables: Mapping[str, Variable],
     structure: Structure,
@@ -218,7 +218,7 @@ def _fitted(
     states = {column: variables[column].states for column in columns}
     parents, counts = {}, {}
     for column in columns:
-        node = marked(place, column)
+        node = marked(number, column)
         family = (*(unmarked(parent) for parent in structure.parents[node]), column)
         table = np.maximum(structure.counts[node], 0)
         for axis, name in enumerate(family):
@@ -274,10 +274,10 @@ def column_codes(values: Any, states: Sequence[str], cuts: Sequence[float] | Non
         numbers = pandas.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64)
         codes = Bins(tuple(cuts)).encode(numbers)
     else:
-        places = {canonical_text(state): place for place, state in enumerate(states)}
+        places = {canonical_text(state): code for code, state in enumerate(states)}
         positions, distinct = pandas.factorize(series, use_na_sentinel=True)
         texts = [canonical_text(value) for value in distinct]
         known = [gap if text is None else places.get(text, -1) for text in texts]
         codes = np.array([*known, gap], dtype=np.int64)[positions]
-    found: npt.NDArray[np.int64] = np.where(codes < 0, gap, codes).astype(np.int64)
-    return found
+    filled: npt.NDArray[np.int64] = np.where(codes < 0, gap, codes).astype(np.int64)
+    return filled

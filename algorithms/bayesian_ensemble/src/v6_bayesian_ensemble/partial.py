@@ -75,8 +75,8 @@ def partial_member(station: Station, request: MemberRequest) -> MemberReply:
         raise DataProblem("too few rows of this station have a value of the label; leave the station out")
     minimum = max(request.minimum_count, float(station.policy.minimum_count))
     member = member_of("", request.label, {station.organization: tuple(own)}, part, variables, minimum)
-    told = (store.hidden(station, member) if request.secret else member).to_json()
-    return MemberReply(station.exact(told, "member", queries=len(own) + 1, summed=False))
+    content = (store.hidden(station, member) if request.secret else member).to_json()
+    return MemberReply(station.exact(content, "member", queries=len(own) + 1, summed=False))
 
 
 def _structure(value: Any) -> Any:
@@ -181,8 +181,8 @@ def _vote(
         own = list(member.columns)
         frame = station.data(columns=own, domain=states_of(model))
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
-        found = member.posterior(model.label, model.classes, {name: frame[name] for name in own}, len(frame))
-        added, behind = model.ballot(member, found)
+        posterior = member.posterior(model.label, model.classes, {name: frame[name] for name in own}, len(frame))
+        added, behind = model.ballot(member, posterior)
         return rows.in_job_order(added), rows.in_job_order(behind)
     return _group_vote(station, request, model, member, number)
 
@@ -200,8 +200,8 @@ def _group_vote(
     logs = log_scores(total, classifier.prior, rows)
     present = (np.abs(logs - classifier.absent()) > ABSENT).any(axis=1, keepdims=True)
     beliefs = np.exp(logs - logs.max(axis=1, keepdims=True))
-    found = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.label, model.classes)
-    added, behind = model.ballot(member, found)
+    posterior = member.placed(beliefs / beliefs.sum(axis=1, keepdims=True), model.label, model.classes)
+    added, behind = model.ballot(member, posterior)
     return added * present, behind * present
 
 
@@ -212,8 +212,8 @@ def _identifiers(station: Station, workspace: Workspace, delivery: Delivery) -> 
     if not delivery.setup.union:
         return [str(text) for text in texts[rows.order]]
     named = [""] * delivery.rows
-    for place, text in zip(rows.order, texts, strict=True):
-        named[int(place)] = str(text)
+    for row, text in zip(rows.order, texts, strict=True):
+        named[int(row)] = str(text)
     return named
 
 

@@ -33,15 +33,15 @@ PREDICTED = "probabilities of single records are released"
 def fitted(federation: Federation, asked: Fit, trained: Trained) -> dict[str, Any]:
     """Return the result of `fit`."""
     model = trained.ensemble
-    told = dict(SECRET if model.secret else LOCAL) if asked.split != "vertical" else {}
+    reveals = dict(SECRET if model.secret else LOCAL) if asked.split != "vertical" else {}
     for role, text in trained.reveals.items():
-        told[role] = f"{told[role]}; {text}" if role in told else text
+        reveals[role] = f"{reveals[role]}; {text}" if role in reveals else text
     if asked.weights == "score":
         tests = "how often each member is right on held-out records, by class"
-        told["central"] = f"{told['central']}; {tests}" if "central" in told else tests
+        reveals["central"] = f"{reveals['central']}; {tests}" if "central" in reveals else tests
     return federation.result(
         model=model.to_json(),
-        privacy=results.not_private(STAYED if model.secret else EXACT, told),
+        privacy=results.not_private(STAYED if model.secret else EXACT, reveals),
         diagnostics={
             "records": trained.records,
             "batches": trained.batches,
@@ -58,14 +58,14 @@ def evaluated(
 ) -> dict[str, Any]:
     """Return the result of `evaluate`: accuracy, auc, log_loss, calibration, n; both ways of scoring side by side."""
     both = {"labelled": scores["auc"], "published": scores["auc_published"]}
-    told = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
+    reveals = {"central": "sums over records: confusion, histograms of scores, log-loss", "stations": "the members"}
     if aligned:
-        told["label_holder"] = "the combined class probabilities of the records"
-        told |= {**JOINED, **_of_groups(model)}
+        reveals["label_holder"] = "the combined class probabilities of the records"
+        reveals |= {**JOINED, **_of_groups(model)}
     plain = {name: scores[name] for name in ("accuracy", "log_loss", "calibration", "roc", "n", "unlabelled")}
     return federation.result(
         model=None,
-        privacy=results.not_private(SCORED, told),
+        privacy=results.not_private(SCORED, reveals),
         diagnostics={"confusion": scores["confusion"], "classes": list(model.classes)},
         **plain,
         auc=both[scoring],
@@ -92,9 +92,9 @@ def classified(
         "probabilities": np.asarray(probabilities).round(6),
         **({} if stations is None else {"stations": stations}),
     }
-    told = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
-    told |= {**(JOINED if joined else {}), **_of_groups(model)}
-    return federation.result(content, results.not_private(PREDICTED, told), {"records": len(content["predicted"])})
+    reveals = {"central": "the combined class probabilities of each record, and its identifier; no member's own vote"}
+    reveals |= {**(JOINED if joined else {}), **_of_groups(model)}
+    return federation.result(content, results.not_private(PREDICTED, reveals), {"records": len(content["predicted"])})
 
 
 def _of_groups(model: Ensemble) -> dict[str, str]:

@@ -82,12 +82,12 @@ class Election:
 
     def _groups(self) -> dict[int, Classifier]:
         """Return number -> classifier of the members whose columns lie at several stations."""
-        found = {}
+        groups = {}
         for number, member in enumerate(self.model.members):
             classifier = member.classifier(self.model.label) if len(member.stations) > 1 else None
             if classifier is not None:
-                found[number] = classifier
-        return found
+                groups[number] = classifier
+        return groups
 
     def align(self) -> int:
         """Match the records: two rounds (three for a union with groups, whose columns are opened). Return how many there are."""
@@ -159,10 +159,10 @@ class Election:
     def tallied(self) -> dict[str, Any]:
         """Return the scores of the votes, as the holders of the label find them: two rounds."""
         setup = self.engine.setup
-        found = self.federation.round(
+        holdings = self.federation.round(
             "partial_columns", ColumnsRequest([self.model.label]), setup.stations, ColumnsReply
         )
-        holders = [at for at, reply in found.items() if reply.columns.value]
+        holders = [at for at, reply in holdings.items() if reply.columns.value]
         if not holders:
             raise ArgumentError("label: its column is at no station that takes part; nothing to compare with")
         replies = self._ask(holders, None)
@@ -173,8 +173,8 @@ class Election:
             requests[at] = TallyRequest(
                 setup, sealed, self.model.label, list(self.model.classes), self.model.vote, self.rows
             )
-        told = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
-        return scored(list(told.values()), len(self.model.classes))
+        counted = self.federation.round("partial_tally", requests, asked, TalliesReply, last=True)
+        return scored(list(counted.values()), len(self.model.classes))
 
 
 def combined(model: Ensemble, masked: Sequence[Any], rows: int) -> Array:
@@ -193,8 +193,8 @@ def scored(replies: Sequence[TalliesReply], classes: int) -> dict[str, Any]:
     total = parts[0].value if isinstance(parts[0], Exact) else summed(parts)
     try:
         minimum = max(reply.minimum_count.value for reply in replies)
-        found = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, minimum)
-        return {**found, "confusion": shown(found["confusion"], minimum)}
+        scores = tallies.scores(np.asarray(total, dtype=np.uint64).view(np.int64), classes, minimum)
+        return {**scores, "confusion": shown(scores["confusion"], minimum)}
     except ValueError as problem:
         raise StationError(f"{problem}; the job stops") from None
 
@@ -218,13 +218,13 @@ def local_predictions(
     parties = federation.open_channel(organizations, preflight)
     request = LocalRequest(model.to_json(), id_column)
     replies = federation.round("partial_predict", request, parties.stations, PredictionsReply, last=True)
-    found = {at: (reply.probabilities.value, reply.identifiers.value) for at, reply in replies.items()}
+    answers = {at: (reply.probabilities.value, reply.identifiers.value) for at, reply in replies.items()}
     shape = (len(model.classes),)
-    if any(part.shape[1:] != shape or len(texts) not in (0, len(part)) for part, texts in found.values()):
+    if any(part.shape[1:] != shape or len(texts) not in (0, len(part)) for part, texts in answers.values()):
         raise StationError("the predictions of a station do not have the classes of the model; the job stops")
-    places = [federation.name(at) for at, (part, _) in found.items() for _ in range(len(part))]
-    names = [text for _, texts in found.values() for text in texts]
-    return places, names, np.concatenate([part for part, _ in found.values()])
+    places = [federation.name(at) for at, (part, _) in answers.items() for _ in range(len(part))]
+    names = [text for _, texts in answers.values() for text in texts]
+    return places, names, np.concatenate([part for part, _ in answers.values()])
 
 
 def outside_predictions(

@@ -77,6 +77,6 @@ def _published(curves: Array) -> float:
     total = float(curves[0].sum())
     area = 0.0
     for negative, positive, unlabelled in curves:
-        found = metrics.auc_from_histograms(positive, negative + unlabelled)
-        area += 0.0 if np.isnan(found) else found * float(positive.sum())
+        area_of_class = metrics.auc_from_histograms(positive, negative + unlabelled)
+        area += 0.0 if np.isnan(area_of_class) else area_of_class * float(positive.sum())
     return area / total if total > 0 else float("nan")

@@ -70,8 +70,8 @@ def by_folds(
     answers = tables.engine.ask([(prediction_name(entry.name), joint) for entry in tested])
     shape = [tables.columns[column].cardinality for column in axes]
     right, seen = np.zeros((2, len(model.members), len(model.classes)))
-    for place, answer in enumerate(answers):
-        number, held = divmod(place, asked.folds)
+    for index, answer in enumerate(answers):
+        number, held = divmod(index, asked.folds)
         table = answer.reshape(len(model.classes), *shape)
         table = np.take(table, held, axis=1 + axes.index(fold))
         positions = _positions(model, tables, asked.label)

@@ -105,13 +105,17 @@ def columns_of(federation: Federation, asked: Fit, parties: Parties) -> dict[int
     """
     wanted = None if asked.features is None else [*asked.features, asked.label]
     replies = federation.round("partial_columns", ColumnsRequest(wanted), parties.stations, ColumnsReply)
-    found = {member: [c for c in reply.columns.value if c != asked.identifier] for member, reply in replies.items()}
-    held = {column for columns in found.values() for column in columns}
+    per_member = {
+        member: [c for c in reply.columns.value if c != asked.identifier] for member, reply in replies.items()
+    }
+    held = {column for columns in per_member.values() for column in columns}
     for name in [asked.label, *(asked.features or ())]:
         if name not in held:
-            what = "label" if name == asked.label else "features"
-            raise ArgumentError(f"{what}: column '{name}' is at no station that takes part, or may not be used there")
-    return found
+            argument = "label" if name == asked.label else "features"
+            raise ArgumentError(
+                f"{argument}: column '{name}' is at no station that takes part, or may not be used there"
+            )
+    return per_member
 
 
 def local_members(
@@ -123,8 +127,8 @@ def local_members(
 ) -> list[Member]:
     """Return members that stations learn from their own rows. One round (two where no columns are named)."""
     if columns is None:
-        told = federation.round("partial_columns", ColumnsRequest(None), stations, ColumnsReply)
-        columns = {member: reply.columns.value for member, reply in told.items()}
+        held = federation.round("partial_columns", ColumnsRequest(None), stations, ColumnsReply)
+        columns = {member: reply.columns.value for member, reply in held.items()}
     requests = {}
     for member in stations:
         own = columns[member] if isinstance(columns, Mapping) else columns
@@ -215,11 +219,11 @@ def _all(asked: Fit, groups: Mapping[str, Sequence[int]], columns: Mapping[int, 
 
 def _owned(tables: SecureTables, wanted: Sequence[str]) -> dict[int, list[str]]:
     """Return the columns of each station, as the tables found them."""
-    found: dict[int, list[str]] = {}
+    owned: dict[int, list[str]] = {}
     for column in wanted:
         for at in tables.columns[column].owners:
-            found.setdefault(at, []).append(column)
-    return found
+            owned.setdefault(at, []).append(column)
+    return owned
 
 
 def _own(asked: Fit, columns: Sequence[str]) -> tuple[str, ...]:

@@ -33,8 +33,8 @@ def certainty(posterior: Array, classes: int) -> Array:
     """Return 1 - entropy / log(classes) of each row: 1 where a member is sure, 0 where it knows nothing."""
     logs = np.log(np.where(posterior > 0, posterior, 1.0))
     entropy = -(posterior * logs).sum(axis=1)
-    found: Array = np.clip(1.0 - entropy / np.log(max(classes, 2)), 0.0, 1.0)
-    return found
+    certainty_of_rows: Array = np.clip(1.0 - entropy / np.log(max(classes, 2)), 0.0, 1.0)
+    return certainty_of_rows
 
 
 def ballot(

@@ -50,7 +50,7 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         )
     if not holders:
         raise ArgumentError(f"label: no station with a feature of the model holds '{column}'; one of them must")
-    rows = {told.value for member in owners if (told := held[member].rows) is not None}
+    rows = {counted.value for member in owners if (counted := held[member].rows) is not None}
     if len(rows) != 1:
         raise DataProblem("the stations do not hold the same number of rows; align them first")
     counters = holders[0], next(member for member in owners if member != holders[0])

@@ -75,8 +75,8 @@ class Part:
     @cached_property
     def tables(self) -> list[Floats | None]:
         """The log-odds of every value of every feature, missing first; None where a feature has no table."""
-        found = (_table(self.model, name) for name in self.names)
-        return [None if table is None else _odds(table) for table in found]
+        tables = (_table(self.model, name) for name in self.names)
+        return [None if table is None else _odds(table) for table in tables]
 
     @cached_property
     def patterns(self) -> tuple[Floats, npt.NDArray[np.intp]] | None:
@@ -100,13 +100,13 @@ class Part:
 
     def codes(self, encoded: Mapping[str, Any]) -> npt.NDArray[np.intp]:
         """Return which combination of values every record has."""
-        found: npt.NDArray[np.intp] = np.zeros(len(encoded[self.names[0]]), dtype=np.intp)
+        numbers: npt.NDArray[np.intp] = np.zeros(len(encoded[self.names[0]]), dtype=np.intp)
         for name, table in zip(self.names, self.tables, strict=True):
             feature, values = self.model.features[name], encoded[name]
             if isinstance(feature, Histogram):
                 values = bin_codes(np.clip(values, feature.edges[0], feature.edges[-1]), feature.edges)
-            found = found * (0 if table is None else len(table)) + values + 1
-        return found
+            numbers = numbers * (0 if table is None else len(table)) + values + 1
+        return numbers
 
     def odds(self, encoded: Mapping[str, Any]) -> Floats:
         """Return every record's log-odds by this station's features, within `limits`."""
@@ -194,7 +194,7 @@ class Lattice:
         digits = np.rint((part.odds(encoded) - part.limits[0]) / self.step).astype(np.int64)
         digits = np.clip(digits, 0, np.array(self._counts(self.step)[position]))
         widths = self._widths(self.step)
-        strides = [math.prod(widths[place + 1 :]) for place in range(len(widths))]
+        strides = [math.prod(widths[axis + 1 :]) for axis in range(len(widths))]
         return np.asarray(digits @ np.array(strides, dtype=np.int64))
 
     def label_place(self, truth: npt.NDArray[Any]) -> Places:

@@ -28,8 +28,8 @@ def check_records(records: Any, columns: Columns, bins: dict[str, Any]) -> npt.N
     known = set(columns.features)
     unknown = next((key for record in records for key in record if key not in known), None)
     if unknown is not None:
-        what = "the label" if unknown == columns.label else "no feature of the task"
-        raise ArgumentError(f"records hold the key '{str(unknown)[:100]}', which is {what}; leave it out")
+        meaning = "the label" if unknown == columns.label else "no feature of the task"
+        raise ArgumentError(f"records hold the key '{str(unknown)[:100]}', which is {meaning}; leave it out")
     codes = [_column_codes(name, [record.get(name) for record in records], columns, bins) for name in columns.features]
     return np.stack(codes, axis=1).astype(np.int32)
 
@@ -57,9 +57,9 @@ def _column_codes(name: str, values: list[Any], columns: Columns, bins: dict[str
     try:
         encoded = schema[name].encode(np.array(values, dtype=object), "refuse")
     except SchemaError:
-        what = "categories" if schema[name].is_categorical else "bounds"
+        limits = "categories" if schema[name].is_categorical else "bounds"
         raise ArgumentError(
-            f"records hold a value of '{name}' outside its {what} in the domain; correct it, or leave it out as missing"
+            f"records hold a value of '{name}' outside its {limits} in the domain; correct it, or leave it out as missing"
         ) from None
     return encoded if schema[name].is_categorical else bin_codes(encoded, column_edges(schema, name, bins))
 

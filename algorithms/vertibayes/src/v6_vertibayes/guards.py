@@ -37,14 +37,14 @@ def pooled(
 ) -> dict[str, npt.NDArray[Any]]:
     """Return family counts with the hidden configurations of a node as one; as they are where none is hidden."""
     hidden = hidden_configurations(parents, {node: np.maximum(table, 0) for node, table in counts.items()}, minimum)
-    found = {}
+    pooled_counts = {}
     for node, table in counts.items():
         if not hidden[node].any() or not parents[node]:
-            found[node] = table
+            pooled_counts[node] = table
             continue
         together = table[hidden[node]].sum(axis=0, keepdims=True)
-        found[node] = np.concatenate([table[~hidden[node]], together])
-    return found
+        pooled_counts[node] = np.concatenate([table[~hidden[node]], together])
+    return pooled_counts
 
 
 def pooled_tables(
@@ -55,11 +55,11 @@ def pooled_tables(
 ) -> dict[str, Array]:
     """Return a network's tables in the shape of `pooled`: the mean of the rows of hidden configurations."""
     hidden = hidden_configurations(parents, {node: np.maximum(table, 0) for node, table in counts.items()}, minimum)
-    found = {}
+    shown = {}
     for node, table in tables.items():
         if not hidden[node].any() or not parents[node]:
-            found[node] = table
+            shown[node] = table
             continue
         together = table[hidden[node]].mean(axis=0, keepdims=True)
-        found[node] = np.concatenate([table[~hidden[node]], together])
-    return found
+        shown[node] = np.concatenate([table[~hidden[node]], together])
+    return shown

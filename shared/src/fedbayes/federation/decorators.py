@@ -162,8 +162,8 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
             if positional:
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
             bare, claims = without_seals(arguments)
-            given = _plain(arguments)
-            asked = Question(_package(function, mock_client), name, digest_of(given), claims, given)
+            plain = _plain(arguments)
+            asked = Question(_package(function, mock_client), name, digest_of(plain), claims, plain)
             federation = _join(mock_client, asked)
             log_info(f"{name} starts")
             try:
@@ -213,12 +213,12 @@ def without_seals(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Mode
     """Return the arguments with the seals taken off the models among them, and what is claimed of each model."""
     bare, claims = dict(arguments), []
     for name in MODEL_ARGUMENTS:
-        given = arguments.get(name)
-        if isinstance(given, dict):
-            bare[name], claim = _claim(given)
+        value = arguments.get(name)
+        if isinstance(value, dict):
+            bare[name], claim = _claim(value)
             claims.append(claim)
-        elif isinstance(given, list):
-            both = [_claim(model) if isinstance(model, dict) else (model, None) for model in given]
+        elif isinstance(value, list):
+            both = [_claim(model) if isinstance(model, dict) else (model, None) for model in value]
             bare[name] = [model for model, _ in both]
             claims += [claim for _, claim in both if claim is not None]
     return bare, tuple(claims)

@@ -78,33 +78,33 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
     ArgumentError
         If the dictionary cannot be read, or does not go with the function.
     """
-    given = {name: value for name, value in arguments.items() if name != ARGUMENT}
+    others = {name: value for name, value in arguments.items() if name != ARGUMENT}
     content = arguments.get(ARGUMENT)
     if content is None:
-        return given, Study()
+        return others, Study()
     dictionary = read(content)
-    model = given.get("model")
-    split = given.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
+    model = others.get("model")
+    split = others.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
     if dictionary.subset is not None and VERTICAL in known and split != "horizontal":
         raise ArgumentError(
             "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
         )
-    used = _columns(dictionary, given)
-    if "domain" in known and given.get("domain") is None and dictionary.domain(used):
-        given["domain"] = dictionary.domain(used)
+    used = _columns(dictionary, others)
+    if "domain" in known and others.get("domain") is None and dictionary.domain(used):
+        others["domain"] = dictionary.domain(used)
         bins = dictionary.bins(used)
-        if bins and "bins" in known and given.get("bins") is None:
-            given["bins"] = bins
-    if dictionary.identifier is not None and _is_matched(known, given, split):
-        given.setdefault("id_column", dictionary.identifier)
-    return given, Study(dictionary, tuple(used), given.get("epsilon") is not None)
+        if bins and "bins" in known and others.get("bins") is None:
+            others["bins"] = bins
+    if dictionary.identifier is not None and _is_matched(known, others, split):
+        others.setdefault("id_column", dictionary.identifier)
+    return others, Study(dictionary, tuple(used), others.get("epsilon") is not None)
 
 
-def _is_matched(known: Mapping[str, Any], given: Mapping[str, Any], split: str | None) -> bool:
+def _is_matched(known: Mapping[str, Any], arguments: Mapping[str, Any], split: str | None) -> bool:
     """Return whether a task needs the column of identifiers: to match records over stations, as no feature of its own, or as the unit of its promise."""
-    if "id_column" not in known or given.get(VERTICAL) or given.get("records") is not None:
+    if "id_column" not in known or arguments.get(VERTICAL) or arguments.get("records") is not None:
         return False
-    if "unit" not in known or given.get("unit") == "identifier":
+    if "unit" not in known or arguments.get("unit") == "identifier":
         return True
     return split in ("vertical", "hybrid") or (split is None and VERTICAL in known)
 
@@ -118,10 +118,10 @@ def read(content: Any) -> Dictionary:
     raise ArgumentError(text if text.startswith("dictionary") else f"dictionary: {text}")
 
 
-def _columns(dictionary: Dictionary, given: Mapping[str, Any]) -> list[str]:
+def _columns(dictionary: Dictionary, arguments: Mapping[str, Any]) -> list[str]:
     """Return the columns that a task names, or all of the dictionary where it leaves that open."""
-    named = [given[name] for name in SINGLE if isinstance(given.get(name), str)]
-    lists = [given[name] for name in SEVERAL if isinstance(given.get(name), list | tuple)]
+    named = [arguments[name] for name in SINGLE if isinstance(arguments.get(name), str)]
+    lists = [arguments[name] for name in SEVERAL if isinstance(arguments.get(name), list | tuple)]
     if not lists:
         return list(dictionary.columns)
     return list(dict.fromkeys([*named, *(str(entry) for part in lists for entry in part)]))

@@ -13,12 +13,12 @@ MATCHING = ("id_column", "rows_aligned")
 """How records are matched: by one of these."""
 
 
-def of_fit(told: Mapping[str, Any], given: Collection[str], declared: Collection[str]) -> dict[str, Any]:
+def of_fit(of_model: Mapping[str, Any], given: Collection[str], declared: Collection[str]) -> dict[str, Any]:
     """Return the arguments of a fit that hold for a use of its model too.
 
     Parameters
     ----------
-    told : mapping
+    of_model : mapping
         The arguments of the fit, as its result's `provenance` keeps them.
     given : collection of str
         Names of the arguments that the use has of its own; these stay.
@@ -32,10 +32,10 @@ def of_fit(told: Mapping[str, Any], given: Collection[str], declared: Collection
     """
     names = {"dictionary"} - set(given)
     # Where records are whole, identifiers match nothing: they are the unit of a promise, which a use states for itself.
-    matched = "unit" not in declared or ("rows_aligned" in declared and told.get("split") != "horizontal")
+    matched = "unit" not in declared or ("rows_aligned" in declared and of_model.get("split") != "horizontal")
     if matched and not set(MATCHING) & set(given):
         names |= set(MATCHING) & set(declared)
-    return {name: told[name] for name in sorted(names & set(told)) if not is_left_out(told[name])}
+    return {name: of_model[name] for name in sorted(names & set(of_model)) if not is_left_out(of_model[name])}
 
 
 def is_left_out(value: Any) -> bool:

@@ -40,16 +40,16 @@ def noise_warnings(
         return []
     if not isinstance(model, Mapping) or not str(model.get("format", "")).startswith(FORMAT) or not epsilon:
         return []
-    found = {name: told for name, feature in model["features"].items() if (told := _loudness(model, feature))}
-    loud = {name: told for name, told in found.items() if told[0] > told[1]}
-    if not loud or len(loud) < MOST * len(found):
+    levels = {name: level for name, feature in model["features"].items() if (level := _loudness(model, feature))}
+    loud = {name: level for name, level in levels.items() if level[0] > level[1]}
+    if not loud or len(loud) < MOST * len(levels):
         return []
-    noise, typical = (median(told[place] for told in loud.values()) for place in (0, 1))
+    noise, typical = (median(level[index] for level in loud.values()) for index in (0, 1))
     name = algorithm.removeprefix("v6_")
     advice = _advice(name, model, float(epsilon), (privacy or {}).get("delta"), noise / max(typical, 1e-9))
     return [
         f"the noise dominates: its standard deviation ({noise:.3g}) {LARGER} ({max(typical, 0.0):.3g}) in the cells of "
-        f"{len(loud)} of {len(found)} features, so the model says little; what would help: {', '.join(advice)}, or more rows"
+        f"{len(loud)} of {len(levels)} features, so the model says little; what would help: {', '.join(advice)}, or more rows"
     ]
 
 

@@ -192,5 +192,5 @@ def claim_of(model: Mapping[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
     from .codec import decode
 
     bare = {key: value for key, value in model.items() if key != "seal"}
-    given = model.get("seal")
-    return bare, ModelClaim(digest_of(bare), None if given is None else decode(ModelSeal, given))
+    seal = model.get("seal")
+    return bare, ModelClaim(digest_of(bare), None if seal is None else decode(ModelSeal, seal))

@@ -44,11 +44,11 @@ class Patience:
                 answer = request()
             except (OSError, ValueError):
                 answer = {"msg": OUTAGE}
-            told = answer.get("msg") if isinstance(answer, dict) else None
-            if told not in (OUTAGE, NO_PROXY):
+            message = answer.get("msg") if isinstance(answer, dict) else None
+            if message not in (OUTAGE, NO_PROXY):
                 self.reached = True
                 return answer
-            refused = refused + 1 if told == NO_PROXY else 0
+            refused = refused + 1 if message == NO_PROXY else 0
             self.gone = self.reached and refused > 1
             if time.monotonic() > deadline:
                 raise StationError(

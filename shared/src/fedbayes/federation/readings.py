@@ -77,12 +77,12 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
         return _held(texts, frozenset(missing), recode, conditions)
     gone, known = frozenset(missing), frozenset(listed)
     places: dict[str | None, int] = {}
-    found = np.full(len(texts), GONE, dtype=np.int64)
-    for place, text in enumerate(texts):
+    groups = np.full(len(texts), GONE, dtype=np.int64)
+    for row, text in enumerate(texts):
         if text is None or text in gone or (known and text not in known):
             continue
-        found[place] = places.setdefault(recode.get(text, text), len(places))
-    return found
+        groups[row] = places.setdefault(recode.get(text, text), len(places))
+    return groups
 
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
@@ -139,12 +139,12 @@ def _held(
     from .vertical.factor_info import Condition
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
-    found = np.ones(len(values), dtype=np.bool_)
+    held = np.ones(len(values), dtype=np.bool_)
     for operator, value in conditions:
         number = operator not in ("==", "!=", "in", "missing")
         column = pandas.to_numeric(values, errors="coerce") if number else values
-        found &= holds(column, Condition("value", operator, _pointed(value)))
-    return found.astype(np.int64)
+        held &= holds(column, Condition("value", operator, _pointed(value)))
+    return held.astype(np.int64)
 
 
 def tells_of_few(

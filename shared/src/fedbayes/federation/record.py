@@ -51,8 +51,8 @@ class Record:
             f"CREATE TABLE IF NOT EXISTS {table} (\n    organization INTEGER NOT NULL, source TEXT NOT NULL, name TEXT NOT NULL, "
             f"{field} TEXT NOT NULL,\n    PRIMARY KEY (organization, source, name, {field}));"
         )
-        path, what = folder / f"fedbayes-{table}.sqlite3", f"record of {table}"
-        self._file = Storage(path, statement, what, "what was answered", StationError)
+        path, title = folder / f"fedbayes-{table}.sqlite3", f"record of {table}"
+        self._file = Storage(path, statement, title, "what was answered", StationError)
         self._table, self._field, self._key = table, field, (organization, source)
 
     @property

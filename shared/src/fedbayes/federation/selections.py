@@ -87,8 +87,8 @@ class _Columns:
         for column, reading in json.loads(words).items():
             distinct, places = self._of(column)
             parts.append((groups_of(distinct, reading) == 1)[places])
-        found: Rows = np.all(parts, axis=0)
-        return found
+        chosen: Rows = np.all(parts, axis=0)
+        return chosen
 
     def _of(self, column: str) -> tuple[list[str | None], NDArray[np.int64]]:
         if column not in self._read:
@@ -131,12 +131,12 @@ def tells_of_few(known: Sequence[Rows], new: Rows, minimum: int) -> bool:
     within, without = _places(inside, int(new.sum())), _places(everywhere - inside, int((~new).sum()))
     proper = ~np.eye(len(table), dtype=np.bool_)
     for first, second, everything in itertools.product((-1, 0, 1), repeat=3):
-        told = np.zeros_like(inside)
+        derived = np.zeros_like(inside)
         for chosen, cells in ((1, within), (0, without)):
             for a, b in itertools.product((0, 1), repeat=2):
                 if chosen + a * first + b * second + everything != 0:
-                    told += cells[a][b]
-        if bool(((told > 0) & (told < minimum) & proper).any()):
+                    derived += cells[a][b]
+        if bool(((derived > 0) & (derived < minimum) & proper).any()):
             return True
     return False
 
@@ -150,8 +150,8 @@ def _places(pairs: NDArray[np.int64], total: int) -> list[list[NDArray[np.int64]
 
 def _pairs(table: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return how many rows each two sets have in common, shape (sets, sets)."""
-    found = np.zeros((len(table), len(table)), dtype=np.int64)
+    pairs = np.zeros((len(table), len(table)), dtype=np.int64)
     for start in range(0, table.shape[1], ROWS_AT_ONCE):
         part = table[:, start : start + ROWS_AT_ONCE].astype(np.float32)
-        found += np.rint(part @ part.T).astype(np.int64)
-    return found
+        pairs += np.rint(part @ part.T).astype(np.int64)
+    return pairs

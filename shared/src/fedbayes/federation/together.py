@@ -161,10 +161,10 @@ def _rows(known: Sequence[Members], new: Members) -> list[list[bool]]:
 
 def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
     """Yield places of bundles that hold fewer than so many organizations together."""
-    small = [place for place, size in enumerate(sizes) if size < fewest]
+    small = [index for index, size in enumerate(sizes) if size < fewest]
     for number in range(1, fewest):
         for group in itertools.combinations(small, number):
-            if sum(sizes[place] for place in group) < fewest:
+            if sum(sizes[index] for index in group) < fewest:
                 yield group
 
 
@@ -173,10 +173,10 @@ def _orthogonal(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     left, pivots = rows % _PRIME, list[int]()
     for column in range(left.shape[1]):
         start = len(pivots)
-        found = np.flatnonzero(left[start:, column])
-        if len(found) == 0:
+        nonzero = np.flatnonzero(left[start:, column])
+        if len(nonzero) == 0:
             continue
-        left[[start, start + found[0]]] = left[[start + found[0], start]]
+        left[[start, start + nonzero[0]]] = left[[start + nonzero[0], start]]
         left[start] = left[start] * pow(int(left[start, column]), -1, _PRIME) % _PRIME
         factors = left[:, column].copy()
         factors[start] = 0
@@ -342,7 +342,7 @@ def _noted(station: Station, kind: str) -> Iterator[Any]:
 def _label(station: Station) -> str:
     """Return a name of the data that the job reads: of a file wherever two labels lead, never of what a researcher writes."""
     label = platform.requested_label()
-    place = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
-    if place and os.path.exists(place):
-        place = os.path.realpath(place)
-    return hashlib.sha256(repr((place, station.policy.cohort)).encode()).hexdigest()[:32]
+    path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
+    if path and os.path.exists(path):
+        path = os.path.realpath(path)
+    return hashlib.sha256(repr((path, station.policy.cohort)).encode()).hexdigest()[:32]

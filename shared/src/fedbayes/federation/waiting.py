@@ -81,8 +81,8 @@ def results_of(
 def may_be_asked_again(client: Any, task: int, missing: Sequence[int]) -> bool:
     """Return whether the platform may have lost the replies that are missing: nobody refused, and every node is there."""
     for run in _runs_of(client, task, missing):
-        told = from_log(str(run.get("log") or ""))
-        if run.get("status") in FINAL or (told is not None and not isinstance(told, StationError)):
+        reason = from_log(str(run.get("log") or ""))
+        if run.get("status") in FINAL or (reason is not None and not isinstance(reason, StationError)):
             return False
     return True
 
@@ -91,10 +91,10 @@ def cause(client: Any, task: int, missing: Sequence[int], name: Callable[[int], 
     """Return in words what the platform tells of runs without a reply: their log's last word, or their status."""
     words = []
     for run in _runs_of(client, task, missing):
-        told = from_log(str(run.get("log") or ""))
+        reason = from_log(str(run.get("log") or ""))
         status = run.get("status")
         lost = "its node lost the reply" if status == "completed" else f"its container ended as '{status}'"
-        why = lost if told is None else str(told)[:LONGEST_CAUSE]
+        why = lost if reason is None else str(reason)[:LONGEST_CAUSE]
         words.append(f"{name(int(run['organization']['id']))}: {why}")
     return "; ".join(sorted(words)) or "see the node's log"
 

@@ -68,11 +68,11 @@ def task_of(algorithm: Any, function: Any, arguments: Any) -> dict[str, Any]:
         raise ArgumentError('algorithm and function must be texts, such as "dp_naive_bayes" and "fit"')
     if arguments is not None and not isinstance(arguments, Mapping):
         raise ArgumentError('arguments must map names to values, such as {"label": "ill", "epsilon": 1}')
-    given = {str(name): value for name, value in (arguments or {}).items()}
-    if _is_whole(model := given.get("model")):
+    plain = {str(name): value for name, value in (arguments or {}).items()}
+    if _is_whole(model := plain.get("model")):
         arguments_of_fit = (model.get("provenance") or {}).get("arguments") or {}
-        given = {**inherited.of_fit(arguments_of_fit, given.keys(), _declared(algorithm, function)), **given}
-    return {name: _plain(name, value) for name, value in given.items()}
+        plain = {**inherited.of_fit(arguments_of_fit, plain.keys(), _declared(algorithm, function)), **plain}
+    return {name: _plain(name, value) for name, value in plain.items()}
 
 
 def _declared(algorithm: str, function: str) -> set[str]:

@@ -283,8 +283,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(length))
         self.end_headers()
         self.wfile.write(head)
-        for place, run in enumerate(runs):
-            self.wfile.write(b", " if place else b"")
+        for index, run in enumerate(runs):
+            self.wfile.write(b", " if index else b"")
             for part in run.told():
                 self.wfile.write(part)
         self.wfile.write(tail)

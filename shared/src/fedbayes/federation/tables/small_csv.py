@@ -86,7 +86,7 @@ def read_small_csv(path: Path, dialect: Dialect | None = None) -> SmallTable | N
 def repeated_name(path: Path, dialect: Dialect) -> str | None:
     """Return a name that two columns of a CSV file have, or None; pandas renames the second one, and no limit of the node names that."""
     header = next(lines(path, dialect.separator), [])
-    return next((name for place, name in enumerate(header) if name and name in header[:place]), None)
+    return next((name for index, name in enumerate(header) if name and name in header[:index]), None)
 
 
 def _typed(values: tuple[str, ...], rule: Rule) -> NDArray[np.generic] | None:

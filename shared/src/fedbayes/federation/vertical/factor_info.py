@@ -188,11 +188,11 @@ def with_parts(known: Mapping[str, FactorInfo], names: Iterable[str]) -> dict[st
     KeyError
         If one of them is not described.
     """
-    found: dict[str, FactorInfo] = {}
+    infos: dict[str, FactorInfo] = {}
     left = list(names)
     while left:
         name = left.pop()
-        if name not in found:
-            info = found[name] = known[name]
+        if name not in infos:
+            info = infos[name] = known[name]
             left += [*info.made_of, *([info.view_of] if info.view_of else [])]
-    return found
+    return infos

@@ -66,8 +66,8 @@ class Replica(Workspace):
             matcher = alignment.matcher_of(self.setup.stations, party)
             lists.setdefault(matcher, []).append(alignment.under_key(digests, self.key(peer, PAIR)))
         return {
-            matcher: self.station.seal(matcher, np.concatenate(found).astype("<u8").tobytes(), HASHES)
-            for matcher, found in lists.items()
+            matcher: self.station.seal(matcher, np.concatenate(hashes).astype("<u8").tobytes(), HASHES)
+            for matcher, hashes in lists.items()
         }
 
     def match(self, request: MatchRequest) -> MatchReply:
@@ -90,10 +90,10 @@ class Replica(Workspace):
         orders = {}
         for party, led in zip(pairs, ahead, strict=True):
             places = alignment.places_in(led, lists[party])
-            told = np.concatenate([[len(lists[party])], places])
-            self.station.keep(f"places-{party}", told=told)
+            content = np.concatenate([[len(lists[party])], places])
+            self.station.keep(f"places-{party}", told=content)
             readers = [peer for peer in self.setup.stations if peer != self.own]
-            orders[party] = self.parcel(PLACES, party, ["places"], told.astype("<i4").tobytes(), readers)
+            orders[party] = self.parcel(PLACES, party, ["places"], content.astype("<i4").tobytes(), readers)
         return MatchReply(self.station.public(0), orders, {})
 
     def _unsealed(self, owner: int, sealed: Sealed) -> alignment.Hashes:
@@ -101,19 +101,19 @@ class Replica(Workspace):
 
     def _matched(self, request: MatchRequest) -> MatchReply:
         leader, *others = self.setup.stations
-        told = {
+        positions = {
             parcel.stage: np.frombuffer(self._unpack(PLACES, parcel), dtype="<i4").astype(np.int64)
             for parcel in request.finished
             if parcel.sender == alignment.matcher_of(self.setup.stations, parcel.stage)
         }
-        told |= {
+        positions |= {
             party: self.station.kept(f"places-{party}")["told"]
             for party in alignment.matched_by(self.setup.stations, self.own)
         }
-        if sorted(told) != sorted(others) or len({len(entry) for entry in told.values()}) != 1:
+        if sorted(positions) != sorted(others) or len({len(entry) for entry in positions.values()}) != 1:
             raise MessageError("the places of a station's rows are missing; start the job again")
-        sizes = {leader: len(told[others[0]]) - 1, **{party: int(entry[0]) for party, entry in told.items()}}
-        orders = alignment.common_to_all(leader, {party: entry[1:] for party, entry in told.items()})
+        sizes = {leader: len(positions[others[0]]) - 1, **{party: int(entry[0]) for party, entry in positions.items()}}
+        orders = alignment.common_to_all(leader, {party: entry[1:] for party, entry in positions.items()})
         rows = len(orders[leader])
         check_matched(self.setup, rows, sizes.values())
         self.station.keep("sizes", **{str(party): np.array(size) for party, size in sizes.items()})

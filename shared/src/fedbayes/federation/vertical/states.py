@@ -186,8 +186,8 @@ def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) ->
         numbers = np.asarray(column.encode(values, "clip"), dtype=np.float64)
     else:
         numbers = np.asarray(Column(name, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64)
-    found, public = _bins(rule, numbers, column)
-    return ColumnStates(name, found.labels, found.cuts, (), public), found.encode(numbers)
+    binning, public = _bins(rule, numbers, column)
+    return ColumnStates(name, binning.labels, binning.cuts, (), public), binning.encode(numbers)
 
 
 def cut_rule(name: str, entry: dict[str, Any] | None, bins: Any) -> Any:
@@ -228,8 +228,8 @@ def public_states(name: str, domain: dict[str, Any], bins: Any, missing_state: b
     if entry is not None and "categories" in entry:
         labels, cuts = tuple(Column.from_json(name, entry).categories or ()), None
     else:
-        found = _public_bins(name, entry, bins)
-        labels, cuts = found.labels, found.cuts
+        binning = _public_bins(name, entry, bins)
+        labels, cuts = binning.labels, binning.cuts
     return ColumnStates(name, (*labels, None) if missing_state else labels, cuts)
 
 
@@ -252,13 +252,13 @@ def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: 
     if entry is not None and "categories" in entry:
         known = Column.from_json(name, entry)
         return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "clip").astype(np.int64)
-    found = _public_bins(name, entry, bins)
+    binning = _public_bins(name, entry, bins)
     numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
     if entry is not None:
         low, high = (float(bound) for bound in entry["bounds"])
         numbers = np.clip(numbers, low, high)
     numbers = np.where(np.isfinite(numbers), numbers, np.nan)
-    return ColumnStates(name, found.labels, found.cuts), found.encode(numbers)
+    return ColumnStates(name, binning.labels, binning.cuts), binning.encode(numbers)
 
 
 def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
@@ -304,7 +304,7 @@ def _found_categories(name: str, values: Any) -> tuple[ColumnStates, Codes]:
     labels = sorted({text for text in texts if text is not None}, key=_natural)
     if len(labels) > MOST_STATES:
         raise DataProblem(f"column '{name}' has too many values for a table; give bins or leave it out")
-    places = {text: place for place, text in enumerate(labels)}
+    places = {text: code for code, text in enumerate(labels)}
     table = np.array([-1 if text is None else places[text] for text in texts] + [-1], dtype=np.int64)
     return ColumnStates(name, tuple(labels), None, (), False), table[positions]
 

@@ -55,7 +55,7 @@ def tables_bytes(
     """Return about the bytes of tables, their columns dealt over the stations in turn; None where a size or the number of rows is not known."""
     if not rows or stations < 2 or any(size is None for size in sizes.values()):
         return None
-    planner = Planner({name: (place % stations,) for place, name in enumerate(sizes)})
+    planner = Planner({name: (index % stations,) for index, name in enumerate(sizes)})
     opened = float(sum(size or 0 for size in sizes.values()))
     for name in sizes:
         planner.add((name,), name)
