@@ -5,8 +5,8 @@ from .codec import Message
 from .decorators import central, partial
 from .gate import Broadcast, Exact, Masked, Public, Released, Sealed, Share
 from .looking import describe, partial_describe
-from .opening import Preflight
-from .rounds import Federation, Parties
+from .opening import Parties, Preflight
+from .rounds import Federation
 from .settings import disclosure_settings, partial_close, partial_open_channel
 from .station import Station
 

@@ -11,8 +11,9 @@ from .arguments import check_mapping
 from .declare import NAME, Arguments, argument, json_value
 from .decorators import central
 from .errors import ArgumentError
+from .opening import Checked
 from .results import not_private
-from .rounds import Checked, Federation
+from .rounds import Federation
 
 
 @dataclass(frozen=True, kw_only=True)

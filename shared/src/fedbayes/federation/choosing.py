@@ -12,19 +12,19 @@ from . import platform
 from .errors import PolicyError, ThresholdError
 
 if TYPE_CHECKING:
-    from .station import Station
+    from .table_reader import TableReader
 
 FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
 FEW_IDENTIFIED = "few-identified"
 
 
-def note(station: Station, left_out: int, named: int) -> None:
+def note(station: TableReader, left_out: int, named: int) -> None:
     """Remember for `check_exact` what reading a table has shown, for the whole job.
 
     Parameters
     ----------
-    station : Station
+    station : TableReader
         Whose table was read.
     left_out : int
         Rows that the subset leaves out: of a few, the difference to all would tell.
@@ -37,12 +37,12 @@ def note(station: Station, left_out: int, named: int) -> None:
         station.memory.once(AIMED, b"1")
 
 
-def note_few_identified(station: Station) -> None:
+def note_few_identified(station: TableReader) -> None:
     """Remember for `check_exact` that the bounded rows of identifiers set a few rows apart from all."""
     station.memory.once(FEW_IDENTIFIED, b"1")
 
 
-def check_exact(station: Station, arithmetic: bool) -> None:
+def check_exact(station: TableReader, arithmetic: bool) -> None:
     """Raise if an exact answer may not leave because of what the task chooses; `arithmetic`: it has formulae of its own.
 
     Raises

@@ -27,8 +27,9 @@ from .errors import KINDS, ArgumentError, MessageError, describe, log_line, rebu
 from .gate import check_reply_class
 from .manifest import ModelClaim, claim_of, digest_of
 from .memory import Memory
+from .opening import Task
 from .policy import Policy
-from .rounds import Federation, Question
+from .rounds import Federation
 from .station import Station
 
 MODEL_ARGUMENTS = ("model", "models")
@@ -163,8 +164,8 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
                 raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
             bare, claims = without_seals(arguments)
             plain = _plain(arguments)
-            asked = Question(_package(function, mock_client), name, digest_of(plain), claims, plain)
-            federation = _join(mock_client, asked)
+            task = Task(_package(function, mock_client), name, digest_of(plain), claims, plain)
+            federation = _join(mock_client, task)
             log_info(f"{name} starts")
             try:
                 return body(federation, **bare)
@@ -190,14 +191,14 @@ def _package(function: Callable[..., Any], mock_client: Any) -> str:
     return os.environ.get("PKG_NAME") or str(getattr(mock_client, "module_name", own))
 
 
-def _join(mock_client: Any, asked: Question) -> Federation:
+def _join(mock_client: Any, task: Task) -> Federation:
     run = platform.current_run(mock_client)
     policy = Policy.from_environment()
-    policy.check_function(asked.function)
+    policy.check_function(task.function)
     client = mock_client if mock_client is not None else platform.algorithm_client()
-    task = None if run.mock else client.task.get(run.task)
-    origin = platform.own_origin(run, mock_client, task)
-    return Federation(client, run, policy, origin, Memory(run, origin), asked)
+    entry = None if run.mock else client.task.get(run.task)
+    origin = platform.own_origin(run, mock_client, entry)
+    return Federation(client, run, policy, origin, Memory(run, origin), task)
 
 
 def _plain(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -1,14 +1,15 @@
-"""Request and reply of the round that opens the channel, and what a task says of itself before anything is spent."""
+"""The round that opens the channel: what was asked for, what a task announces before anything is spent, request and reply, and who takes part."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .codec import Message
 from .gate import Public
-from .manifest import Card
+from .manifest import Card, ModelClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +84,53 @@ class OpenReply(Message):
     has_data: Public[bool]
     minimum_organizations: Public[int]
     policy: Public[dict[str, Any]]
+
+
+class Checked(Exception):
+    """Ends a job that is a preflight alone; `table`: organization's name -> why it refuses, or None."""
+
+    def __init__(self, table: dict[str, str | None]) -> None:
+        super().__init__("the preflight is over")
+        self.table = table
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the researcher asked for.
+
+    Attributes
+    ----------
+    algorithm : str
+        Package of the image.
+    function : str
+        Central function.
+    digest : str
+        Of `arguments`; the manifest has it.
+    models : tuple of ModelClaim
+        Models among the arguments.
+    arguments : mapping
+        As they were given, plain JSON.
+    """
+
+    algorithm: str
+    function: str
+    digest: str
+    models: tuple[ModelClaim, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """Who takes part: `stations` hold the task's data, `helpers` do not. Organization ids, ascending."""
+
+    stations: tuple[int, ...]
+    helpers: tuple[int, ...]
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """Everyone who has a key in the channel."""
+        return tuple(sorted(self.stations + self.helpers))
+
+    def role(self, member: int) -> str:
+        """Return ``station`` or ``helper``."""
+        return "station" if member in self.stations else "helper"

@@ -28,7 +28,7 @@ from .errors import ThresholdError
 from .record import Record
 
 if TYPE_CHECKING:
-    from .station import Station
+    from .table_reader import TableReader
 
 MOST_READINGS = 64
 """Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
@@ -247,7 +247,7 @@ def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
     return bool(counts[0] < counts[1])
 
 
-def note(station: Station, readings: Mapping[str, str]) -> None:
+def note(station: TableReader, readings: Mapping[str, str]) -> None:
     """Remember for the rounds of the job how this station reads columns, column -> words."""
     for number, text in enumerate(_noted(station)):
         if text in (None, content := json.dumps(sorted(readings.items()))):
@@ -256,20 +256,20 @@ def note(station: Station, readings: Mapping[str, str]) -> None:
             return
 
 
-def note_bins(station: Station, column: str, words: str, cuts: Sequence[float]) -> None:
+def note_bins(station: TableReader, column: str, words: str, cuts: Sequence[float]) -> None:
     """Note the bins of a column of the table that is read by `words`: see `note`."""
     if cuts:
         note(station, {OF + column: bins_of(words, cuts)})
 
 
-def note_conditions(station: Station, conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> None:
+def note_conditions(station: TableReader, conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> None:
     """Note the conditions of a count, (column, operator, value) each, on columns that are read by the words in `read`: see `note`."""
     for column, words in read.items():
         tests = [(operator, value) for name, operator, value in conditions if name == column]
         note(station, {OF + column: conditions_of(tests, words)})
 
 
-def check(station: Station, texts: Texts, folder: Path, label: str) -> None:
+def check(station: TableReader, texts: Texts, folder: Path, label: str) -> None:
     """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
 
     Raises
@@ -292,7 +292,7 @@ def check(station: Station, texts: Texts, folder: Path, label: str) -> None:
     station.memory.once(seen, b"1")
 
 
-def _noted(station: Station) -> Iterator[str | None]:
+def _noted(station: TableReader) -> Iterator[str | None]:
     """Yield what was noted in the job, and None at its end."""
     for number in itertools.count():
         content = station.memory.read(f"readings-{number}")

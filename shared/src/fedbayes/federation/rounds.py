@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,16 +25,16 @@ from .errors import (
     rebuild,
     too_few,
 )
-from .gate import reasons
 from .loudness import noise_warnings
-from .manifest import Manifest, ModelClaim
+from .manifest import Manifest
 from .memory import Memory
-from .opening import OpenReply, OpenRequest, Preflight
+from .opening import Checked, OpenReply, OpenRequest, Parties, Preflight, Task
 from .outset import Outset
 from .platform import Origin, Run
 from .policy import Policy
 from .replies import Empty
 from .results import provenance, strict_json, versions
+from .round_log import RoundLog
 from .transport import Transport, summed
 from .waiting import TIMEOUT_SECONDS
 
@@ -42,38 +42,6 @@ CLOSING = "close"
 REFUSALS = (PolicyError, ThresholdError, BudgetError)
 
 M = TypeVar("M", bound=Message)
-
-
-class Checked(Exception):
-    """A preflight alone is over: organization's name -> what it refuses, or None."""
-
-    def __init__(self, table: dict[str, str | None]) -> None:
-        super().__init__("the preflight is over")
-        self.table = table
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the researcher asked: package, central function, digest of the arguments, the models among them, and all as it was given."""
-
-    algorithm: str
-    function: str
-    arguments: str
-    models: tuple[ModelClaim, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Parties:
-    """Who takes part: `stations` hold the task's data, `helpers` do not. Organization ids, ascending."""
-
-    stations: tuple[int, ...]
-    helpers: tuple[int, ...]
-
-    @property
-    def members(self) -> tuple[int, ...]:
-        """Everyone who has a key in the channel."""
-        return tuple(sorted(self.stations + self.helpers))
 
 
 def _listed(client: Any) -> dict[int, str]:
@@ -99,8 +67,8 @@ class Federation(Outset):
         What the platform says of this task.
     memory : Memory
         The job's folder at this node; central keeps its keys of the job there, for when the node runs it a second time.
-    asked : Question
-        What the researcher asked.
+    task : Task
+        What the researcher asked for.
 
     Attributes
     ----------
@@ -108,19 +76,17 @@ class Federation(Outset):
         Whether the job ends with its preflight, by `Checked`.
     """
 
-    def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, asked: Question) -> None:
+    def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, task: Task) -> None:
         super().__init__(_listed(client), run.organization, policy)
         self._client = client
         self._run = run
         self.session = memory.session
         self.dry = False
-        self._origin, self._question = origin, asked
-        self._ended: set[int] = set()
+        self._origin, self._task = origin, task
         self._transport = Transport(client, run, policy, memory, self.name)
-        self._per_round: list[dict[str, Any]] = []
-        self._asked: set[int] = set()
+        self._log = RoundLog()
+        self._ended: set[int] = set()
         self._nodes: dict[int, dict[str, Any]] = {}
-        self._began = time.monotonic()
 
     @property
     def public_key(self) -> bytes:
@@ -130,12 +96,12 @@ class Federation(Outset):
     @property
     def package(self) -> str:
         """The package of the image, as the mock client tells it; a container has it in PKG_NAME."""
-        return str(getattr(self._client, "module_name", self._question.algorithm))
+        return str(getattr(self._client, "module_name", self._task.algorithm))
 
     @property
     def rounds(self) -> int:
         """Rounds so far."""
-        return len(self._per_round)
+        return len(self._log.entries)
 
     def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> Parties:
         """Make fresh channel keys at every organization, and learn which of them hold data and whether any refuses the task. One round.
@@ -186,7 +152,7 @@ class Federation(Outset):
         self._transport.start(self._make_manifest(parties, {m: reply.card.value for m, reply in replies.items()}))
         self._nodes = {
             member: {
-                "role": "station" if member in parties.stations else "helper",
+                "role": parties.role(member),
                 "limits": limits.read(replies[member].policy.value),
             }
             for member in members
@@ -198,14 +164,14 @@ class Federation(Outset):
             manifest = Manifest(
                 session=self.session,
                 image=self._origin.image,
-                algorithm=self._question.algorithm,
-                function=self._question.function,
-                arguments=self._question.arguments,
+                algorithm=self._task.algorithm,
+                function=self._task.function,
+                arguments=self._task.digest,
                 aggregator=self.organization,
                 names={member: self.name(member) for member in parties.members},
-                roles={member: "station" if member in parties.stations else "helper" for member in parties.members},
+                roles={member: parties.role(member) for member in parties.members},
                 cards=cards,
-                models=self._question.models,
+                models=self._task.models,
                 dictionary=dictionaries.digest(self.dictionary),
             )
         except ValueError as problem:
@@ -277,12 +243,7 @@ class Federation(Outset):
     def _read(self, reply_type: type[M], answers: Mapping[int, Any]) -> dict[int, M]:
         """Return the replies of the last round, and note why their parts left the stations."""
         replies: dict[int, M] = {member: decode(reply_type, answers[member].get("reply")) for member in sorted(answers)}
-        carried: dict[str, set[str]] = {}
-        for member, reply in replies.items():
-            debited = any(self._transport.spent.get(member, {}).values())
-            for name, kinds in reasons(reply, debited).items():
-                carried.setdefault(name, set()).update(kinds)
-        self._per_round[-1]["reply"] = {name: " and ".join(sorted(kinds)) for name, kinds in carried.items()}
+        self._log.note_replies(replies, self._transport.spent)
         return replies
 
     def secure_sum(
@@ -325,23 +286,14 @@ class Federation(Outset):
         self._transport.answered = set()
         log_info(f"round {round_name} at {len(asked)} organizations")
         sent = self._transport.prepare(function, round_name, request, asked, last)
-        record = {
-            "round": self.rounds + 1,
-            "function": function,
-            "organizations": list(asked),
-            "seconds": 0.0,
-            "bytes": sum(part.size for part in sent),
-            "reply": {},
-        }
-        self._per_round.append(record)
-        self._asked.update(asked)
+        entry = self._log.start(function, asked, sum(part.size for part in sent))
         if last:
             self._ended.update(asked)
         tasks = [self._transport.create(part, round_name) for part in sent]
         answers: dict[int, Any] = {}
         for task, part in zip(tasks, sent, strict=True):
-            answers.update(self._transport.collect(task, part, began, timeout, record))
-        record["seconds"] = round(time.monotonic() - began, 4)
+            answers.update(self._transport.collect(task, part, began, timeout, entry))
+        entry["seconds"] = round(time.monotonic() - began, 4)
         for member in sorted(self._transport.repeated):
             self.warn(f"{self.name(member)} was asked again in a round: the platform had lost its reply")
         return answers
@@ -351,7 +303,7 @@ class Federation(Outset):
 
         vantage6 has no end of a job that stations are told of, so this is a sub-task; it is not counted as a round.
         """
-        left = tuple(sorted(self._asked - self._ended))
+        left = tuple(sorted(self._log.asked - self._ended))
         manifest = self._transport.manifest
         if manifest is not None:
             left = tuple(member for member in left if member in manifest.cards)
@@ -373,7 +325,7 @@ class Federation(Outset):
     ) -> dict[str, Any]:
         """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`."""
         plain = strict_json(model)
-        seal = self._transport.seal_of(self._question.algorithm, plain) if isinstance(plain, dict) else None
+        seal = self._transport.seal_of(self._task.algorithm, plain) if isinstance(plain, dict) else None
         if seal is not None:
             plain = {**plain, "seal": encode(seal)}
         report = self.report()
@@ -387,11 +339,11 @@ class Federation(Outset):
                     "diagnostics": diagnostics or {},
                     "warnings": [
                         *self.warnings,
-                        *noise_warnings(self._question.algorithm, plain, privacy, self.warnings),
+                        *noise_warnings(self._task.algorithm, plain, privacy, self.warnings),
                     ],
                     "versions": versions(),
                     "provenance": provenance(
-                        self._question.algorithm, self._question.function, self._question.given, report["organizations"]
+                        self._task.algorithm, self._task.function, self._task.arguments, report["organizations"]
                     ),
                 }
             )
@@ -404,18 +356,14 @@ class Federation(Outset):
 
     def report(self) -> dict[str, Any]:
         """Return rounds, bytes, seconds, organizations, the nodes' roles and limits, and what each round carried."""
+        transport, log = self._transport, self._log
+        debits = {member: costs for member, costs in sorted(transport.spent.items()) if any(costs.values())}
         return {
-            "rounds": self.rounds,
-            "bytes": sum(entry["bytes"] for entry in self._per_round),
-            "seconds": round(time.monotonic() - self._began, 3),
-            "organizations": [self.name(member) for member in sorted(self._asked)],
+            **log.totals(),
+            "organizations": [self.name(member) for member in sorted(log.asked)],
             "aggregator": self.name(self.organization),
-            "debits": {
-                self.name(member): costs
-                for member, costs in sorted(self._transport.spent.items())
-                if any(costs.values())
-            },
+            "debits": {self.name(member): costs for member, costs in debits.items()},
             "nodes": {self.name(member): node for member, node in self._nodes.items()},
-            "without_lasting_key": self._transport.without_lasting_key(self._asked),
-            "per_round": self._per_round,
+            "without_lasting_key": transport.without_lasting_key(log.asked),
+            "per_round": log.entries,
         }

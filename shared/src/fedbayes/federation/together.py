@@ -32,7 +32,7 @@ from .record import Record, Remembered
 from .selections import Selections
 
 if TYPE_CHECKING:
-    from .station import Station
+    from .table_reader import TableReader
     from .tables.reading import Source
 
 MOST_SETS = 64
@@ -202,7 +202,7 @@ def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
 
 
 def note_read(
-    station: Station,
+    station: TableReader,
     source: Source,
     columns: Sequence[str],
     identifiers: Sequence[str],
@@ -215,12 +215,12 @@ def note_read(
     _note(station, "columns", sorted(set(station.sources([name for name in columns if name not in identifiers]))))
 
 
-def check(station: Station, texts: readings.Texts, summed: bool) -> None:
+def check(station: TableReader, texts: readings.Texts, summed: bool) -> None:
     """Refuse an exact answer that would, with earlier ones, tell about fewer organizations or rows than this node demands; remember it else.
 
     Parameters
     ----------
-    station : Station
+    station : TableReader
         Whose answer it is.
     texts : callable
         Gives a column of its table as it is written: what readings of a column set apart is counted there.
@@ -251,7 +251,7 @@ def check(station: Station, texts: readings.Texts, summed: bool) -> None:
 
 
 def check_conditions(
-    station: Station, source: Source, domain: Mapping[str, Any] | None, conditions: Sequence[tuple[str, str, Any]]
+    station: TableReader, source: Source, domain: Mapping[str, Any] | None, conditions: Sequence[tuple[str, str, Any]]
 ) -> None:
     """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
 
@@ -274,13 +274,13 @@ def check_conditions(
         _admit_rows(station, folder, selections.words_of(conditions, read), source.texts)
 
 
-def _admit_rows(station: Station, folder: Path, words: str, texts: readings.Texts) -> None:
+def _admit_rows(station: TableReader, folder: Path, words: str, texts: readings.Texts) -> None:
     seen = Selections(folder, station.organization, _label(station))
     if not seen.admit(words, station.policy.minimum_count, texts):
         raise ThresholdError(readings.SETS_FEW_APART)
 
 
-def note_left_out(station: Station, source: Source, column: str, domain: Mapping[str, Any] | None) -> None:
+def note_left_out(station: TableReader, source: Source, column: str, domain: Mapping[str, Any] | None) -> None:
     """Remember for the rounds of the job that rows without a value in a column are left out of its answers, where this station remembers them at all.
 
     `check` holds these rows against those of counts and of other tasks. A derived column is answered by the leave that formulae need.
@@ -291,7 +291,7 @@ def note_left_out(station: Station, source: Source, column: str, domain: Mapping
 
 
 def note_bins(
-    station: Station, source: Source, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]
+    station: TableReader, source: Source, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]
 ) -> None:
     """Remember for the rounds of the job in which bins this station counts a column, where it remembers answers at all; nothing of a derived one."""
     if _folder(station) is not None:
@@ -299,7 +299,7 @@ def note_bins(
             readings.note_bins(station, name, words, cuts)
 
 
-def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
+def foresee(station: TableReader, columns: Sequence[str], members: Members) -> None:
     """Refuse, before anything is asked, what `check` would: an exact answer about these columns over these organizations; nothing is remembered.
 
     Raises
@@ -317,11 +317,11 @@ def foresee(station: Station, columns: Sequence[str], members: Members) -> None:
         raise ThresholdError(TELLS_OF_FEW)
 
 
-def _folder(station: Station) -> Path | None:
+def _folder(station: TableReader) -> Path | None:
     return None if station.policy.allow_differences else station.policy.folder()
 
 
-def _note(station: Station, kind: str, content: Any) -> None:
+def _note(station: TableReader, kind: str, content: Any) -> None:
     """Remember something for the rounds of the job, once."""
     text = json.dumps(content).encode()
     for number in itertools.count():
@@ -330,7 +330,7 @@ def _note(station: Station, kind: str, content: Any) -> None:
             return
 
 
-def _noted(station: Station, kind: str) -> Iterator[Any]:
+def _noted(station: TableReader, kind: str) -> Iterator[Any]:
     """Yield what `_note` remembered of a kind."""
     for number in itertools.count():
         text = station.memory.read(f"{kind}-{number}")
@@ -339,7 +339,7 @@ def _noted(station: Station, kind: str) -> Iterator[Any]:
         yield json.loads(text)
 
 
-def _label(station: Station) -> str:
+def _label(station: TableReader) -> str:
     """Return a name of the data that the job reads: of a file wherever two labels lead, never of what a researcher writes."""
     label = platform.requested_label()
     path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")

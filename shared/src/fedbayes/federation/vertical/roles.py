@@ -7,8 +7,8 @@ from typing import Any
 from ...mpc.replicated import COMPUTING
 from .. import arguments
 from ..errors import ArgumentError, PlacementError, ThresholdError
-from ..opening import Preflight
-from ..rounds import Federation, Parties
+from ..opening import Parties, Preflight
+from ..rounds import Federation
 from .accounting import REPLACE_ONE
 from .messages import Setup
 from .states import check_bins, check_domain

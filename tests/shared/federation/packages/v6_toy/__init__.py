@@ -165,7 +165,7 @@ def run_two_under_one_name(federation: Federation, columns: list[str]) -> dict[s
     for column in columns:
         total = federation.secure_sum("partial_sum", Ask(text=column), parties.stations, Sum, "values")
         totals.append([int(part) for part in total])
-        federation._per_round.pop()
+        federation._log.entries.pop()
     return federation.result(model=totals)
 
 
