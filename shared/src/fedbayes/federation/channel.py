@@ -1,4 +1,4 @@
-"""The sealed channel between the stations of one job: pairwise keys bound to the job's manifest, letters, masks.
+"""The sealed channel between the stations of one job: pairwise keys bound to the job's manifest, sealed messages, masks.
 
 References
 ----------
@@ -23,7 +23,7 @@ CHECK = "|check"
 
 
 class Channel:
-    """What one station can say to others so that central, which carries every message, cannot read it.
+    """Messages and masks that one station shares with others, and that central, which carries every message, cannot read.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Channel:
     keys : KeyPair
         Its key pair of the job.
     manifest : Manifest
-        Of the job, checked by the station; its hash is in every key, so that two stations that were told different things share none.
+        Of the job, checked by the station. Its hash goes into every key, so two stations with different manifests share no key.
     round_name : str
         The round that masks are bound to.
     policy : Policy
@@ -42,7 +42,8 @@ class Channel:
 
     Notes
     -----
-    **Assumes** that the manifest's keys are the members': lasting keys that are known or pinned show it, else central is trusted for it.
+    **Assumes** that the keys in the manifest are the members' own. Lasting keys that are known or pinned prove it; for members without one,
+    central is trusted.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class Channel:
         Returns
         -------
         ndarray of uint64
-            **Reveals** nothing about `values` to whoever lacks another participant's masks; the sum of all is exact modulo 2^64.
+            **Reveals** nothing about `values` to anybody who lacks one of the masks. The sum over all participants is exact modulo 2^64.
 
         Raises
         ------

@@ -10,9 +10,9 @@ A class of arguments is a frozen dataclass whose fields are made by :func:`argum
     @central
     def fit(federation: Federation, asked: Fit) -> dict[str, Any]: ...
 
-The researcher calls ``fit(column="age")`` as before; `central` reads the arguments by the class, and they reach the function checked. Of the
-same fields follow what :mod:`fedbayes.federation.signatures` makes: help, pages, store files, a description in JSON. Groups of arguments that several
-functions share are classes to inherit from; a field that is declared again replaces the group's.
+The researcher calls ``fit(column="age")``. `central` checks the arguments by their declarations and hands them to the function as one object.
+:mod:`fedbayes.federation.signatures` makes help, pages, store files and a description in JSON from the same fields. Arguments that several
+functions share are in classes to inherit from; a field that is declared again replaces the inherited one.
 """
 
 from __future__ import annotations
@@ -32,29 +32,29 @@ from .errors import ArgumentError
 Check = Callable[[str, Any], Any]
 REQUIRED = dataclasses.MISSING
 PUBLISHED = "published"
-"""What an argument is that does as a paper does, in every method; its result says that it is not private, or not the recommended way."""
+"""Choice that reproduces a paper's procedure, spelled alike in every method; the result then says what is not private or not recommended."""
 ONCE_PUBLISHED = {"as_published": PUBLISHED, "local_as_published": PUBLISHED}
-"""How it was spelled."""
+"""Its earlier spellings, which are refused with today's."""
 TARGET, OWN, UNIT, PARTIES = range(4)
-"""Where a group's arguments stand among all: what is asked about, the function's own, whom a promise is for, who takes part."""
+"""Order of arguments in help and pages: what is analysed, the function's own arguments, the unit of privacy, who takes part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument may be.
+    """The type of an argument: its check, and its description for people and for the store.
 
     Attributes
     ----------
     store : str
         Its type in the algorithm store: column, float, json, ...
     allowed : str
-        The same in words, for a reader.
+        Allowed values in words.
     check : callable
-        ``check(name, value)`` returns the value as the function wants it, or raises ArgumentError.
+        ``check(name, value)`` returns the value as the function takes it, or raises ArgumentError.
     choices : tuple of str
-        All it may be, where these are few.
+        All allowed values, if the argument is a choice.
     limits : mapping of str to float
-        ``low``, ``high`` (inclusive), ``above``, ``below`` (exclusive) of a number.
+        Of a number: ``low`` and ``high`` (inclusive), ``above`` and ``below`` (exclusive).
     """
 
     store: str
@@ -82,7 +82,7 @@ def _number(store: str, integer: bool, limits: dict[str, Any]) -> Kind:
 
 
 def choice(choices: Sequence[str], formerly: Mapping[str, str] | None = None) -> Kind:
-    """Return one of some words; `formerly` maps spellings of old to those of today, which the refusal names."""
+    """Return a choice among words; `formerly` maps earlier spellings to today's, which the refusal names."""
     old = dict(formerly or {})
 
     def check(name: str, value: Any) -> str:
@@ -94,7 +94,7 @@ def choice(choices: Sequence[str], formerly: Mapping[str, str] | None = None) ->
 
 
 def json_value(allowed: str, check: Check) -> Kind:
-    """Return a value of a form of its own, checked by a function of its own."""
+    """Return JSON of any form, checked by `check`."""
     return Kind("json", allowed, check)
 
 
@@ -119,16 +119,16 @@ ORGANIZATIONS = Kind("organization_list", "a list of organizations, by id or nam
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """A condition under which an argument is used: what another one is, or is not.
+    """A condition on another argument, under which an argument is used.
 
     Attributes
     ----------
     argument : str
-        The other one.
+        The other argument.
     values : tuple
-        One of these; empty: it is given, whatever it is.
+        It must have one of these values; with no values, it must be given.
     holds_if : bool
-        False turns the condition round: none of these; left out.
+        False negates the condition: it must have none of the values, or be left out.
     """
 
     argument: str
@@ -136,29 +136,29 @@ class When:
     holds_if: bool = True
 
     def holds(self, asked: Arguments) -> bool:
-        """Return whether it holds of checked arguments."""
+        """Return whether the condition holds for checked arguments."""
         value = getattr(asked, self.argument)
         return (value in self.values if self.values else value is not None) is self.holds_if
 
     def failing(self, asked: Arguments) -> str:
-        """Return in words why it does not hold of checked arguments."""
+        """Return in words why the condition does not hold for checked arguments, such as ``without epsilon``."""
         if self.values and not self.holds_if:
             return When(self.argument, (getattr(asked, self.argument),), False).words(False)
         return self.words(False)
 
     def words(self, holds: bool) -> str:
-        """Return it in words, as it is where it holds or where it does not, such as ``without epsilon`` or ``with noise='local'``."""
+        """Return the condition (`holds`) or its negation in words, such as ``with noise='local'`` or ``without epsilon``."""
         values = "=" + " or ".join(map(repr, self.values)) if self.values else ""
         return f"{'with' if self.holds_if is holds else 'without'} {self.argument}{values}"
 
 
 def when(argument: str, *values: Any) -> When:
-    """Return the condition that an argument is given or, with values, that it is one of these."""
+    """Return the condition that an argument is given or, with values, that it has one of them."""
     return When(argument, values)
 
 
 def unless(argument: str, *values: Any) -> When:
-    """Return the condition that an argument is left out or, with values, that it is none of these."""
+    """Return the condition that an argument is left out or, with values, that it has none of them."""
     return When(argument, values, False)
 
 
@@ -179,23 +179,23 @@ def argument(
     Parameters
     ----------
     kind : Kind
-        What it may be.
+        Its type.
     words : str
-        What it means, in one or two sentences.
+        Its meaning, in one or two sentences.
     default : object, optional
-        None: it may be left out, and then is None. Without a default it must be given.
+        An argument without a default is required. With the default None it may be left out.
     used_when : When or tuple of When
-        All must hold for it to be used; else who gives it is warned.
+        Conditions under which it has an effect. If one fails, a caller who gives the argument is warned.
     why : str
-        Added to that warning.
+        Reason, added to that warning.
     unit : str
         Of a number, such as ``bits``.
     formerly : tuple of str
-        What it was called; who uses such a name is told today's.
+        Earlier names, which are refused with today's.
     rank : int
-        Where it stands among all arguments of a function: `TARGET`, `OWN`, `UNIT` or `PARTIES`.
+        Its place among the arguments of a function: `TARGET`, `OWN`, `UNIT` or `PARTIES`.
     optional : bool
-        Whether None may be given though it is not the default.
+        Whether None may be given although the default is another value.
     """
     conditions = (used_when,) if isinstance(used_when, When) else used_when
     declared = Declared(kind, words, conditions, why, unit, formerly, rank, optional)
@@ -204,7 +204,7 @@ def argument(
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What :func:`argument` was told, beside name and default."""
+    """The declaration that :func:`argument` puts into a field: all but its name and default."""
 
     kind: Kind
     words: str
@@ -216,13 +216,13 @@ class Declared:
     optional: bool
 
     def among(self, names: Collection[str]) -> Declared:
-        """Return the same with the conditions on these arguments only."""
+        """Return the declaration without conditions on arguments other than these."""
         return dataclasses.replace(self, used_when=tuple(one for one in self.used_when if one.argument in names))
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a function: its name, its default (`REQUIRED` if there is none) and what was declared of it."""
+    """One argument of a function: its name, its default (`REQUIRED` if there is none), its annotation and its declaration."""
 
     name: str
     default: Any
@@ -235,7 +235,7 @@ class Argument:
         return self.default is REQUIRED
 
     def check(self, value: Any) -> Any:
-        """Return the value, checked; None stands for an argument that was left out where that is its default."""
+        """Return the checked value. None passes where it is the default or `optional`: the argument was left out."""
         absent = value is None and (self.default is None or self.declared.optional)
         return None if absent else self.declared.kind.check(self.name, value)
 
@@ -250,11 +250,11 @@ class Arguments:
     Attributes
     ----------
     reads_table : bool
-        Whether the function asks for the stations' tables.
+        Whether the function reads the stations' tables.
     rounds_usually : int
-        Rounds that a task of the function usually takes, for progress and plans; 0 where nobody knows.
+        Rounds that a task usually takes, for progress and plans; 0 if this is not known.
     releases_tables : bool
-        Whether a noisy table of every feature by class is released: plans then tell the noise of a cell.
+        Whether a noisy table of every feature by class is released; plans then show the noise of a cell.
     """
 
     reads_table: ClassVar[bool] = True
@@ -263,21 +263,21 @@ class Arguments:
 
     @classmethod
     def usual_rounds(cls, given: Mapping[str, Any]) -> int:
-        """Return the usual rounds of a task; arguments that change the number are read as far as they are well-formed."""
+        """Return the rounds that a task with these arguments, which are not checked yet, usually takes."""
         return cls.rounds_usually
 
     @classmethod
     def usual_bytes(cls, given: Mapping[str, Any], stations: int, rows: int) -> int | None:
-        """Return about the bytes of a task over so many stations of so many rows each; None where nobody knows."""
+        """Return roughly the bytes of a task over this many stations with this many rows each; None if this is not known."""
         return None
 
     def foreseen(self) -> dict[str, Any]:
-        """Return what a task chooses of itself, from its arguments alone, and why: for plans."""
+        """Return settings that the task derives from its arguments alone, with the reasons, for plans."""
         return {}
 
     @classmethod
     def declared(cls) -> list[Argument]:
-        """Return the arguments in their order; of a group's conditions, those on arguments that this function has."""
+        """Return the arguments in order, without inherited conditions on arguments that this function lacks."""
         entries = dataclasses.fields(cls)
         names = {entry.name for entry in entries}
         arguments = [
@@ -288,12 +288,12 @@ class Arguments:
 
     @classmethod
     def read(cls: type[A], function: str, given: Mapping[str, Any]) -> A:
-        """Return the arguments of a task, each checked, then all together.
+        """Return a task's arguments, checked one by one and then together.
 
         Raises
         ------
         ArgumentError
-            Naming the argument and the remedy: one that is unknown, missing, out of its range, or contradicts another.
+            If an argument is unknown, missing, out of range, or contradicts another; the message names it and the remedy.
         """
         known = cls.declared()
         _check_names(function, known, given)
@@ -302,10 +302,10 @@ class Arguments:
         return asked
 
     def check_together(self) -> None:
-        """Raise `ArgumentError` where arguments contradict each other; each class calls its bases'."""
+        """Raise `ArgumentError` if arguments contradict each other. An override calls the one of its base."""
 
     def unused(self) -> list[str]:
-        """Return a warning for every argument that was given (differs from its default) and is not used."""
+        """Return a warning for every argument that was given (differs from its default) but has no effect."""
         warnings = []
         for one in self.declared():
             failing = [condition.failing(self) for condition in one.declared.used_when if not condition.holds(self)]
@@ -321,7 +321,7 @@ def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     Raises
     ------
     TypeError
-        If there is none, or the class is no dataclass of its own, so that its fields would be those of one base only.
+        If there is none, or if the class was not made a dataclass itself, so that it would have its base's fields only.
     """
     parameters = list(inspect.signature(function).parameters)
     annotated = typing.get_type_hints(function).get(parameters[-1])

@@ -1,9 +1,11 @@
 """`central` and `partial`: the only way in and out of a container.
 
-A partial learns from the platform whose task it is, decodes its request, applies the node's policy, looks whether the platform runs it a second
-time, computes, passes the gate, seals and records the reply. Whatever goes wrong becomes a sealed reply with the error's kind and message, so that the
-researcher reads the cause at once; the message is made by `errors.describe` and carries no data. The seals of central's models are taken off here, and
-the job is closed here, however it ends.
+A partial function, in this order, asks the platform whose sub-task it runs, decodes and checks the request, returns the recorded reply if the
+platform repeats the request, applies the node's policy, computes, passes the reply through the gate, seals it and records it. An error in the
+function becomes a sealed reply with the error's class and message, so that the researcher reads the cause; `errors.describe` makes the
+message, which carries no data.
+
+A central function has its arguments checked and the seals of models among them taken off. The stations are told when it ends, however it ends.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ MODEL_ARGUMENTS = ("model", "models")
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """One run of a partial: who runs it, for whom, what is asked."""
+    """One run of a partial function: the container, whose sub-task it is, the request and its opened body; `asked`: digest of the question."""
 
     run: platform.Run
     origin: platform.Origin
@@ -48,23 +50,23 @@ class _Visit:
 
 
 def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, Any]]:
-    """Make ``function(station, request) -> reply`` remotely callable, by the central function of its own job only.
+    """Make ``function(station, request) -> reply`` remotely callable, but only by the central function of its own job.
 
     Parameters
     ----------
     function : callable
-        Annotated with its request's and its reply's message class.
+        Annotated with the message classes of its request and its reply.
 
     Returns
     -------
     callable
-        ``wrapper(message, mock_client=None, mock_data=None)``; the last two belong to vantage6's `MockAlgorithmClient`
-        and are refused inside a real container.
+        ``wrapper(message, mock_client=None, mock_data=None)``. The last two are for vantage6's `MockAlgorithmClient` and are refused in a
+        real container.
 
     Raises
     ------
     TypeError
-        If a field of the reply does not say why it may leave a station; see `federation.gate`.
+        If the reply class has a field whose type does not say why it may leave a station; see `federation.gate`.
     """
     name = function.__name__
     check_reply_class(typing.get_type_hints(function).get("return"))
@@ -82,7 +84,7 @@ def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, 
             request.check(name)
             memory = Memory(run, origin)
             with memory.alone(request.signature.hex()):
-                # The same request once more: the platform runs it again, perhaps after the job's keys were wiped.
+                # The platform runs the same request again, perhaps after the job's keys were wiped: give the recorded reply.
                 recorded = memory.recorded(request.signature.hex(), request.reply_key)
                 if recorded is not None:
                     return dict(recorded)
@@ -142,16 +144,24 @@ def _request_class(function: Callable[..., Any]) -> type:
 
 
 def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Make ``function(federation, asked) -> result`` remotely callable, `asked` annotated with its class of arguments.
+    """Make ``function(federation, asked) -> result`` remotely callable.
 
-    Callers give the arguments by name; see `declare`. Unknown and missing arguments are refused by name; an error ends the task, and its one line in the
-    log tells the researcher why. However it ends, the stations are told that the job is over.
+    Parameters
+    ----------
+    function : callable
+        Its second parameter is annotated with the function's class of arguments (`declare.Arguments`).
+
+    Returns
+    -------
+    callable
+        Takes the arguments by name, and refuses unknown and missing ones. An error ends the task with one line in the log, by which the
+        researcher reads why. However the task ends, the stations are told that the job is over.
     """
     name, declared = function.__name__, arguments_of(function)
     known = {one.name: one.default for one in declared.declared()}
 
     def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
-        """Check the arguments, those that the study's dictionary fills among them, warn of what is not used, and hand them on."""
+        """Fill arguments from the study's dictionary, check all of them, warn of those that have no effect, and call the function."""
         asked = declared.read(name, dictionaries.taken(federation, known, arguments))
         for text in asked.unused():
             federation.warn(text)
@@ -184,7 +194,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
 
 
 def _package(function: Callable[..., Any], mock_client: Any) -> str:
-    """Return the image's package: that of the function; of the library's functions, which every image has, the one that runs."""
+    """Return the image's package: the one that defines the function, or, for functions of the library, the one that the container runs."""
     own = function.__module__.partition(".")[0]
     if own != __name__.partition(".")[0]:
         return own
@@ -211,7 +221,7 @@ def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_seals(arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[ModelClaim, ...]]:
-    """Return the arguments with the seals taken off the models among them, and what is claimed of each model."""
+    """Return the arguments without the seals of the models among them, and for each model its digest and seal as a claim."""
     bare, claims = dict(arguments), []
     for name in MODEL_ARGUMENTS:
         value = arguments.get(name)

@@ -1,8 +1,8 @@
-"""What travels around a message: who, which job, which round; sealed for its stations, signed by central.
+"""Envelopes: the sender, job and round around a message, its seal and its signature.
 
-A request is signed. As soon as the stations' keys are known its message is sealed for them: enciphered once, with the key sealed for each station. A reply
-is sealed for the aggregator with the station's key of the job, and bound to the round, the station and the digest of the request that it answers. Who
-carries them sees sizes and times, and a flipped bit, a replay or a message from elsewhere is refused.
+Central signs every request. As soon as it has the stations' keys it also seals the message: enciphered once, with the key sealed for each
+station. A station seals its reply for central with its key of the job, bound to the round, to itself and to the digest of the request.
+Whoever carries envelopes sees sizes and times only. A changed, repeated or misplaced envelope is refused.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ UNSIGNED = frozenset({"signature", "filed"})
 NOT_ASKED = frozenset(
     {"signature", "filed", "near", "signer", "lasting", "reply_key", "manifest", "body", "sealed", "keys"}
 )
-"""Fields that a repeat of the same question may have otherwise: central that runs again has other keys."""
+"""Fields in which two requests may differ and still ask the same question: a central function that was restarted has new keys."""
 LEAST_FILED = 2**16
-"""Bytes from which on a sealed content lies in the job's folder: below, a file costs more than it saves."""
+"""Sealed contents of this many bytes or more are left in the job's folder; below, writing a file takes longer than sending them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,16 @@ class Request(Message):
     lasting : bool
         Whether `signer` is its lasting key.
     body : dict or None
-        JSON of the message, where it is not sealed: before stations have keys.
+        The message as JSON, in the first round, when stations have no keys yet; else None.
     sealed : bytes
         The message, packed and enciphered.
     keys : dict of int to bytes
         Station -> the key of `sealed`, sealed for it.
     near : bool
-        Whether it goes to the station of central's own organization alone, whose long contents lie in the job's folder. Not the last one:
-        that folder is wiped then.
+        Whether it goes only to the station of central's own organization, which shares the job's folder with central. Long contents are then
+        left in that folder and do not travel. False in the last round, which wipes the folder.
     filed : bytes
-        In place of `sealed`, its digest, where it lies in the job's folder (`Memory.leave`).
+        SHA-256 of `sealed`, in its place, if that was left in the job's folder (`Memory.leave`).
     signature : bytes
         Over everything above, with `sealed` itself.
     """
@@ -107,7 +107,7 @@ class Request(Message):
 
 
 class Left(Protocol):
-    """Where sealed contents lie that do not travel."""
+    """Where to read sealed contents that do not travel."""
 
     def left(self, digest: bytes) -> bytes:
         """Return what was left under a digest."""
@@ -121,7 +121,7 @@ class Folder(Left, Protocol):
 
 
 def _text(request: Request, without: frozenset[str]) -> bytes:
-    """Return the canonical text of a request; what may be long goes in by its hash."""
+    """Return the canonical text of a request; the sealed message, which may be long, goes in by its hash."""
     parts: dict[str, Any] = {}
     for field in fields(request):
         value = getattr(request, field.name)
@@ -132,7 +132,7 @@ def _text(request: Request, without: frozenset[str]) -> bytes:
 
 
 def question(request: Request, body: Any) -> str:
-    """Return the digest of what is asked: the request without the aggregator's keys, and its message.
+    """Return the digest of a question: of the request, without the aggregator's keys, and of its message.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def _binding(request: Request, organization: int, asked: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Reply(Message):
-    """The outside of a reply: the station, its public key of the job, the sealed content or, where that lies in the job's folder, its digest."""
+    """A reply as it travels: the station, its public key of the job, and the sealed content, or its digest if it was left in the job's folder."""
 
     organization: int
     public_key: bytes
@@ -201,14 +201,14 @@ Kept = TypeVar("Kept", Request, Reply)
 
 
 def filed(message: Kept, memory: Folder) -> Kept:
-    """Return a request or a reply with its sealed content left in the job's folder, if that is long; see `Request.near`."""
+    """Leave a long sealed content in the job's folder and return the message without it (see `Request.near`); a short one is returned as it is."""
     if len(message.sealed) < LEAST_FILED:
         return message
     return replace(message, sealed=b"", filed=memory.leave(message.sealed))
 
 
 def whole(message: Kept, memory: Left) -> Kept:
-    """Return a request or a reply as it was before `filed`."""
+    """Return a message with its sealed content, read back from the job's folder if it was left there: the inverse of `filed`."""
     return replace(message, sealed=memory.left(message.filed), filed=b"") if message.filed else message
 
 

@@ -1,8 +1,11 @@
 """The gate: everything that leaves a station says by its type why it may.
 
-The fields of a reply are of the types below, or lists, tuples, mappings, optionals and messages of them. A reply class with another field is refused when its
-partial function is defined; a reply with a value that this station did not make in this round is refused when it would leave. Only `Station` makes such
-values, and each of its makers applies the node's limits. So no method can forget a guard.
+The fields of a reply are of the types below, or lists, tuples, mappings, optionals and messages of them. Two checks make sure that no method
+can forget a guard:
+
+1. When a partial function is defined, its reply class is refused if a field has any other type (`check_reply_class`).
+2. When a reply is about to leave, it is refused if it holds a value that this station did not make in this round (`Gate.check`). Only the
+   methods of `Station` make such values, and each of them applies the node's limits.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from .errors import PolicyError
 
 T = TypeVar("T")
 MOST_PUBLIC_BYTES = 4096
+"""Public bytes are keys, signatures and digests; the longest, a modulus of 8192 bits (`mpc.joye_libert`), takes a quarter of this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Released(Wrapped, Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Share(Wrapped, Generic[T]):
-    """Numbers or bytes that are uniform to whoever sees them without what others hold."""
+    """One share of a secret: uniformly distributed to anybody who lacks the other shares."""
 
     value: T
 
@@ -59,7 +63,7 @@ class Masked(Message):
     ----------
     value : ndarray of uint64
     check : ndarray of uint64, shape (1,)
-        A mask of nothing: the sum over the participants is 0, or else the masks do not fit.
+        The masks of a zero: over all participants they must sum to 0, which shows that the masks of `value` cancel too.
     """
 
     value: np.ndarray
@@ -93,13 +97,13 @@ class Broadcast(Message):
     keys: dict[int, bytes]
 
     def to_one(self, receiver: int) -> Broadcast:
-        """Return it with the key of one receiver alone, on its way to that one."""
+        """Return it with the key of one receiver only, to be sent on to that one."""
         return Broadcast(self.content, {receiver: self.keys[receiver]})
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What `Station.charge` returns: a debit of this round, with which numbers may be released."""
+    """A debit of this round, as `Station.charge` returns it; `Station.released` asks for it."""
 
     epsilon: float
     delta: float
@@ -145,7 +149,7 @@ def _check_kind(kind: Any, field_name: str) -> None:
 
 
 def leaving(reply: Any) -> Iterator[Any]:
-    """Yield every part of a reply that is not a container: each must be a value that the station made."""
+    """Yield the leaves of a reply, looking into messages, mappings, lists and tuples; each must be a value that the station made."""
     if reply is None:
         return
     if isinstance(reply, REASONS):
@@ -166,15 +170,15 @@ def leaving(reply: Any) -> Iterator[Any]:
 
 
 def reasons(reply: Any, debited: bool) -> dict[str, set[str]]:
-    """Return, of a reply as central reads it, field -> names of the types for which its parts left the station; fields without any are left out.
+    """Return, for each field of a reply as central reads it, the names of the types of its leaves; fields without any are left out.
 
     Parameters
     ----------
     reply : Message
         As `codec.decode` reads it.
     debited : bool
-        Whether the station has debited anything in this job. What travels as its value alone (`Wrapped`) cannot be told from another type of a union: there
-        it was `Released` by a station that debited, else `Exact`.
+        Whether the station has debited anything in this job. A wrapper such as `Exact` does not travel, only its value does; so in a field
+        of type ``Exact | Released`` the value counts as `Released` if the station debited, else as `Exact`.
     """
     hints = typing.get_type_hints(type(reply))
     carried = {
@@ -211,13 +215,13 @@ def is_public(value: Any) -> bool:
 
 
 class Gate:
-    """The values that one station made in one round, and the way out for them."""
+    """Remembers the values that one station made in one round, and lets nothing else leave."""
 
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}
 
     def made(self, value: T) -> T:
-        """Note a value that the station makes; return it."""
+        """Remember a value that the station makes, and return it."""
         self._made[id(value)] = value
         return value
 
@@ -226,12 +230,12 @@ class Gate:
         return self._made.get(id(value)) is value
 
     def check(self, reply: Any) -> None:
-        """Refuse a reply that holds anything else.
+        """Refuse a reply with a leaf that the station did not make.
 
         Raises
         ------
         PolicyError
-            Nothing has left then.
+            If there is one; nothing leaves then.
         """
         for part in leaving(reply):
             if not (isinstance(part, REASONS) and self.knows(part)):

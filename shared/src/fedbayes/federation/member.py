@@ -1,4 +1,4 @@
-"""One member of a job inside one round, station or helper: who it is, and what it remembers of the job."""
+"""One member of a job, station or helper, during one round: who it is, and what it remembers of the job."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .policy import Policy
 
 
 class Member:
-    """One organization that takes part, inside one round; `Station` adds its table, its limits and what may leave, letters to other members among it.
+    """One organization that takes part, during one round. `TableReader` adds its table; `Station` adds limits, sealed messages and what may leave.
 
     Attributes
     ----------
@@ -65,26 +65,26 @@ class Member:
         return self.memory.path
 
     def nonce(self) -> str:
-        """Return random text that stands for this job at this node; central cannot choose it."""
+        """Return random text that identifies this job at this node and that central cannot choose."""
         from ..randomness import secret_bytes
 
         return self.memory.once("nonce", secret_bytes(16).hex().encode()).decode()
 
     def is_first(self, name: str) -> bool:
-        """Return True once: in the job's first round that asks for `name`, the first time it asks; also where that round is run again."""
+        """Return True the first time that a job asks for `name`, and again when the same round is repeated after a restart; else False."""
         first = name not in self._seen and self.memory.once(name, self.round_name.encode()) == self.round_name.encode()
         self._seen.add(name)
         return first
 
     def bind(self, asked: str) -> None:
-        """Bind the round's name to the question of this digest.
+        """Bind the round's name to one question, given by its digest.
 
-        Masks and noise depend on the round's name: who got answers to two questions under one name could subtract them.
+        Masks are derived from the round's name. Central could cancel them by subtracting the answers to two questions under one name.
 
         Raises
         ------
         MessageError
-            If the job has had another question under this name.
+            If another question was asked under this name before.
         """
         if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
             raise MessageError("this round of the job has been asked with another request before; start the job again")

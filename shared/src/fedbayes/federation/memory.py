@@ -1,6 +1,7 @@
-"""What one job remembers at one station: a folder that the platform's facts name, never a message.
+"""What one job remembers at one station: a folder whose name comes from the platform and never from a message.
 
-The folder holds the session, the job's keys and manifest, kept arrays, and the sealed replies for repeats by the platform.
+The folder holds the session, the job's keys and manifest, kept arrays, and the sealed replies, which are returned again if the platform
+repeats a request.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Memory:
         self.session = self._open(run, origin)
 
     def _open(self, run: Run, origin: Origin) -> str:
-        """Return the job's session; what a finished job, or another one of the same numbers, left here is removed."""
+        """Return the job's session; remove what a finished job, or another one with the same numbers, left in the folder."""
         known = self.path / SESSION_FILE
         if known.exists() and not origin.created_at:
             return known.read_text()
@@ -96,7 +97,7 @@ class Memory:
             self.session = once(self.path / SESSION_FILE, confirmed.session.encode()).decode()
 
     def once(self, name: str, content: bytes) -> bytes:
-        """Write something of the job unless it is there; return what is there then. The name becomes part of no path."""
+        """Write a fact of the job unless it was written before, and return what stands there. Only a hash of `name` goes into the path."""
         return once(self.path / f"fact-{_safe(name)}", content)
 
     def read(self, name: str) -> bytes | None:
@@ -107,7 +108,7 @@ class Memory:
     def leave(self, content: bytes) -> bytes:
         """Keep a sealed content for central, or for the station of central's own organization; return its digest.
 
-        Not forced to the disk: if the machine goes down both sides start again.
+        The file is not synced to disk: if the machine goes down, both sides start again anyway.
         """
         digest = hashlib.sha256(content).digest()
         path = self.path / left_name(digest)

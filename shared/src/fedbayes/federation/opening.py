@@ -14,7 +14,7 @@ from .manifest import Card, ModelClaim
 
 @dataclass(frozen=True, slots=True)
 class Preflight(Message):
-    """What a task will ask of every station, as far as it does not depend on values in the tables.
+    """What a task will ask of every station, as far as this is known before any table is read.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class Preflight(Message):
     single_records : bool
         Whether single records are predicted.
     derived_from : tuple of str
-        Columns that arithmetic of the task's own takes; a station that has one of them must let formulae through.
+        Columns that the task's own formulae use; a station that has one of them must allow formulae.
     summed : bool
-        Whether answers add up over the stations' rows, so that a check can ask what they remember (`together`).
+        Whether answers are sums over the stations' rows, which stations compare with the sums that they have answered before (`together`).
     """
 
     columns: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Preflight(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest(Message):
-    """Ask for a channel key, and say what the task will ask.
+    """Ask for a station's keys of the job, and announce what the task will ask.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class OpenRequest(Message):
     dictionary : dict or None
         Of the study, as stations apply it.
     stations : tuple of int
-        The organizations with data, where a check asks for the second time.
+        The organizations with data, when a preflight asks for the second time.
     """
 
     members: int = 0
@@ -78,7 +78,7 @@ class OpenRequest(Message):
 
 @dataclass(frozen=True, slots=True)
 class OpenReply(Message):
-    """A station's keys of the job, whether it holds the task's database, and the limits that `disclosure_settings` tells anyway."""
+    """A station's keys of the job, whether it holds the task's database, and its limits, which `disclosure_settings` tells to anybody."""
 
     card: Public[Card]
     has_data: Public[bool]

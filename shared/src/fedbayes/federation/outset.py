@@ -1,7 +1,7 @@
-"""What a central function knows before its first round; and how far it comes where there is no federation at all.
+"""What a central function knows before its first round, and a stand-in for the federation with which tasks are planned.
 
-`Outset` holds what a federation knows without asking anybody; `Federation` adds the rounds. `Outlook` has no rounds: a central function
-that runs with it ends where it opens the channel, with what it would tell the stations. That is what a plan is made of.
+`Outset` holds what is known without asking anybody; `Federation` adds the rounds. `Outlook` has no rounds: a central function that is given
+one runs until it would open the channel, and ends there with the preflight that it would send. Plans are made from that.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from .policy import Policy
 
 
 class Outset:
-    """Who there is, the limits of central's own node, the study's dictionary; and the warnings so far.
+    """The organizations, the limits of central's own node, the study's dictionary, and the warnings so far.
 
     Parameters
     ----------
@@ -77,9 +77,14 @@ class Outset:
 
 
 class Foreseen(Exception):
-    """A central function is at its first round: `preflight` is what it would tell the stations, None where it asks without telling.
+    """Ends a central function that runs with an `Outlook`.
 
-    `asked_nobody`: it is at its end instead, without a round.
+    Attributes
+    ----------
+    preflight : Preflight or None
+        What it would announce to the stations; None if it asks them without an announcement.
+    asked_nobody : bool
+        Whether it came to its result without any round.
     """
 
     def __init__(self, preflight: Preflight | None, asked_nobody: bool = False) -> None:
@@ -88,7 +93,7 @@ class Foreseen(Exception):
 
 
 class Outlook(Outset):
-    """What a central function sees where nobody can be asked: so many stations without names, and the limits of one of them."""
+    """What a central function sees in a plan: a number of unnamed stations, and the limits of one of them."""
 
     rounds = 0
 
@@ -96,11 +101,11 @@ class Outlook(Outset):
         super().__init__({number: f"station {number}" for number in range(1, stations + 1)}, 1, policy)
 
     def resolve(self, organizations: Any, argument: str = "organizations") -> tuple[int, ...]:
-        """Return all stations, or as many as are named: names are known at the server only."""
+        """Return all stations, or as many as are named, whatever the names: only the server knows them."""
         return tuple(range(1, len(organizations) + 1)) if isinstance(organizations, list) else tuple(self.names)
 
     def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> NoReturn:
-        """End with what the stations would be told.
+        """End with the preflight that the stations would get.
 
         Raises
         ------
@@ -110,7 +115,7 @@ class Outlook(Outset):
         raise Foreseen(preflight)
 
     def round(self, *asked: Any, **how: Any) -> NoReturn:
-        """End without any preflight: nobody can be asked, and nobody was.
+        """End without a preflight: the function asks before it has announced anything.
 
         Raises
         ------
@@ -121,7 +126,7 @@ class Outlook(Outset):
     secure_sum = round
 
     def result(self, *made: Any, **fields: Any) -> NoReturn:
-        """End, as a function that asks nobody does.
+        """End without a round: the function needs no station.
 
         Raises
         ------

@@ -1,7 +1,8 @@
 """Rounds over vantage6 tasks: what central functions are written with.
 
-One round is one sub-task at every organization asked. All must answer; replies are matched to organizations by their
-sealed content, not by their order. The first round opens the channel; from then on requests are sealed for their stations and bound to the job's manifest.
+One round is one vantage6 sub-task at every organization that is asked, and all of them must answer. A reply names its organization inside
+its seal, so the order in which the platform returns replies does not matter. The first round opens the channel: it brings the stations'
+keys. From then on requests are sealed for their stations and bound to the job's manifest.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def _listed(client: Any) -> dict[int, str]:
 
 
 class Federation(Outset):
-    """The federation as a central function sees it: what it knows at the outset, and rounds.
+    """The federation as a central function sees it: the organizations, rounds over them, and the result.
 
     Parameters
     ----------
@@ -66,14 +67,14 @@ class Federation(Outset):
     origin : Origin
         What the platform says of this task.
     memory : Memory
-        The job's folder at this node; central keeps its keys of the job there, for when the node runs it a second time.
+        The job's folder at this node. Central keeps its keys of the job there, so that it can go on if the node restarts it.
     task : Task
         What the researcher asked for.
 
     Attributes
     ----------
     dry : bool
-        Whether the job ends with its preflight, by `Checked`.
+        Whether the job is a preflight alone: then `open_channel` ends it by raising `Checked`.
     """
 
     def __init__(self, client: Any, run: Run, policy: Policy, origin: Origin, memory: Memory, task: Task) -> None:
@@ -104,33 +105,39 @@ class Federation(Outset):
         return len(self._log.entries)
 
     def open_channel(self, organizations: Any = None, preflight: Preflight | None = None) -> Parties:
-        """Make fresh channel keys at every organization, and learn which of them hold data and whether any refuses the task. One round.
+        """Have every organization make fresh keys, and learn which of them hold data and whether any refuses the task; one round.
 
         Parameters
         ----------
         organizations : list, optional
             By id or name; all of the collaboration by default.
         preflight : Preflight, optional
-            What the task will ask; every station checks it, before anything is spent anywhere.
+            What the task will ask for. Every station checks it before any budget is spent at any of them.
+
+        Returns
+        -------
+        Parties
 
         Raises
         ------
         AlgorithmError
-            What the stations refuse, with their names; nothing was spent.
+            If stations refuse the task; the message has their names and reasons.
+        StationError
+            If no organization holds the task's database.
         ThresholdError
-            If fewer take part than a node demands.
+            If fewer organizations take part than one of the nodes demands.
 
         Notes
         -----
-        **Reveals** to central which organizations have the task's database. **Assumes** that central hands out the true keys, where members have no lasting
-        ones.
+        **Reveals** to central which organizations have the task's database. **Assumes** that central hands out the true keys of those
+        members that have no lasting key.
         """
         members = self.resolve(organizations)
         self._transport.start(None)
         request = OpenRequest(len(members), preflight, self.dictionary)
         answers = self._ask("partial_open_channel", request, members, TIMEOUT_SECONDS, False)
         if self.dry:
-            # Who has data is known by now, and with it over whom an answer would be: asked again, stations hold it against what they remember.
+            # Only now is it known over which stations the answer would be summed: ask again, so that each can compare this set with earlier ones.
             if preflight is not None and preflight.summed and not preflight.private and not self._refused(answers):
                 stations = tuple(m for m, reply in self._read(OpenReply, answers).items() if reply.has_data.value)
                 answers = self._ask(
@@ -190,7 +197,7 @@ class Federation(Outset):
         return {member: answer["error"] for member, answer in sorted(answers.items()) if "error" in answer}
 
     def _raise_refusals(self, answers: dict[int, Any], spent: str) -> None:
-        """Raise what stations refuse: the kind of the first, the words of all; the same words once, with all who say them."""
+        """Raise one error for all refusals: of the first one's class, with every distinct message once, after the names of who sent it."""
         failures = self._refused(answers)
         if failures:
             saying: dict[str, list[str]] = {}
@@ -210,14 +217,14 @@ class Federation(Outset):
         timeout: float = TIMEOUT_SECONDS,
         last: bool = False,
     ) -> dict[int, M]:
-        """Ask every organization, wait for all, return their replies.
+        """Ask organizations, wait for all of them, and return their replies.
 
         Parameters
         ----------
         function : str
             The remote partial function.
         request : Message, or mapping of int to Message
-            The same for everyone, or one for each.
+            One request for all, or one for each organization.
         organizations : sequence of int
             Who is asked.
         reply_type : type
@@ -227,14 +234,19 @@ class Federation(Outset):
         last : bool
             Whether stations may wipe the job's keys and kept arrays after this round.
 
+        Returns
+        -------
+        dict of int to Message
+            Organization -> its reply.
+
         Raises
         ------
         StationError
             If a station is silent or crashes; the message names it.
         MessageError
-            If a reply is malformed, stale or was changed.
+            If a reply is malformed, is of another round, or was changed on its way.
         AlgorithmError
-            Whatever a station refused, with its name in front.
+            If a station refuses; the message has its name and its reason.
         """
         answers = self._ask(function, request, organizations, timeout, last)
         self._raise_refusals(answers, self._transport.costs())
@@ -256,11 +268,24 @@ class Federation(Outset):
         survivors: bool = False,
         last: bool = False,
     ) -> np.ndarray[Any, Any]:
-        """Ask for masked arrays in one round and return their sum modulo 2^64 as uint64.
+        """Return the sum, modulo 2^64, of arrays that stations send masked; one round.
 
-        With `survivors`, a station that stays silent, crashes or refuses may be left out **once**: the round is repeated under
-        a fresh name over those that are left, if there are still as many as every node demands. Otherwise it fails closed.
+        Parameters
+        ----------
+        function, request, organizations, reply_type, last
+            As of `round`.
+        field : str
+            The masked field of the reply.
+        survivors : bool
+            Whether to go on without stations that stay silent, crash or refuse. The round is then repeated **once**, under a fresh name, over
+            the stations that answered, if they are as many as every node demands. Otherwise a missing station ends the job.
 
+        Returns
+        -------
+        ndarray of uint64
+
+        Notes
+        -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two participants do not collude with central.
         """
         asked = tuple(organizations)
@@ -299,9 +324,9 @@ class Federation(Outset):
         return answers
 
     def close(self) -> None:
-        """Tell every station that was asked, and not told so, that the job is over; nobody waits for it.
+        """Have the stations wipe the job's keys, unless their last request did so already; do not wait for them.
 
-        vantage6 has no end of a job that stations are told of, so this is a sub-task; it is not counted as a round.
+        vantage6 does not tell nodes when a job ends, so this is a sub-task. It does not count as a round.
         """
         left = tuple(sorted(self._log.asked - self._ended))
         manifest = self._transport.manifest
@@ -323,7 +348,10 @@ class Federation(Outset):
         diagnostics: dict[str, Any] | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
-        """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`."""
+        """Return the task's result: model, privacy, federation, diagnostics, warnings, versions, provenance and further `fields`.
+
+        The model is sealed if this node has a lasting key: stations then recognise it when it comes back as an argument.
+        """
         plain = strict_json(model)
         seal = self._transport.seal_of(self._task.algorithm, plain) if isinstance(plain, dict) else None
         if seal is not None:
@@ -351,7 +379,7 @@ class Federation(Outset):
 
     @property
     def minimum_count(self) -> int:
-        """Smallest count that every node of the task lets be revealed."""
+        """Smallest count of records that all nodes of the task allow to be shown."""
         return max((int(node["limits"]["minimum_count"]) for node in self._nodes.values()), default=0)
 
     def report(self) -> dict[str, Any]:

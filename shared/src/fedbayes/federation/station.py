@@ -45,30 +45,30 @@ class Station(TableReader):
         self.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
         self.manifest = arrival.check(self, run, origin, request)
 
-    # -- letters ---------------------------------------------------------------------------------------------------------
+    # -- sealed messages to other members --------------------------------------------------------------------------------
 
     def seal(self, receiver: int, payload: bytes, topic: str) -> Sealed:
-        """Return bytes sealed for one member, bound to job, topic, sender and receiver."""
+        """Return bytes that only `receiver` can open, bound to job, topic, sender and receiver."""
         self.require_members()
         return self.gate.made(Sealed(receiver, self.channel.seal(receiver, payload, topic)))
 
     def unseal(self, sender: int, sealed: Sealed, topic: str) -> bytes:
-        """Return what `sender` sealed for this station; `MessageError` if it was changed or is of another place."""
+        """Return what `sender` sealed for this station; `MessageError` if it was changed, or sealed for another job, topic or receiver."""
         return self.channel.unseal(sender, sealed.content, topic)
 
     def broadcast(self, receivers: Iterable[int], payload: bytes, topic: str) -> Broadcast:
-        """Return bytes sealed for several members at the cost of one."""
+        """Return bytes that several members can open: enciphered once, with the key sealed for each."""
         self.require_members()
         return self.gate.made(Broadcast(*self.channel.broadcast(receivers, payload, topic)))
 
     def open_broadcast(self, sender: int, sent: Broadcast, topic: str) -> bytes:
-        """Return what `sender` broadcast; `MessageError` if it is not for this station, was changed, or is of another place."""
+        """Return what `sender` broadcast; `MessageError` if it was changed, or is for another job, topic or station."""
         if self.organization not in sent.keys:
             raise MessageError("a broadcast of the request is not for this station; the job stops")
         return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
 
     def require_members(self) -> None:
-        """Raise if the job has no manifest, or fewer members than the node demands."""
+        """Raise `MessageError` if the job has no manifest yet, `ThresholdError` if it has fewer members than the node demands."""
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
         if len(self.manifest.members) < self.policy.minimum_organizations:
@@ -76,13 +76,16 @@ class Station(TableReader):
 
     @cached_property
     def channel(self) -> Channel:
-        """The sealed channel; `MessageError` before `open_channel`."""
+        """Keys and masks shared with the other members; `MessageError` before the channel is open."""
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
         return Channel(self.organization, self.memory.keys(), self.manifest, self.round_name, self.policy)
 
     def part(self, name: str) -> Station:
-        """Return this station for one named part of the job, such as a fold: with keys, seals and kept arrays of its own, under the same gate and debits."""
+        """Return this station for one named part of the job, such as a fold of cross-validation.
+
+        A part has keys, seals and kept arrays of its own; gate and debits are shared.
+        """
         part = copy.copy(self)
         part.session, part._part = f"{self.session}|{name}", f"{self._part}{name}|"
         part.channel = self.channel.part(name)
@@ -99,32 +102,36 @@ class Station(TableReader):
         once: str | None = None,
         summed: bool = True,
     ) -> Receipt:
-        """Debit the node's ledger before anything is sampled; a repeat of the same request is debited once.
+        """Debit the node's ledger; call it before any noise is drawn. A repeat of the same request is debited once.
 
-        What costs more than may be called private is guarded like an `exact` answer.
+        A cost above what may be called private (`dp.promise`) is allowed only under the guards of an `exact` answer.
 
         Parameters
         ----------
         epsilon, delta : float
-            Cost.
+            Privacy loss.
         note : str
-            What for, in the ledger.
+            Purpose, for the ledger.
         queries : int
-            Questions that count for `maximum_queries`.
+            Questions that count towards `maximum_queries`.
         once : str, optional
-            One debit of this name for the whole job, whatever the round: for a budget that the caller itself divides over its rounds.
+            Name of a debit that is made once in the whole job: for a budget that the method divides over its rounds itself.
         summed : bool
             As of `exact`.
 
         Returns
         -------
         Receipt
-            With which numbers may be `released`.
+            For `released`.
 
         Raises
         ------
-        PolicyError, BudgetError, ThresholdError
-            If one release may not cost that much here, the ledger has less left (the message says how much), or as `exact`.
+        PolicyError
+            If one release may not cost that much at this node.
+        BudgetError
+            If the ledger has less left; the message says how much.
+        ThresholdError
+            As of `exact`, for a cost above what may be called private.
         """
         self.policy.check_release(epsilon, delta)
         if not promise.holds(epsilon, delta):
@@ -147,7 +154,7 @@ class Station(TableReader):
         return receipt
 
     def check_budget(self, epsilon: float, delta: float, queries: int) -> None:
-        """Raise `BudgetError` if the ledger has not that much left now; nothing is debited."""
+        """Raise `BudgetError` if the ledger has less than this left; nothing is debited."""
         ledger = self.policy.open_ledger()
         if ledger is None:
             return
@@ -161,7 +168,22 @@ class Station(TableReader):
             raise BudgetError(refusal)
 
     def require_private(self, private: bool, arithmetic: bool = False) -> None:
-        """Raise `PolicyError` if an answer without differential privacy may not leave this node; `arithmetic`: the task has formulae of its own."""
+        """Raise if an answer is not private and may not leave this node.
+
+        Parameters
+        ----------
+        private : bool
+            Whether the answer is differentially private; then nothing is checked.
+        arithmetic : bool
+            Whether the task has formulae of its own.
+
+        Raises
+        ------
+        PolicyError
+            If the node gives private answers only, or allows no formulae.
+        ThresholdError
+            If the task singles out a few rows (`choosing.check_exact`).
+        """
         if not private and not self.policy.allow_non_private:
             raise PolicyError(
                 "this node releases differentially private answers only; ask for one with an epsilon, "
@@ -189,32 +211,36 @@ class Station(TableReader):
         return self.gate.made(Public(value))
 
     def from_administrator(self) -> Public[dict[str, Any] | None]:
-        """Return `public_schema` as it may leave: the administrator wrote it to be told."""
+        """Return `public_schema` as public metadata: the administrator wrote it to be published."""
         return self.gate.made(Public(self.public_schema()))
 
     def exact(self, value: T, note: str, counts: Any = None, queries: int = 1, summed: bool = True) -> Exact[T]:
-        """Return an exact aggregate as it may leave, or be masked or shared.
+        """Return an exact aggregate, which may then leave, or be masked or shared.
 
         Parameters
         ----------
         value : object
             Numbers, or an array of them.
         note : str
-            What for, in the ledger.
+            Purpose, for the ledger.
         counts : array-like, optional
-            Counts of records behind it; each must be 0 or at least `minimum_count`.
+            Numbers of records behind the value; each must be 0 or at least `minimum_count`.
         queries : int
-            How many questions it answers, for `maximum_queries`.
+            Questions that it answers, for `maximum_queries`.
         summed : bool
-            Whether it is about this station's rows and adds up over the round's participants, so that answers over other organizations
-            may be subtracted from it (`together`); false of records that several stations hold parts of, and of what is this station's alone.
+            Whether central gets the sum of this value over the round's participants, each of which holds other rows. Sums over different
+            sets of organizations can be subtracted, so the station compares the set with earlier ones (`together`). False for records whose
+            columns are spread over stations, and for a value of this station alone.
 
         Raises
         ------
-        PolicyError, BudgetError
-            If the node lets private answers out only, does not know the model that was given, or has answered as many questions as it may.
+        PolicyError
+            If the node gives private answers only, or does not recognise a model among the arguments.
+        BudgetError
+            If the node has answered `maximum_queries` questions.
         ThresholdError
-            If too few organizations take part, a count is too small, or the answer would, with earlier ones, tell about too few organizations.
+            If too few organizations take part, a count is too small, or earlier sums together with this one would reveal a sum over too few
+            organizations.
         """
         self.require_private(False)
         self._guard(summed)
@@ -232,23 +258,42 @@ class Station(TableReader):
         together.check(self, self._texts, summed)
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
-        """Return noisy numbers as they may leave; `receipt` is from the `charge` that came before the noise.
+        """Return noisy numbers, which may then leave or be masked.
 
-        Raises `PolicyError` if it is not from this round.
+        Parameters
+        ----------
+        value : object
+            Numbers with noise.
+        receipt : Receipt
+            From the `charge` that was made before the noise was drawn.
+
+        Raises
+        ------
+        PolicyError
+            If the receipt is not from this round.
         """
         if not self.gate.knows(receipt):
             raise PolicyError("noisy numbers were not charged in this round; nothing left the station")
         return self.gate.made(Released(value))
 
     def mask(self, content: Exact[Any] | Released[Any], topic: str = "", common: Any = None) -> Masked:
-        """Return an array of whole numbers under pairwise masks over exactly this round's participants.
+        """Return an array of whole numbers under pairwise masks, which cancel in the sum over exactly this round's participants.
 
-        Masks are bound to the function that is asked and to the whole request: who asks one station for something else than the others, as for a
-        column that they lack, gets numbers whose masks do not cancel.
+        Masks are bound to the function and to the whole request. If central asks one station for something else than the others, such as a
+        column that only this one has, the masks do not cancel.
 
-        `topic` tells several masked arrays of one round apart. `common` is given where requests carry something for each participant, as letters of
-        the others: all that must be the same for everybody, to which masks are bound instead.
+        Parameters
+        ----------
+        content : Exact or Released
+            An array of whole numbers, made in this round.
+        topic : str
+            Tells several masked arrays of one round apart.
+        common : object, optional
+            For requests that differ between stations because they carry sealed messages: the part that must be equal at all of them. Masks
+            are bound to it in place of the whole request.
 
+        Notes
+        -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two of them do not collude with central.
         """
         values = self._inside(content)
@@ -260,12 +305,19 @@ class Station(TableReader):
         )
 
     def share(self, content: Any) -> Share[Any]:
-        """Return a share as it may leave: of an answer (an Exact or Released), or numbers or bytes that are uniform by themselves.
+        """Return one share of a secret, which may then leave.
+
+        Parameters
+        ----------
+        content : Exact, Released, ndarray or bytes
+            A share of an answer that this station made, or numbers or bytes that are uniformly distributed by themselves.
 
         Raises
         ------
         PolicyError
-            If the numbers are plainly not uniform, or no station with a key is there to hold the rest.
+            If the numbers are plainly not uniform (`uniform.is_uniform`).
+        MessageError, ThresholdError
+            If there are no other members to hold the other shares, or too few.
         """
         value = self._inside(content) if isinstance(content, Exact | Released) else content
         self.require_members()

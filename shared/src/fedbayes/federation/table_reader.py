@@ -64,7 +64,7 @@ class TableReader(Member):
 
     @property
     def columns(self) -> list[str]:
-        """Names of the columns that this node lets the task see, those that the task's dictionary derives of them included."""
+        """Names of the columns that this node lets the task use, with those that the study's dictionary derives from them."""
         names = [name for name in self._source.names if self.policy.allows(name)]
         derived = self.dictionary.derived if self.dictionary is not None else {}
         denied = self.policy.denied_columns or ()
@@ -77,18 +77,18 @@ class TableReader(Member):
         domain: Mapping[str, Any] | None = None,
         identifiers: Sequence[str] = (),
     ) -> Any:
-        """Return the station's table with exactly `columns`; its missing cells follow the rule in `fedbayes.bayes.missing`.
+        """Return the station's table with exactly `columns`. `fedbayes.bayes.missing` has the rule for missing cells.
 
         Parameters
         ----------
         columns : list of str
             Names, in the order wanted.
         minimum : bool
-            Whether `minimum_rows` of the node applies (it does not for new records that are only to be classified).
+            Whether the node's `minimum_rows` applies. It does not to new records that are only classified.
         domain : mapping, optional
-            The task's domain, as far as there is one: what it lists is a value, what it declares missing is missing.
+            The task's domain, if it has one: which cells are values and which are missing codes.
         identifiers : sequence of str
-            Columns that keep their text, as ``00257``.
+            Columns whose cells keep their text, such as ``00257``.
 
         Returns
         -------
@@ -96,8 +96,12 @@ class TableReader(Member):
 
         Raises
         ------
-        PolicyError, DataProblem, ThresholdError
-            If a column may not be used here, the table lacks it or has it twice, or has fewer rows than the node demands.
+        PolicyError
+            If a column may not be used at this node.
+        DataProblem
+            If the table lacks a column or has it twice.
+        ThresholdError
+            If the table has fewer rows than the node demands.
         """
         self.check_columns(columns)
         together.note_read(self, self._source, columns, identifiers, domain)
@@ -111,7 +115,7 @@ class TableReader(Member):
         return frame[columns]
 
     def identifiers(self, column: str, minimum: bool = True) -> list[str]:
-        """Return the identifiers in a column as they are written, one a row, empty where missing; under the guards of `data`."""
+        """Return the identifiers in a column as they are written, one per row, empty where missing; under the guards of `data`."""
         if self.dictionary is not None and self.dictionary.subset is not None:
             raise PolicyError(
                 "a subset would tell which records are left out where records are linked; leave it out of the dictionary"
@@ -122,7 +126,7 @@ class TableReader(Member):
     def arrays(self, columns: list[str], domain: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """Return `columns` of the station's table by name, each of shape (rows,), as in `data`.
 
-        Under the same guards as `data`, without importing pandas for a small CSV file.
+        Under the same guards as `data`. A small CSV file is read without pandas, whose import takes longer than the file.
         """
         self.check_columns(columns)
         together.note_read(self, self._source, columns, (), domain)
@@ -143,17 +147,20 @@ class TableReader(Member):
             raise ThresholdError("fewer rows than the node demands (minimum_rows); leave this station out")
 
     def check_names(self, columns: list[str]) -> None:
-        """Raise `DataProblem` naming a column that the table does not have exactly once; its values are not looked at."""
+        """Raise `DataProblem` naming a column that the table does not have exactly once; no values are read."""
         wanted = columns if self.dictionary is None else self.dictionary.sources(columns)
         self._check_table(wanted, self._source.names, None)
 
     def check_columns(self, columns: list[str]) -> None:
-        """Raise `PolicyError` naming a column that may not be used here: asked for, one that another is made of, or by which rows are left out."""
+        """Raise `PolicyError` naming a column that may not be used here.
+
+        Checked are `columns`, the columns that they are derived from, and those by which preprocessing or a subset leaves rows out.
+        """
         self.policy.check_columns(self.sources(columns))
         self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
 
     def sources(self, columns: list[str]) -> list[str]:
-        """Return the columns of the table behind `columns`: what they are made of, and what rows are left out by."""
+        """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""
         filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
         return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
 
@@ -161,19 +168,19 @@ class TableReader(Member):
         return self._source.texts(column)
 
     def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
-        """Hold conditions of an exact count, (column, operator, value) each, against those of earlier ones (`together.check_conditions`)."""
+        """Compare the conditions of an exact count, each (column, operator, value), with those of earlier ones (`together.check_conditions`)."""
         together.check_conditions(self, self._source, domain, conditions)
 
     def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]) -> None:
-        """Have an exact answer held against earlier ones by the cut points in which it counts a column (`together.note_bins`)."""
+        """Have the cut points of a column in an exact answer compared with those of earlier answers (`together.note_bins`)."""
         together.note_bins(self, self._source, column, domain, cuts)
 
     def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
-        """Have exact answers, which rows without a value in a column are left out of, held against earlier ones (`together.note_left_out`)."""
+        """Have an exact answer that leaves out rows with a missing cell in a column compared with earlier ones (`together.note_left_out`)."""
         together.note_left_out(self, self._source, column, domain)
 
     def public_schema(self) -> dict[str, Any] | None:
-        """Return the public domains that the administrator keeps beside the ledger, or None."""
+        """Return the public domains from the administrator's schema file beside the ledger; None without such a file."""
         return None if self._schema_file is None else public_part(self._schema_file)
 
     @cached_property
