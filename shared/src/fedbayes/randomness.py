@@ -31,7 +31,7 @@ __all__ = [
     "uniform_integers",
 ]
 
-_SMALLEST_UNIFORM = 2.0**-53
+_SMALLEST_UNIFORM = 2.0**-53  # half the spacing of float64 below 1: uniforms are odd multiples of it, never 0 or 1
 FEWEST_CANDIDATES = 256
 """Proposals of a step of rejection: so few cost what one does, and a short vector is full after a step or two."""
 

@@ -13,7 +13,7 @@ from fedbayes.randomness import secret_bytes
 from .ensemble import Member
 
 PREFIX = "fedbayes-member-"
-ID_LENGTH = 32
+ID_LENGTH = 32  # hexadecimal digits: 128 random bits
 
 
 def hidden(station: Station, member: Member) -> Member:

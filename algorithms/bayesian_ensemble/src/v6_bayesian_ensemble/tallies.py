@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from fedbayes.bayes import metrics
 
-LOSS_UNITS = 2.0**16
+LOSS_UNITS = 2.0**16  # a loss travels as a whole number of 2^-16 nats
 Array = npt.NDArray[np.float64]
 NEGATIVE, POSITIVE, UNLABELLED = range(3)
 

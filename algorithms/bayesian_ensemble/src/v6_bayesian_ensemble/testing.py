@@ -23,7 +23,7 @@ from .model import Part
 from .votes import above_chance, by_score
 
 Array = npt.NDArray[np.float64]
-SMALL_RING_ROWS = 1 << 15
+SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
 
 
 def fold_column(folds: int) -> str:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 VOTES = ("mean", "majority", "log_pool")
 WEIGHTS = ("uniform", "rows", "score", "dynamic")
-FRAC_BITS = 32
+FRAC_BITS = 32  # of a vote in a 64-bit ring
 LEAST_LOG = -30.0  # of a probability in a vote or a score: the largest loss of a record
 SHARPNESS = 20.0
 LEAST_WEIGHT = 0.05

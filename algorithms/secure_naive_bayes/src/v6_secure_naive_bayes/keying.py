@@ -24,7 +24,7 @@ from fedbayes.mpc.relay import KeyPair, pairwise_key
 from .messages import DealReply, DealRequest, Keying
 
 KEYS = ("dealerless", "dealer")
-REFERENCE_BITS = 3072
+REFERENCE_BITS = 3072  # modulus for which the limits below hold; work grows with its cube
 MOST_SUMS = 2_000
 MOST_PRODUCTS = 20_000
 MOST_SECONDS = 1800.0

@@ -28,7 +28,7 @@ from fedbayes.federation.secrets import once
 from .messages import TablesRequest
 
 VERSION = "fedbayes-tables-1"
-DAY_SECONDS = 86_400
+DAY_SECONDS = 86_400  # seconds of a day
 
 
 def today() -> int:

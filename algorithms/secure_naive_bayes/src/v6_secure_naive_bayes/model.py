@@ -34,8 +34,8 @@ from fedbayes.dp.laws import Change, DilutedLaplace, DiscreteLaplace, Law
 from .messages import Noise
 
 MOST_ROWS = 1 << 22
-FAR_DEVIATIONS = 12.0
-SURE_DEVIATIONS = 6.0
+FAR_DEVIATIONS = 12.0  # of the noise: no accident
+SURE_DEVIATIONS = 6.0  # of the noise
 DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon, or take fewer features or bins"
 
 

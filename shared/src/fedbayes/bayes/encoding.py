@@ -30,8 +30,8 @@ Outside = Literal["clip", "refuse", "absorb"]
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"-?\d{1,18}")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
-_LONGEST_NUMBER = 40
-_LARGEST_TABLE = 1_000_000
+_LONGEST_NUMBER = 40  # characters; longer texts are no number
+_LARGEST_TABLE = 1_000_000  # cells of a lookup table from whole numbers to codes
 
 
 class SchemaError(ValueError):

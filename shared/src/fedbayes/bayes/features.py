@@ -15,9 +15,9 @@ from fedbayes.bayes.smoothing import table_probabilities
 
 Floats = NDArray[np.float64]
 
-RELATIVE_VARIANCE_FLOOR = 1e-9
-NOISY_STANDARD_DEVIATION_FLOOR = 0.01
-LARGEST_COUNT = 1e18
+RELATIVE_VARIANCE_FLOOR = 1e-9  # of the pooled variance, as scikit-learn's var_smoothing
+NOISY_STANDARD_DEVIATION_FLOOR = 0.01  # of half the range of the bounds
+LARGEST_COUNT = 1e18  # below 2^63
 LARGEST_MOMENT = 1e30  # of half the range: what rounding and noise can make of a mean, and no more
 
 

@@ -20,8 +20,8 @@ from .encoding import SchemaError, canonical_text, meant_texts
 
 Floats = NDArray[np.float64]
 
-LONGEST = 1000
-DEEPEST = 30
+LONGEST = 1000  # characters
+DEEPEST = 30  # nested operations; far below Python's recursion limit
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": np.abs,
     "exp": np.exp,

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-TREE_CELLS = 2**24
+TREE_CELLS = 2**24  # 128 MB of float64
 
 
 @dataclass(frozen=True)

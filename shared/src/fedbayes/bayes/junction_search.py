@@ -23,9 +23,9 @@ from fedbayes.bayes.markov import Array, Margin, MarkovNetwork, along, starts_of
 
 STANDS_OUT = 0.01
 """Chance that a pair without any dependence stands out of the noise, where single columns are known well."""
-EDGES_A_STEP = 6
-MOST_STEPS = 20
-FIT_STEPS = 100
+EDGES_A_STEP = 6  # margins that are measured together in one round
+MOST_STEPS = 20  # rounds
+FIT_STEPS = 100  # of mirror descent; a fit stops earlier where it no longer moves
 Edge = tuple[int, int]
 
 

@@ -31,7 +31,7 @@ STEADY = 1e-4
 """Relative decrease of the objective below which a fit ends."""
 GROWTH = 1.4
 """By which a step becomes longer after one that was kept; one that was not is halved."""
-HALVINGS = 40
+HALVINGS = 40  # of the step length, after which a step is too small to matter
 FEWEST_STEPS = 20
 """Of a fit: the first ones, whose length is still being found, say nothing of how near the end is."""
 

@@ -21,12 +21,12 @@ from fedbayes.bayes.smoothing import project_on_simplex
 
 Floats = NDArray[np.float64]
 
-SCORE_BINS = 512
-CALIBRATION_BINS = 10
-CURVE_POINTS = 100
-LARGEST_LOSS = 30.0
-_WIDEST_SCORE = 6.0
-_LEAST_LOG = -1e6
+SCORE_BINS = 512  # of the histograms from which AUC is computed
+CALIBRATION_BINS = 10  # tenths of the predicted probability
+CURVE_POINTS = 100  # more cannot be told apart in a figure
+LARGEST_LOSS = 30.0  # nats; bounds what one record adds to the mean
+_WIDEST_SCORE = 6.0  # arcsinh of log-odds of about 200
+_LEAST_LOG = -1e6  # stands for the logarithm of 0
 
 
 def accuracy(truth: NDArray[Any], predicted: NDArray[Any]) -> float:

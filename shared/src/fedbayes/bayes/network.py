@@ -21,7 +21,7 @@ from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.randomness import uniform_floats
 
 MISSING = -1
-MOST_CELLS = 2**24
+MOST_CELLS = 2**24  # 128 MB of float64
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Uniforms = Callable[[tuple[int, ...]], Array]

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from fedbayes.bayes.inference import JunctionTree
 from fedbayes.bayes.network import BayesianNetwork
 
-FRAC_BITS = 16
-LEAST_LOG = -40.0
+FRAC_BITS = 16  # of a log-probability in a 32-bit ring
+LEAST_LOG = -40.0  # of a probability in a table, so that sums fit the ring
 Array = npt.NDArray[np.float64]
 
 

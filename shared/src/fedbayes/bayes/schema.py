@@ -38,7 +38,7 @@ __all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Out
 
 MAXIMUM_CATEGORIES = 100_000
 MAXIMUM_BINS = 10_000
-LARGEST_BOUND = 1e100
+LARGEST_BOUND = 1e100  # its square is still a finite float64
 NARROWEST_RANGE = 2.0**-40  # of the larger bound: some 8,000 floats lie between
 SMALLEST_RANGE = 1e-100  # so that squares of the range are floats
 NEARLY_ALL = 0.9

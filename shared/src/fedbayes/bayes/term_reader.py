@@ -19,7 +19,7 @@ from .encoding import SchemaError, canonical_text
 from .formula import FUNCTIONS, read_formula
 from .terms import Factor, Spline, Term, Terms, checked_spline, in_formula, name_of, spline_text
 
-LONGEST = 4000
+LONGEST = 4000  # characters
 MOST_TERMS, MOST_FACTORS, DEEPEST = 200, 5, 20
 MOST_BASIS, MOST_DEGREE = 30, 5
 _TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")

@@ -16,7 +16,7 @@ from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.network import BayesianNetwork, normalise
 
 PROPERTY = "fedbayes"
-SPACING = 160
+SPACING = 160  # pixels between nodes in GeNIe's window
 
 
 def to_xdsl(network: BayesianNetwork, name: str = "fedbayes") -> str:

@@ -29,9 +29,9 @@ from .checks import positive
 __all__ = ["NOISES", "cauchy_loss", "default_beta", "multiplier", "on_grid", "perturb", "student_loss"]
 
 NOISES: tuple[str, str] = ("cauchy", "student_t")
-_MARGIN_OF_BETA = 1e-8
-_MARGIN_OF_SCALE = 1e-6
-_MARGIN_OF_EPSILON = 2.0**-22
+_MARGIN_OF_BETA = 1e-8  # for rounding in S; see Floating point above
+_MARGIN_OF_SCALE = 1e-6  # for rounding in the value, and for the search of the multiplier
+_MARGIN_OF_EPSILON = 2.0**-22  # for the sampler
 
 
 def cauchy_loss(beta: float, k: float) -> float:

@@ -26,7 +26,7 @@ from .storage import Storage
 __all__ = ["Entry", "Ledger", "LedgerExhausted", "LedgerUnusable"]
 
 _ROUNDING = 2.0**-50  # of a limit, once: decimal parts of a budget do not add up to it exactly
-_DAY = 86_400.0
+_DAY = 86_400.0  # seconds
 _LARGEST = 1e100  # of one cost: sums stay finite
 _TABLES = """
 CREATE TABLE IF NOT EXISTS debits (

@@ -27,8 +27,8 @@ HONEST_FRACTION = 0.8
 """The part of the parties whose shares must suffice, by default, in every method."""
 
 _THETA_BITS = 52  # exponents k / scale are multiples of 2^-52; k stays below 128 scales, so they fit in 59 bits
-_RATE_BITS = 48
-_LARGEST_SCALE = 2.0**32
+_RATE_BITS = 48  # fractional bits of a probability; rounding adds noise, never removes any
+_LARGEST_SCALE = 2.0**32  # sums of many shares of this scale stay far below 2^63
 _LARGEST_DEVIATION = 2.0**52  # the samplers saturate at 2^63, and saturated noise is a constant that hides nothing
 _SMALLEST_SCALE = 2.0**-10  # smaller scales get this one: more noise than asked for, with probability below exp(-1000)
 

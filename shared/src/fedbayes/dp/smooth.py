@@ -68,7 +68,7 @@ __all__ = ["SmoothSensitivity", "mean", "mean_and_variance", "standard_deviation
 
 MOST_ROWS_SEARCHED = 200
 """Number of rows (public under replace_one) up to which the standard deviation's worst tables are searched."""
-_EQUAL = 1e-12
+_EQUAL = 1e-12  # relative rounding error of sums of squares
 
 
 @dataclass(frozen=True, slots=True)

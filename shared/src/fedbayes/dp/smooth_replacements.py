@@ -25,10 +25,10 @@ import numpy as np
 
 from .smooth_edges import Floats, Ordered
 
-_GRID = 65
-_STEPS = 45
+_GRID = 65  # points of the first grid of a search, which golden section refines
+_STEPS = 45  # golden-section steps: 0.618^45 of a grid cell is below 1e-9 of it
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-_ROUNDING = 1e-14
+_ROUNDING = 1e-14  # as in `smooth_edges`
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 from .errors import ArgumentError
 
-LONGEST_NAME = 200
-MOST_NAMES = 10_000
+LONGEST_NAME = 200  # characters
+MOST_NAMES = 10_000  # entries of a list
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:

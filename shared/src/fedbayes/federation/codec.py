@@ -40,8 +40,8 @@ DTYPES = (
     "float64",
 )
 MOST_BYTES = 2**31
-LARGEST_WHOLE = 2**127
-DEEPEST = 60
+LARGEST_WHOLE = 2**127  # numbers of the widest ring, Z/2^128, signed
+DEEPEST = 60  # nested messages and lists; far below Python's recursion limit
 T = TypeVar("T", bound="Text")
 BUFFER = "\x00"  # the only key of an object that stands for bytes behind the JSON of a packed value
 

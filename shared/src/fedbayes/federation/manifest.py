@@ -16,7 +16,7 @@ from ..mpc.relay import KEY_BYTES, SigningPair, is_signed
 from .codec import Message, encode
 from .errors import MessageError
 
-SIGNATURE_BYTES = 64
+SIGNATURE_BYTES = 64  # of Ed25519
 ROLES = ("station", "helper")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .errors import StationError
 
 READY_SECONDS = 60.0  # a node that has just started runs what was left before its proxy answers
-PAUSE_SECONDS = 0.5
+PAUSE_SECONDS = 0.5  # between two attempts
 OUTAGE = "Request failed, see node logs"  # what a node's proxy says while the server is out of reach
 NO_PROXY = "Connection error"  # what vantage6's client says while the node is
 

@@ -18,7 +18,7 @@ from typing import Any
 from .errors import MessageError, PolicyError, StationError
 from .patience import PAUSE_SECONDS, READY_SECONDS, Patience
 
-ASK_SECONDS = 60.0
+ASK_SECONDS = 60.0  # timeout of one request to the node's proxy
 MOST_PAGES = 100
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 ORIGIN_MARK = "fedbayes_origin"

@@ -16,7 +16,7 @@ import numpy as np
 from .. import __version__
 from ..dp import promise
 
-RESULT_FORMAT = 1
+RESULT_FORMAT = 1  # of docs/result.schema.json
 OMITTED = "omitted"
 LONGEST_ARGUMENT = (
     2_000_000  # characters: an ensemble of 20 networks is shorter; a result must not double by its question

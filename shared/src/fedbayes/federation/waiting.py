@@ -17,16 +17,16 @@ from .platform import FINISHED
 
 # A stock node looks once a second whether a container has ended, and sleeps another second before it sends the result.
 FIRST_LOOK_SECONDS = 2.0
-POLL_SECONDS = 0.1
-EMBEDDED_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.1  # first pause between two looks for results
+EMBEDDED_POLL_SECONDS = 0.02  # on one machine, where a look costs nothing
 LONGEST_POLL_SECONDS = 1.0
-POLL_FRACTION = 0.02
+POLL_FRACTION = 0.02  # of the time that was waited: a look too late adds 2 % to a round
 TIMEOUT_SECONDS = 600.0
 START_SECONDS = 120.0  # a node that is started again, or was cut off for a minute, needs up to two
 SETTLE_SECONDS = 10.0
 SILENT_SECONDS = 150.0
 FINAL = ("pending", "killed by user", "not allowed", "non-existing Docker image")
-LONGEST_CAUSE = 300
+LONGEST_CAUSE = 300  # characters
 
 
 def pauses(began: float) -> Iterator[float]:

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from fedbayes.mpc.prg import expand
 
-HASH_BYTES = 16
+HASH_BYTES = 16  # bytes of SHA-256 that are kept: one block of AES
 DOMAIN = b"fedbayes/alignment/1|"
 Hashes = npt.NDArray[np.uint64]
 """64 bits a row: with a million rows a side, two different people share one with probability 5e-8."""

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from fedbayes.mpc.joye_libert import AggregateBroken, decrypt_sum, encrypt
 from fedbayes.mpc.moduli import Modulus
 
-SLOT_BITS = 40
-MOST_SLOT_BITS = 62
+SLOT_BITS = 40  # bits of a packed count, if no bound of it is known
+MOST_SLOT_BITS = 62  # a slot is read back as a signed 64-bit integer
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ __all__ = ["MOST_BITS", "PointKeys", "deal_points", "histogram"]
 
 LEAF_BITS = 2
 """A leaf of the tree holds four numbers of 32 bits."""
-MOST_BITS = 24
-CHUNK_NUMBERS = 1 << 22
+MOST_BITS = 24  # a key expands to 2^bits numbers of 4 bytes: 64 MB
+CHUNK_NUMBERS = 1 << 22  # numbers that are expanded at once: 16 MB
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.uint32]
 ONE = np.uint64(1)

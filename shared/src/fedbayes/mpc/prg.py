@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-KEY_BYTES = 32
+KEY_BYTES = 32  # of ChaCha20 (RFC 8439)
 _DOMAIN = b"fedbayes/prg/1"
 _CHUNK = bytes(1 << 20)
 

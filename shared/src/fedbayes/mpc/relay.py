@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 PROJECT = b"fedbayes"
-PROTOCOL_VERSION = 1
-KEY_BYTES = 32
-NONCE_BYTES = 12
-TAG_BYTES = 16
+PROTOCOL_VERSION = 1  # part of every derived key: versions cannot be mixed
+KEY_BYTES = 32  # of X25519, Ed25519 and ChaCha20-Poly1305
+NONCE_BYTES = 12  # of ChaCha20-Poly1305 (RFC 8439)
+TAG_BYTES = 16  # of Poly1305
 
 
 class SealBroken(ValueError):

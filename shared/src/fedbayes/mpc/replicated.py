@@ -26,7 +26,7 @@ from fedbayes.mpc.prg import expand
 from fedbayes.mpc.ring import RingArray, negate
 from fedbayes.mpc.subset_shares import Table
 
-COMPUTING = 3
+COMPUTING = 3  # the protocol is for three computing parties
 Shares = dict[int, RingArray]
 """The two shares that a computing party has, by share number."""
 

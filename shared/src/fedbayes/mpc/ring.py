@@ -14,7 +14,7 @@ RingArray: TypeAlias = npt.NDArray[np.unsignedinteger[Any]]
 DTypes: TypeAlias = npt.DTypeLike
 
 RINGS = (np.dtype(np.uint16), np.dtype(np.uint32), np.dtype(np.uint64))
-LIMB_BITS = 16
+LIMB_BITS = 16  # products of two limbs, summed over 2^21 rows, are exact in float64
 EXACT_ROWS = 1 << 21
 """A sum of this many products of two 16-bit limbs stays within the 53 bits of a float64."""
 BLOCK_ROWS = 1 << 13

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 __all__ = ["BITS", "Wide"]
 
-BITS = 128
-WORD = 64
+BITS = 128  # of the ring
+WORD = 64  # bits of one of the two words
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 Words = npt.NDArray[np.uint64]

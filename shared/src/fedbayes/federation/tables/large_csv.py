@@ -17,7 +17,7 @@ from ..errors import DataProblem
 from .dialect import Dialect, lines
 
 LARGE_BYTES = 100_000_000
-ROWS = 1_000_000
+ROWS = 1_000_000  # read at once
 PIECE = 2**24
 """Bytes in which lines are counted."""
 QUOTE, LINE = b'"\n'

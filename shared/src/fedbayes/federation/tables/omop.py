@@ -32,7 +32,7 @@ ENDS = {"first": "ASC", "last": "DESC"}
 SUMMARIES = {"mean": "AVG", "least": "MIN", "largest": "MAX"}
 PLAIN = {"identifier": "p.person_id", "year_of_birth": "p.year_of_birth"}
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-LARGEST = 2**31
+LARGEST = 2**31  # identifiers of concepts are 32-bit integers in OMOP
 
 
 def query_of(content: Any, schema: str | None = None) -> str:

@@ -40,8 +40,8 @@ from .messages import (
 )
 from .workspace import DTYPES, factor
 
-SMALL_RING_ROWS = 1 << 15
-LARGE_RING_ROWS = 1 << 31
+SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
+LARGE_RING_ROWS = 1 << 31  # counts of as many rows would wrap in 32 bits
 ROUND_BYTES = 500_000_000
 """Openings of more than this are split over several rounds."""
 MOST_BYTES = 2_000_000_000

@@ -19,7 +19,7 @@ from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
 from .workspace import DTYPES, Matrix, Workspace, factor, part_of
 
-KEY_BYTES = 32
+KEY_BYTES = 32  # of a share's key
 ABSENT = bytes(KEY_BYTES)
 PAIR = "alignment"
 """Purpose of the key under which two stations put their identifiers."""

@@ -12,7 +12,7 @@ from typing import Any
 from .planning import Planner
 from .states import DEFAULT_BINS
 
-BASE64 = 4 / 3
+BASE64 = 4 / 3  # growth of bytes by encoding
 MATCHING, ANYWAY = 49, 6
 """Bytes a record: for every other station (hashes, positions, the presence of records), and once."""
 STATE, JOINT = 4, 8.5
