@@ -111,12 +111,12 @@ def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
 
 def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str, Any]:
     """Return the privacy statement: what each role learns."""
-    told = {"private_newton": _told_in_private, "admm": _told_by_admm}.get(solver, _told_with_predictors)
+    statement_of = {"private_newton": _told_in_private, "admm": _told_by_admm}.get(solver, _told_with_predictors)
     base = {
         "researcher": "coefficients, covariance, log-likelihood, baseline hazard at times with several events between them, "
         "linear predictor at the mean, numbers of records and events, categories of text features",
         "helper": "numbers of rows, columns and steps; with an identifier column, sizes of the overlaps",
-        **told(federation.name(prepared.plan.holders[-1])),
+        **statement_of(federation.name(prepared.plan.holders[-1])),
     }
     if prepared.plan.complete:
         base["stations"] += (

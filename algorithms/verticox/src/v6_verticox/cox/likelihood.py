@@ -257,8 +257,8 @@ def coefficient_table(names: Sequence[str], coefficients: Vector, covariance: Ve
 def inverse(information: Vector) -> Vector:
     """Return the inverse of a positive definite matrix whose columns may be in very different units."""
     units = np.sqrt(np.diag(information))
-    found = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
-    return np.asarray(found, dtype=np.float64)
+    covariance = np.linalg.inv(information / units[:, None] / units[None, :]) / units[:, None] / units[None, :]
+    return np.asarray(covariance, dtype=np.float64)
 
 
 def likelihood_ratio(gain: float, degrees: int) -> dict[str, float]:

@@ -67,12 +67,12 @@ def entries(frame: Any, entry: str, times: Vector) -> Vector:
     DataProblem
         Naming the column: a gap, text, a time that is infinite, or not before the record's own.
     """
-    found = _numbers(frame, entry, "entry")
-    if np.any(found >= times):
+    entry_times = _numbers(frame, entry, "entry")
+    if np.any(entry_times >= times):
         raise DataProblem(
             f"entry column '{entry}' has records that enter at or after their time; correct them, or leave them out"
         )
-    return found
+    return entry_times
 
 
 def weights(frame: Any, column: str, minimum_count: int, largest: float = LARGEST_WEIGHT) -> Vector:
@@ -83,18 +83,18 @@ def weights(frame: Any, column: str, minimum_count: int, largest: float = LARGES
     DataProblem
         Naming the column: a gap, text, a weight out of range, or weights that single out fewer records than `minimum_count`.
     """
-    found = _numbers(frame, column, "weights")
-    if np.any(found < 1.0 / largest) or np.any(found > largest):
+    record_weights = _numbers(frame, column, "weights")
+    if np.any(record_weights < 1.0 / largest) or np.any(record_weights > largest):
         raise DataProblem(
             f"weights column '{column}' has weights outside 1/{largest:g} to {largest:g}; divide them by their mean, and leave out records of weight zero"
         )
-    values, counts = np.unique(found, return_counts=True)
-    apart = np.stack([found, found - np.median(found)], axis=1)
+    values, counts = np.unique(record_weights, return_counts=True)
+    apart = np.stack([record_weights, record_weights - np.median(record_weights)], axis=1)
     if (len(values) == 2 and counts.min() < minimum_count) or is_narrow(apart, minimum_count):
         raise DataProblem(
             f"weights column '{column}' weighs fewer records than this node reveals unlike the others; cap the weights, or leave them out"
         )
-    return found
+    return record_weights
 
 
 def _numbers(frame: Any, column: str, role: str) -> Vector:
@@ -103,7 +103,7 @@ def _numbers(frame: Any, column: str, role: str) -> Vector:
         raise DataProblem(f"{role} column '{column}' has missing values; fill them in, or set missing='complete'")
     if booleans_as_such(frame[column]).dtype.kind not in "iuf":
         raise DataProblem(f"{role} column '{column}' must hold numbers")
-    found = frame[column].to_numpy(dtype=np.float64)
-    if not np.all(np.isfinite(found)):
+    numbers = frame[column].to_numpy(dtype=np.float64)
+    if not np.all(np.isfinite(numbers)):
         raise DataProblem(f"{role} column '{column}' has values that are not finite; correct the station's file")
-    return np.asarray(found)
+    return np.asarray(numbers)

@@ -110,7 +110,7 @@ def dynamic_areas(
     Hung, Chiang, Canadian Journal of Statistics 38, 2010 (cumulative cases, dynamic controls).
     """
     seen = np.maximum(kaplan_meier(time, 1 - np.asarray(event)).at(time, left=True), 1e-12)
-    found: list[float | None] = []
+    areas: list[float | None] = []
     for moment in times:
         agreeing = pairs = 0.0
         for code in np.unique(stratum):
@@ -120,8 +120,8 @@ def dynamic_areas(
             upto = np.searchsorted(controls, risk[cases] + resolution, side="right")
             agreeing += float(((below + upto) / 2.0) @ (1.0 / seen[cases]))
             pairs += float(len(controls) * (1.0 / seen[cases]).sum())
-        found.append(agreeing / pairs if pairs else None)
-    return found
+        areas.append(agreeing / pairs if pairs else None)
+    return areas
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class Steps:
 
     def at(self, points: Vector, left: bool = False) -> Vector:
         """Return the values at some points (with `left`: just before them)."""
-        place = np.searchsorted(self.times, points, side="left" if left else "right")
-        return np.concatenate([[self.before], self.values])[place]
+        index = np.searchsorted(self.times, points, side="left" if left else "right")
+        return np.concatenate([[self.before], self.values])[index]
 
 
 def kaplan_meier(time: Vector, event: npt.NDArray[Any]) -> Steps:
@@ -217,11 +217,11 @@ def calibrated(
     time: Vector, event: npt.NDArray[Any], survival: Vector, moment: float, parts: Sequence[npt.NDArray[np.intp]]
 ) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival at one time, by groups of records."""
-    found = []
+    groups = []
     for rows in parts:
         observed = kaplan_meier(time[rows], np.asarray(event)[rows]).at(np.array([moment]))[0]
-        found.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
-    return found
+        groups.append({"predicted": float(np.mean(survival[rows])), "observed": float(observed), "records": len(rows)})
+    return groups
 
 
 def told_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int, least: int) -> list[int]:
@@ -246,11 +246,11 @@ def told_moments(events: npt.NDArray[Any], beyond: npt.NDArray[Any], middle: int
     alone = [enough(events[:, one]) and enough(beyond[:, one]) for one in range(events.shape[1])]
     if not alone[middle]:
         return []
-    told = [middle]
+    chosen = [middle]
     for moment in range(middle + 1, len(alone)):
-        if alone[moment] and enough(events[:, moment] - events[:, told[-1]]):
-            told.append(moment)
+        if alone[moment] and enough(events[:, moment] - events[:, chosen[-1]]):
+            chosen.append(moment)
     for moment in reversed(range(middle)):
-        if alone[moment] and enough(events[:, told[0]] - events[:, moment]):
-            told.insert(0, moment)
-    return told
+        if alone[moment] and enough(events[:, chosen[0]] - events[:, moment]):
+            chosen.insert(0, moment)
+    return chosen

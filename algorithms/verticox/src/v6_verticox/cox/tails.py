@@ -60,9 +60,9 @@ class Tails:
     down: Vector
 
     @classmethod
-    def of(cls, told: Sequence[Sequence[float]]) -> Tails:
+    def of(cls, pairs: Sequence[Sequence[float]]) -> Tails:
         """Return what the stations told."""
-        both = np.array(told, dtype=np.float64).reshape(-1, 2)
+        both = np.array(pairs, dtype=np.float64).reshape(-1, 2)
         return cls(both[:, 0], both[:, 1])
 
     def weighed(self, move: Vector) -> float:
@@ -160,8 +160,8 @@ def check_runaway(gradients: Sequence[Vector], informations: Sequence[Vector], n
     constant = np.ptp(steps, axis=0) <= SAME_STEP * np.min(np.abs(steps), axis=0)
     endless = constant & np.all(bends[1:] < bends[:-1] / 2.0, axis=0)
     if np.any(endless):
-        found = ", ".join(name for name, flag in zip(names, endless, strict=True) if flag)
+        named = ", ".join(name for name, flag in zip(names, endless, strict=True) if flag)
         raise ConvergenceError(
-            f"the coefficients of {found} grow without limit (no event on one side of the feature); leave them out, merge categories "
+            f"the coefficients of {named} grow without limit (no event on one side of the feature); leave them out, merge categories "
             "or set a penalty"
         )

@@ -25,10 +25,10 @@ def checked_times(times: Any, least: int) -> list[float] | None:
         return None
     if not isinstance(times, list | tuple) or len(times) < least or len(times) > MOST_TIMES:
         raise ArgumentError(f"times must be a list of {least} to {MOST_TIMES} increasing times")
-    found = [float(check_number(f"times[{place}]", value, low=0.0)) for place, value in enumerate(times)]
-    if any(later <= earlier for earlier, later in pairwise(found)):
+    numbers = [float(check_number(f"times[{index}]", value, low=0.0)) for index, value in enumerate(times)]
+    if any(later <= earlier for earlier, later in pairwise(numbers)):
         raise ArgumentError("times must increase")
-    return found
+    return numbers
 
 
 def times(least: int) -> Kind:
@@ -125,8 +125,8 @@ class Cases(Split):
     def check_together(self) -> None:
         """Refuse what is for whole records."""
         super().check_together()
-        given = [name for name in ("robust", "cluster") if getattr(self, name)]
-        if given and not self.by_rows:
+        by_rows_only = [name for name in ("robust", "cluster") if getattr(self, name)]
+        if by_rows_only and not self.by_rows:
             raise ArgumentError(
-                f"{given[0]} is for split='horizontal', where stations hold whole records; leave it out"
+                f"{by_rows_only[0]} is for split='horizontal', where stations hold whole records; leave it out"
             )

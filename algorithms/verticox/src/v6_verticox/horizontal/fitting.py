@@ -96,12 +96,12 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
     labels, least = question.labels, grid.fewest(len(question.labels), federation.minimum_count)
     width = sum(grid.Tally.widths(question))
     summed = federation.secure_sum("partial_tally", TallyRequest(question), stations, SumReply, field="vector")
-    told = grid.Tally.read(signed(summed, width), question)
-    check_columns(question, told, federation.minimum_count)
-    check_cases(question, told, federation.minimum_count)
-    if told.records < RECORDS_PER_COLUMN * len(labels):
+    counted = grid.Tally.read(signed(summed, width), question)
+    check_columns(question, counted, federation.minimum_count)
+    check_cases(question, counted, federation.minimum_count)
+    if counted.records < RECORDS_PER_COLUMN * len(labels):
         raise ThresholdError("there are too few records for that many design columns; use fewer features")
-    chosen, counts = unite(question, told.masses(question), told.masses(question), least)
+    chosen, counts = unite(question, counted.masses(question), counted.masses(question), least)
     weight = np.ones(len(chosen.times))
     if question.weights:
         weighed = weigh(federation, stations, chosen)
@@ -113,9 +113,9 @@ def tally(federation: Federation, stations: Sequence[int], question: Question) -
         federation.warn(
             f"{len(question.times)} times were united to {len(chosen.times)}, so that enough events lie between two of them; model.times are those that count"
         )
-    centre, scale = told.moments()
+    centre, scale = counted.moments()
     events = counts.events[0, chosen.slots.timed].astype(np.int64)
-    clusters = int(told.clusters[0]) if question.cluster else None
+    clusters = int(counted.clusters[0]) if question.cluster else None
     return Known(chosen, events, counts.censored[0].astype(np.int64), weight, clusters, centre, scale)
 
 
@@ -133,7 +133,7 @@ def unite(question: Question, deciding: grid.Masses, wanted: grid.Masses, least:
             f"times: too few events {'of a stratum ' if question.strata else ''}lie between the times of the grid, or beside too few censored or entering "
             "records; use more records or fewer features, or a grid over more of the time"
         )
-    times = [float(times[place]) for times, places in zip(question.grids, kept, strict=True) for place in places]
+    times = [float(times[index]) for times, places in zip(question.grids, kept, strict=True) for index in places]
     parts = [part.merged(places) for part, places in zip(wanted.by_stratum(question.slots), kept, strict=True)]
     return replace(question, times=times, sizes=[len(places) for places in kept]), grid.Masses.joined(parts)
 
@@ -155,15 +155,15 @@ def weigh(federation: Federation, stations: Sequence[int], question: Question) -
     return grid.Masses(sums[:, 0], sums[:, 1], sums[:, 2])
 
 
-def check_cases(question: Question, told: grid.Tally, minimum_count: int) -> None:
+def check_cases(question: Question, counted: grid.Tally, minimum_count: int) -> None:
     """Refuse few records that enter late, and few clusters: the sum over them of products would tell of single ones, and the errors would be none."""
-    late = int(told.entering.sum() - told.entering[question.slots.starts[:-1]].sum()) if question.entry else 0
+    late = int(counted.entering.sum() - counted.entering[question.slots.starts[:-1]].sum()) if question.entry else 0
     if 0 < late < minimum_count:
         raise ThresholdError(
             f"entry column '{question.entry}' has fewer records than a node reveals that enter after the first time of the grid; "
             "leave it out, or let the grid begin later"
         )
-    if question.cluster and int(told.clusters[0]) < max(minimum_count, CLUSTERS_PER_COLUMN * len(question.labels)):
+    if question.cluster and int(counted.clusters[0]) < max(minimum_count, CLUSTERS_PER_COLUMN * len(question.labels)):
         raise ThresholdError(
             f"cluster column '{question.cluster}' has too few clusters for that many design columns, or fewer than a node reveals; "
             "use smaller clusters, or fewer features"
@@ -179,14 +179,14 @@ def check_deviations(labels: Sequence[str], deviation: Vector) -> None:
             )
 
 
-def check_columns(question: Question, told: grid.Tally, minimum_count: int) -> None:
+def check_columns(question: Question, counted: grid.Tally, minimum_count: int) -> None:
     """Refuse columns that are constant, that set few records apart, or of which the bounds hide the values."""
-    _, deviation = told.moments()
+    _, deviation = counted.moments()
     if question.design is not None:
-        isolated.check(question.design, told.isolated, minimum_count)
+        isolated.check(question.design, counted.isolated, minimum_count)
         check_deviations(question.labels, deviation)
         return
-    for column, own, counts in told.apart(question):
+    for column, own, counts in counted.apart(question):
         demanded = counts if column.is_categorical else counts[:2]  # all of a number's records may be at its bounds
         if np.any(deviation[own] == 0.0) or np.any(demanded == 0):
             raise ArgumentError(
@@ -236,8 +236,8 @@ class Sums:
         shape = (times, 1 + columns)
         deaths = self.known.events.astype(np.float64)
         own = tied[0].reshape(shape) if efron else np.zeros(shape)
-        found = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.known.weight)
-        return found if found.usable else None
+        sums = RiskSums(deaths, died.reshape(times, columns), risk.reshape(shape), own, self.known.weight)
+        return sums if sums.usable else None
 
     def information(self, sums: RiskSums) -> Vector:
         """Return the information matrix at the last point, and keep the concordance there; one round."""

@@ -59,18 +59,18 @@ class Design:
 
     def factors(self, values: Mapping[str, Any]) -> Factors:
         """Return the factors of `values`, (records,) by entry of the domain: codes of categories, numbers within their bounds; no gaps."""
-        found: Factors = {}
+        codes_of: Factors = {}
         for name, factor in self.terms.factors.items():
             column, own = self.schema[entry_of(factor)], values[entry_of(factor)]
             if factor.spline is not None:
-                found[name] = spline_numbers(factor, own)
+                codes_of[name] = spline_numbers(factor, own)
             elif column.is_categorical:
                 levels = self.levels(column.name)
-                place = np.array([levels.index(key) for key in column.keys], dtype=np.int_)
-                found[name] = Codes(place[own], tuple(levels))
+                level_codes = np.array([levels.index(key) for key in column.keys], dtype=np.int_)
+                codes_of[name] = Codes(level_codes[own], tuple(levels))
             else:
-                found[name] = Numbers(np.asarray(own, dtype=np.float64)[:, None], (name,))
-        return found
+                codes_of[name] = Numbers(np.asarray(own, dtype=np.float64)[:, None], (name,))
+        return codes_of
 
     def levels(self, column: str) -> list[str]:
         """Return the categories of a column, the reference first."""
@@ -84,8 +84,8 @@ class Design:
     @property
     def by_term(self) -> dict[str, list[str]]:
         """Names of each term's design columns."""
-        found = matrix(self.terms, self.factors(self.example()), 1)
-        return {name: list(part.labels) for name, part in found.items()}
+        columns = matrix(self.terms, self.factors(self.example()), 1)
+        return {name: list(part.labels) for name, part in columns.items()}
 
     @property
     def labels(self) -> list[str]:

@@ -109,15 +109,15 @@ class Tally:
 
         Of categories the records of each; of a number those above its low bound, those below its high one, and those between the two.
         """
-        place = 0
+        first = 0
         for column in question.schema:
-            own = slice(place, place + len(question.labels_of(column)))
+            own = slice(first, first + len(question.labels_of(column)))
             low, high = self.low[own], self.high[own]
             if column.is_categorical:
                 yield column, own, np.append(high, self.records - high.sum())
             else:
                 yield column, own, self.records - np.concatenate([low, high, low + high])
-            place = own.stop
+            first = own.stop
 
     def masses(self, question: Question) -> Masses:
         """Return the counts by place."""
@@ -211,11 +211,11 @@ def united(masses: Masses, least: int) -> list[int]:
     """
     end = last = int(np.max(np.flatnonzero(masses.events[0]), initial=-1))
     kept: list[int] = []
-    for place in range(last, -1, -1):
-        died = masses.events[:, place : end + 1].sum(axis=1)
-        if size(died) >= least and enough(_others(masses, place, end, kept, last), least):
+    for start in range(last, -1, -1):
+        died = masses.events[:, start : end + 1].sum(axis=1)
+        if size(died) >= least and enough(_others(masses, start, end, kept, last), least):
             kept.insert(0, end)
-            end = place - 1
+            end = start - 1
     while kept and not enough(_others(masses, 0, kept[0], kept[1:], last), least):
         kept.pop(0)
     return kept
@@ -232,6 +232,6 @@ def _others(masses: Masses, start: int, end: int, later: list[int], last: int) -
 
 def merged(values: Vector, kept: list[int]) -> Vector:
     """Return sums by united place, (..., kept + 1); last what is beyond the last kept time."""
-    ends = [*(place + 1 for place in kept), values.shape[-1]]
+    ends = [*(last + 1 for last in kept), values.shape[-1]]
     starts = [0, *ends[:-1]]
     return np.stack([values[..., a:b].sum(axis=-1) for a, b in zip(starts, ends, strict=True)], axis=-1)

@@ -51,12 +51,12 @@ def parts_of(design: Design | None, values: Mapping[str, npt.NDArray[Any]], reco
     if design is None:
         return []
     factors, own = design.factors(values), design.terms.factors
-    found = [part for n, one in own.items() for part in _of_factor(design, one, factors[n], values[entry_of(one)])]
+    parts = [part for n, one in own.items() for part in _of_factor(design, one, factors[n], values[entry_of(one)])]
     spanned = {name: _spanned(design, one, factors[name], values[entry_of(one)]) for name, one in own.items()}
     for term in design.terms.terms:
         if len(term) > 1:
-            found += _of_product(design, term, factors, spanned, records)
-    return found
+            parts += _of_product(design, term, factors, spanned, records)
+    return parts
 
 
 def _of_factor(design: Design, factor: Factor, one: Numbers | Codes, own: Vector) -> list[Part]:
@@ -99,7 +99,7 @@ def _spanned(design: Design, factor: Factor, one: Numbers | Codes, own: Vector) 
         own = np.asarray(own, dtype=np.float64)
         values = np.stack([own / max(abs(low), abs(high)), (own - low) / (high - low), (high - own) / (high - low)], 1)
         values = np.where(np.abs(values) < EDGE, 0.0, values)
-    return Numbers(values, tuple(str(place) for place in range(values.shape[1])))
+    return Numbers(values, tuple(str(column) for column in range(values.shape[1])))
 
 
 def _of_product(design: Design, term: Term, factors: Factors, spanned: Factors, records: int) -> list[Part]:
@@ -112,16 +112,16 @@ def _of_product(design: Design, term: Term, factors: Factors, spanned: Factors, 
         elif factor.spline is None:
             shape.append(3)
             places.append(_states(one.values[:, 0], design.bounds(factor)))
-    found = []
+    parts = []
     if shape:
         cells = np.zeros(shape, dtype=np.int64)
         np.add.at(cells, tuple(places), 1)
-        found.append(Part(name, "cells", cells))
+        parts.append(Part(name, "cells", cells))
     values = whole(term, spanned, records)
-    found.append(Part(name, "apart", np.count_nonzero(values, axis=0).astype(np.int64)))
+    parts.append(Part(name, "apart", np.count_nonzero(values, axis=0).astype(np.int64)))
     if any(factor.spline is not None for factor in term):
-        found.append(Part(name, "sizes", _sizes(values)))
-    return found
+        parts.append(Part(name, "sizes", _sizes(values)))
+    return parts
 
 
 def vector(parts: list[Part]) -> Counts:

@@ -47,10 +47,10 @@ class RiskSums:
     def _factors(self) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
         """Return of every factor its time, the share of the tied events that is taken off, and (factors, 1 + columns) what is left."""
         whole = self.deaths.astype(np.intp)
-        place = np.repeat(np.arange(len(whole)), whole)
+        time = np.repeat(np.arange(len(whole)), whole)
         first = np.repeat(np.cumsum(whole) - whole, whole)
-        share = (np.arange(len(place)) - first) / self.deaths[place]
-        return place, share, self.risk[place] - share[:, None] * self.tied[place]
+        share = (np.arange(len(time)) - first) / self.deaths[time]
+        return time, share, self.risk[time] - share[:, None] * self.tied[time]
 
     @property
     def usable(self) -> bool:
@@ -60,13 +60,13 @@ class RiskSums:
 
     def log_likelihood(self, coefficients: Vector) -> float:
         """Return the log partial likelihood."""
-        place, _, left = self._factors()
-        return float(np.sum(self.died @ coefficients) - self.weight[place] @ np.log(left[:, 0]))
+        time, _, left = self._factors()
+        return float(np.sum(self.died @ coefficients) - self.weight[time] @ np.log(left[:, 0]))
 
     def expected(self) -> Vector:
         """Return the sums over the factors of each time of the columns' mean at risk, weighted, (times, columns)."""
-        place, _, left = self._factors()
-        return by_time(self.weight[place, None] * left[:, 1:] / left[:, :1], place, len(self.deaths))
+        time, _, left = self._factors()
+        return by_time(self.weight[time, None] * left[:, 1:] / left[:, :1], time, len(self.deaths))
 
     def gradient(self) -> Vector:
         """Return the slope of the log partial likelihood, (columns,)."""
@@ -74,30 +74,30 @@ class RiskSums:
 
     def spent(self) -> tuple[Vector, Vector]:
         """Return by time the hazard of a record with no effect, and what of it an event of that time is spared, (times,) each."""
-        place, share, left = self._factors()
-        inverse = self.weight[place] / left[:, 0]
+        time, share, left = self._factors()
+        inverse = self.weight[time] / left[:, 0]
         times = len(self.deaths)
         efron = share if np.any(self.tied) else np.zeros_like(share)
-        return by_time(inverse[:, None], place, times)[:, 0], by_time((efron * inverse)[:, None], place, times)[:, 0]
+        return by_time(inverse[:, None], time, times)[:, 0], by_time((efron * inverse)[:, None], time, times)[:, 0]
 
     def information(self, squares: Vector) -> Vector:
         """Return the information matrix, given the records' squares of `weighted_squares` over all stations."""
-        place, _, left = self._factors()
+        time, _, left = self._factors()
         mean = left[:, 1:] / left[:, :1]
-        return np.asarray(squares - (mean * self.weight[place, None]).T @ mean)
+        return np.asarray(squares - (mean * self.weight[time, None]).T @ mean)
 
     def means(self) -> tuple[Vector, Vector, Vector]:
         """Return by time the columns' mean at risk, the hazard times it, and what of that an event is spared, (times, columns) each."""
-        place, share, left = self._factors()
+        time, share, left = self._factors()
         mean, times = left[:, 1:] / left[:, :1], len(self.deaths)
-        drift = self.weight[place, None] * mean / left[:, :1]
+        drift = self.weight[time, None] * mean / left[:, :1]
         efron = share if np.any(self.tied) else np.zeros_like(share)
-        at_risk = by_time(mean, place, times) / np.maximum(self.deaths, 1.0)[:, None]
-        return at_risk, by_time(drift, place, times), by_time(efron[:, None] * drift, place, times)
+        at_risk = by_time(mean, time, times) / np.maximum(self.deaths, 1.0)[:, None]
+        return at_risk, by_time(drift, time, times), by_time(efron[:, None] * drift, time, times)
 
 
-def by_time(values: Vector, place: npt.NDArray[np.intp], times: int) -> Vector:
+def by_time(values: Vector, time: npt.NDArray[np.intp], times: int) -> Vector:
     """Return the sums over the factors of each time, (times, columns)."""
     total = np.zeros((times, values.shape[1]))
-    np.add.at(total, place, values)
+    np.add.at(total, time, values)
     return total

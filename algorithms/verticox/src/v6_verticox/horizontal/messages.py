@@ -98,11 +98,11 @@ class Question(Message):
         """(middle, half width) of the bounds of every design column; (0, 1) of an indicator."""
         if self.design is not None:
             return self.design.spans
-        found = []
+        halves = []
         for column in self.schema:
             low, high = column.bounds or (-1.0, 1.0)
-            found += [((low + high) / 2.0, (high - low) / 2.0)] * len(self.labels_of(column))
-        return found
+            halves += [((low + high) / 2.0, (high - low) / 2.0)] * len(self.labels_of(column))
+        return halves
 
     @property
     def levels(self) -> list[str]:
@@ -134,8 +134,8 @@ class Question(Message):
 
 def reference_of(column: Column, wanted: Any) -> str:
     """Return the category that is left out: the dictionary's, or the alphabetically first."""
-    told = None if wanted is None else canonical_text(wanted)
-    return told if told in column.keys else min(column.keys)
+    category = None if wanted is None else canonical_text(wanted)
+    return category if category in column.keys else min(column.keys)
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ def partial_squares(station: Station, request: SquaresRequest) -> SumReply:
     **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request.point)
-    told = {"spent": request.spent, "tied": request.tied, "records": request.records}
-    once(station, f"squares-{request.point.number}", "this matrix of squares", **told)
+    content = {"spent": request.spent, "tied": request.tied, "records": request.records}
+    once(station, f"squares-{request.point.number}", "this matrix of squares", **content)
     slots = request.point.question.slots
     squares = weighted_squares(rows, slots, columns, risk, request.spent, request.tied)
     pairs = (
@@ -101,8 +101,8 @@ def partial_scores(station: Station, request: ScoresRequest) -> SumReply:
     **Assumes** that at least two stations do not collude with central.
     """
     rows, columns, risk = _at(station, request.point)
-    told = np.concatenate([request.mean, request.drift, request.spared], axis=1)
-    once(station, "scored", "the score residuals", told=told)
+    residuals = np.concatenate([request.mean, request.drift, request.spared], axis=1)
+    once(station, "scored", "the score residuals", told=residuals)
     products = score_products(rows, request.point.question.slots, columns, risk, request)
     return masked(station, products[np.triu_indices(columns.shape[1])])
 
@@ -139,13 +139,13 @@ def _unchanged(question: Question) -> dict[str, Any]:
     return {**own, "features": list(question.domain)}
 
 
-def once(station: Station, name: str, what: str, **asked: Any) -> None:
+def once(station: Station, name: str, subject: str, **asked: Any) -> None:
     """Refuse what has been asked for in this job otherwise: two answers would be two sums over nearly the same records."""
     digests = {key: np.array(digest_of(value)) for key, value in asked.items()}
     station.keep(name, **digests)
     before = station.kept(name)
     if any(before[key] != digest for key, digest in digests.items()):
-        raise MessageError(f"{what} has been asked for with other {' and '.join(asked)}; start the job again")
+        raise MessageError(f"{subject} has been asked for with other {' and '.join(asked)}; start the job again")
 
 
 def masked(station: Station, values: Vector, note: str = "a Cox model") -> SumReply:

@@ -138,12 +138,12 @@ def score(known: Known, solution: Solution, transform: str | None) -> Vector:
 def privacy(question: Question, robust: bool) -> dict[str, Any]:
     """Return the privacy statement: what each role learns."""
     events = ", the same sums over the events of each time" if question.ties == "efron" else ""
-    told = [
+    extras = [
         (question.entry, "who enters by time of that grid"),
         (question.weights, "sums of the weights and of their squares by time of the united grid"),
         (question.cluster, "the number of clusters"),
     ]
-    more = "".join(f", {text}" for asked, text in told if asked)
+    more = "".join(f", {text}" for asked, text in extras if asked)
     more += (
         ", records in each combination of categories of a product, and what the formula's splines and products set apart"
         * bool(question.formula)

@@ -73,8 +73,8 @@ def read(station: Station, question: Question) -> Rows:
     absences = {
         name: values < 0 if schema[name].is_categorical else np.isnan(values) for name, values in encoded.items()
     }
-    given = [name for name in (question.weights, question.entry, question.cluster) if name]
-    absences |= {name: frame[name].isna().to_numpy(dtype=bool) for name in given}
+    special = [name for name in (question.weights, question.entry, question.cluster) if name]
+    absences |= {name: frame[name].isna().to_numpy(dtype=bool) for name in special}
     for name, absent in absences.items():
         if question.missing == "refuse" and np.any(absent):
             kind = "feature" if name in question.domain else "column"
@@ -128,8 +128,8 @@ def with_expressions(question: Question, frame: Any) -> Any:
     for factor in terms:
         if factor.formula is not None:
             with schema_errors(DataProblem):
-                found = factor.formula.values({name: frame[name] for name in factor.columns}, len(frame))
-            made[factor.name] = np.where(np.isfinite(found), found, np.nan)
+                values = factor.formula.values({name: frame[name] for name in factor.columns}, len(frame))
+            made[factor.name] = np.where(np.isfinite(values), values, np.nan)
     return frame.assign(**made)
 
 
@@ -176,12 +176,12 @@ def weighted_squares(rows: Rows, slots: Slots, columns: Vector, risk: Vector, sp
 
 def agreement(rows: Rows, slots: Slots, risk: Vector) -> Vector:
     """Return how many pairs of records of one stratum agree, ties as one half, and how many can be compared, (2,); all from the start, each once."""
-    found = np.zeros(2)
+    pairs = np.zeros(2)
     for start, size in zip(slots.starts[:-1], slots.sizes, strict=True):
         own = (rows.cell >= start) & (rows.cell <= start + size)
         if own.any():
-            found += agreeing(risk[own], rows.cell[own] - start, rows.event[own], size)
-    return found
+            pairs += agreeing(risk[own], rows.cell[own] - start, rows.event[own], size)
+    return pairs
 
 
 def exposures(rows: Rows, slots: Slots, spent: Vector, tied: Vector) -> Vector:

@@ -67,9 +67,9 @@ class Slots:
 
     def spread(self, own: Vector) -> Vector:
         """Return what is given by time, (times, columns), by place, (places, columns); zeros beyond."""
-        found = np.zeros((self.count, own.shape[1]))
-        found[self.timed] = own
-        return found
+        filled = np.zeros((self.count, own.shape[1]))
+        filled[self.timed] = own
+        return filled
 
     def during(self, own: Vector, first: Places, last: Places) -> Vector:
         """Return the sums over the times at which each record is at risk of what is given by time, (records, columns)."""

@@ -111,8 +111,8 @@ def _spread(point: SlopeRequest, block: slice) -> float:
     own = point.coefficients[block]
     if not len(own):
         return 0.0
-    found = np.linalg.norm(np.linalg.lstsq(point.whitening[block, block].T, own, rcond=None)[0])
-    return float(np.nan_to_num(np.minimum(found, LARGEST), nan=LARGEST))
+    length = np.linalg.norm(np.linalg.lstsq(point.whitening[block, block].T, own, rcond=None)[0])
+    return float(np.nan_to_num(np.minimum(length, LARGEST), nan=LARGEST))
 
 
 def weighed(

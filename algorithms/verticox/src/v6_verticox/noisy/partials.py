@@ -121,7 +121,7 @@ def partial_products(station: Station, request: Products) -> ProductsReply:
     plan, point, stage = request.plan, request.point, request.stage
     station.require_private(point.asked.noise.promises)
     holder, joint = _holder(station, plan), Joint(point.asked, plan)
-    told = _same_point(station, request)
+    point_digest = _same_point(station, request)
     step = Step(holder.engine(point.step, request.corrections), plan, request.sizes, KeptWires(station))
     openings = _received(holder, step, stage - 1, request.letters)
     label = _label(point.step, stage)
@@ -130,7 +130,7 @@ def partial_products(station: Station, request: Products) -> ProductsReply:
         layout = Limits.of(point, plan.widths).layout(point)
         receipt = _paid(station, joint, layout, f"slope-{point.step}")
         outgoing = _with_noise(outgoing, joint, layout)
-    outgoing = bound(holder, chained(holder, f"{told}|{stage}", openings, label), label, outgoing)
+    outgoing = bound(holder, chained(holder, f"{point_digest}|{stage}", openings, label), label, outgoing)
     own = {name: step.engine.open_with(name, share) for name, share in outgoing.opened.items()}
     return ProductsReply(_sent(holder, label, own) if own else None, _revealed(station, outgoing, receipt))
 
@@ -176,8 +176,8 @@ def _received(
     parts = {sender: holder.receive_sealed(sender, letter, label) for sender, letter in letters.items()}
     opened: dict[Name, Wide] = {}
     try:
-        for place, member in enumerate(holder.plan.holders):
-            own = {name for name, one in entries.items() if one.holder == place}
+        for position, member in enumerate(holder.plan.holders):
+            own = {name for name, one in entries.items() if one.holder == position}
             names = sorted(own if stage == ENTERED else step.opens(stage))
             part = holder.kept(label, names) if member == organization else parts[member]
             if sorted(part) != names:
@@ -218,11 +218,11 @@ def _with_noise(outgoing: Outgoing, joint: Joint, layout: Layout) -> Outgoing:
     """Return the sums of a step with this station's noise, each block in one row, units of 2^-`BITS` of the block's norm."""
     parts = [flat(_folded(share) if name == "matrix" else share) for name, share in outgoing.revealed.items()]
     ends = np.cumsum(layout.sizes)[:-1]
-    found = {}
+    revealed = {}
     for name, share, noise in zip(outgoing.revealed, parts, np.split(_noise(joint, layout), ends), strict=True):
         assert share.value is not None
-        found[name] = Share(blurred(share.value, noise, share.frac_bits - BITS), share.shape, share.frac_bits)
-    return Outgoing({}, found)
+        revealed[name] = Share(blurred(share.value, noise, share.frac_bits - BITS), share.shape, share.frac_bits)
+    return Outgoing({}, revealed)
 
 
 def _folded(share: Share) -> Share:

@@ -60,7 +60,7 @@ class Step:
     def __init__(self, engine: Engine, plan: Plan, sizes: Sizes, wires: MutableMapping[str, Wire]) -> None:
         self.engine, self.plan, self.sizes, self.wires = engine, plan, sizes, wires
         self.owner = len(plan.holders) - 1
-        self.others = [place for place, width in enumerate(plan.widths[:-1]) if width]
+        self.others = [holder for holder, width in enumerate(plan.widths[:-1]) if width]
 
     @property
     def factor_bits(self) -> int:
@@ -89,14 +89,14 @@ class Step:
     def entries(self) -> dict[Name, Entry]:
         """Return everything that is entered in this step."""
         bits, sizes = self.factor_bits, self.sizes
-        found = {
-            self.named("columns", part=place): Entry(place, width, COLUMN_BITS)
-            for place, width in enumerate(self.plan.widths)
+        entered = {
+            self.named("columns", part=holder): Entry(holder, width, COLUMN_BITS)
+            for holder, width in enumerate(self.plan.widths)
             if width
         }
         for kind in ("kept", "risk"):
-            found |= {
-                self.named(kind, part=place): Entry(self.others[place], 1, bits) for place in range(self._factors(0))
+            entered |= {
+                self.named(kind, part=holder): Entry(self.others[holder], 1, bits) for holder in range(self._factors(0))
             }
         owned = {
             "event": 1,
@@ -106,7 +106,7 @@ class Step:
             "expected": sizes.groups,
             "drift": sizes.periods,
         }
-        return found | {self.named(kind): Entry(self.owner, columns, OUTCOME_BITS) for kind, columns in owned.items()}
+        return entered | {self.named(kind): Entry(self.owner, columns, OUTCOME_BITS) for kind, columns in owned.items()}
 
     def _factors(self, level: int) -> int:
         """Return how many factors are left after so many rounds."""
@@ -130,11 +130,11 @@ class Step:
         rows, bits = self.plan.rows, self.factor_bits
         if stage < self.levels:
             level = stage + 1
-            found: dict[Name, tuple[tuple[int, int], int]] = {}
+            opened: dict[Name, tuple[tuple[int, int], int]] = {}
             for part in range(self._factors(level)):
                 behind = min((part + 1) * TOGETHER**level, len(self.others)) - part * TOGETHER**level
-                found |= {self.named(kind, level, part): ((rows, 1), behind * bits) for kind in ("kept", "risk")}
-            return found
+                opened |= {self.named(kind, level, part): ((rows, 1), behind * bits) for kind in ("kept", "risk")}
+            return opened
         if stage > self.levels:
             return {}
         weighed = len(self.others) * bits + OUTCOME_BITS
@@ -190,7 +190,7 @@ class Step:
         return self._get(kind, self.levels, 0)
 
     def _columns(self) -> Wire:
-        parts = [self._get("columns", part=place) for place, width in enumerate(self.plan.widths) if width]
+        parts = [self._get("columns", part=holder) for holder, width in enumerate(self.plan.widths) if width]
         publics = [part.public for part in parts if part.public is not None]
         mask = Wide.concatenate([part.mask for part in parts])
         return Wire(Wide.concatenate(publics) if publics else None, mask, COLUMN_BITS)

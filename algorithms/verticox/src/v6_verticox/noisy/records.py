@@ -57,8 +57,8 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
         If the node does not let these columns be used, or lacks them; never because of a value.
     """
     question, owner = joint.asked.question, holder == len(joint.plan.holders) - 1
-    place = blocks_of(joint.plan.widths)[holder]
-    mine = [column for column in question.schema if _within(question.labels, question.labels_of(column), place)]
+    own_columns = blocks_of(joint.plan.widths)[holder]
+    mine = [column for column in question.schema if _within(question.labels, question.labels_of(column), own_columns)]
     names = [column.name for column in mine]
     outcome = [question.time, question.event] if owner else []
     frame = station.data([*outcome, *names], domain={name: question.domain[name] for name in names})
@@ -75,8 +75,8 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
     for column in mine:
         values = encoded[column.name]
         known &= values >= 0 if column.is_categorical else np.isfinite(values)
-        found = block(question, column, values)
-        blocks.append(found - 1.0 / len(column.keys) if column.is_categorical else found)
+        values_of_column = block(question, column, values)
+        blocks.append(values_of_column - 1.0 / len(column.keys) if column.is_categorical else values_of_column)
     columns = np.where(known[:, None], np.concatenate(blocks, axis=1), 0.0)
     if time is None or event is None:
         return Own(columns, known, None, None)
@@ -85,22 +85,22 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
     return Own(columns, known, kept, (known & (event == 1) & (np.where(known, time, 0.0) <= end)).astype(np.float64))
 
 
-def _within(labels: list[str], own: list[str], place: slice) -> bool:
-    return bool(place.start <= labels.index(own[0]) < place.stop)
+def _within(labels: list[str], own: list[str], span: slice) -> bool:
+    return bool(span.start <= labels.index(own[0]) < span.stop)
 
 
 def outline(joint: Joint, layout: Layout, holder: int, own: Own) -> Whole:
     """Return a station's part of the outline (`horizontal.private.layout.outline_layout`): its columns, and the outcome holder's counts; else zeros."""
     question, width = joint.asked.question, len(joint.asked.question.labels)
-    place = blocks_of(joint.plan.widths)[holder]
+    span = blocks_of(joint.plan.widths)[holder]
     total = np.zeros(layout.length, dtype=np.int64)
     ours = np.zeros(width, dtype=np.bool_)
-    ours[place] = True
+    ours[span] = True
     for start in range(0, len(own.known), CHUNK):
         part = slice(start, start + CHUNK)
         known = own.known[part]
         columns = np.zeros((int(known.sum()), width))
-        columns[:, place] = own.columns[part][known]
+        columns[:, span] = own.columns[part][known]
         time = np.zeros(len(columns)) if own.time is None else own.time[part][known]
         event = np.zeros(len(columns)) if own.event is None else own.event[part][known]
         counts, sums, squares = outline_blocks(question, Records(time, event.astype(np.bool_), columns))
@@ -111,13 +111,13 @@ def outline(joint: Joint, layout: Layout, holder: int, own: Own) -> Whole:
 def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own) -> dict[Name, Vector]:
     """Return what a share holder enters in a step: multiples of a power of two, cut towards zero, by name."""
     limits = Limits.of(point, joint.plan.widths)
-    place = blocks_of(joint.plan.widths)[holder]
-    seen = weighed(point, limits, holder, place, own.columns, own.known, COLUMN_BITS)
-    found = {step.named("columns", part=holder): seen.columns} if joint.plan.widths[holder] else {}
+    span = blocks_of(joint.plan.widths)[holder]
+    seen = weighed(point, limits, holder, span, own.columns, own.known, COLUMN_BITS)
+    content = {step.named("columns", part=holder): seen.columns} if joint.plan.widths[holder] else {}
     if own.time is None or own.event is None:
         part = step.others.index(holder)
         factors = {step.named("kept", part=part): seen.kept, step.named("risk", part=part): seen.risk}
-        return found | {name: _cut(values, step.factor_bits) for name, values in factors.items()}
+        return content | {name: _cut(values, step.factor_bits) for name, values in factors.items()}
     scales = [scale / 2.0**BITS for scale in limits.layout(point).scales]
     outcome = spent(point, own.time, own.event)
     counted = seen.risk * outcome.whole if point.weighted else seen.kept
@@ -129,7 +129,7 @@ def entered(step: Step, joint: Joint, point: SlopeRequest, holder: int, own: Own
         "matrix": scales[MATRIX] / DIAGONAL * counted,
         "drift": scales[DRIFT] * seen.risk * outcome.periods,
     }
-    return found | {step.named(kind): _cut(values, OUTCOME_BITS) for kind, values in entries.items()}
+    return content | {step.named(kind): _cut(values, OUTCOME_BITS) for kind, values in entries.items()}
 
 
 def _cut(values: Vector, bits: int) -> Vector:

@@ -60,8 +60,12 @@ def groups(layout: Layout) -> list[list[int]]:
 
 def opened_names(layout: Layout) -> list[Name]:
     """Return the names under which the groups' products are opened: that of the whole where there is one group."""
-    found = groups(layout)
-    return [PRESENT] if len(found) == 1 else [Name("present", 0, part=place) for place in range(len(found))]
+    pattern_groups = groups(layout)
+    return (
+        [PRESENT]
+        if len(pattern_groups) == 1
+        else [Name("present", 0, part=part) for part in range(len(pattern_groups))]
+    )
 
 
 def gathered(engine: Engine, layout: Layout, permuted: Mapping[Name, Wide]) -> dict[Name, Share]:
@@ -98,9 +102,9 @@ def expected_at_risk(layout: Layout) -> Vector:
     return np.asarray(layout.complete * left, dtype=np.float64)
 
 
-def blended(engine: Engine, layout: Layout, name: str, at_risk: Wire, place: int) -> Wire:
-    """Return (1 - t) m + t S0, with m what is expected at risk and t the node `place` of the integral of 1 / (m + t (S0 - m))."""
-    share = round(NODES[place] * 2.0**BLEND_BITS)
+def blended(engine: Engine, layout: Layout, name: str, at_risk: Wire, node: int) -> Wire:
+    """Return (1 - t) m + t S0, with m what is expected at risk and t the node `node` of the integral of 1 / (m + t (S0 - m))."""
+    share = round(NODES[node] * 2.0**BLEND_BITS)
     part = engine.cut(name, scaled(at_risk, lambda values: values.times(share), BLEND_BITS), BLEND_BITS)
     return _plus(part, (1.0 - share / 2.0**BLEND_BITS) * expected_at_risk(layout))
 

@@ -172,13 +172,13 @@ class OutcomeHolder:
 
     def corrections(self, weight: Vector, reciprocals: Vector) -> dict[str, Wide]:
         """Return K w and K' q of the small ties, encoded."""
-        place, hazard = np.zeros(len(weight)), np.zeros(len(weight))
+        moved, hazard = np.zeros(len(weight)), np.zeros(len(weight))
         middle = self.bands.shape[1] // 2
         for column in range(self.bands.shape[1]):
             own, step = self.bands[:, column], column - middle
-            place += own * _moved(weight, step)
+            moved += own * _moved(weight, step)
             hazard += _moved(own * reciprocals[:, -1], -step)
-        return {"c": Wide.encode(place[:, None], RISK_BITS), "k": Wide.encode(hazard[:, None], RECIPROCAL_BITS)}
+        return {"c": Wide.encode(moved[:, None], RISK_BITS), "k": Wide.encode(hazard[:, None], RECIPROCAL_BITS)}
 
     def reciprocals(self, at_risk: Vector) -> Vector:
         """Return 1, the root of the tied events and their number, divided by the risk-set sums, (rows, 3); the last alone if `single`."""
@@ -220,10 +220,10 @@ class OutcomeHolder:
                 plain[BANDS] = Wide.encode(self.bands, TIE_BITS)
             return {name: engine.enter(name, value) for name, value in plain.items()}
         first = self.reciprocals(self.at_risk())
-        given = {EVENTS: Wide.encode(self.indicator[:, None], 0 if self.weights is None else RECIPROCAL_BITS)}
+        weighted = {EVENTS: Wide.encode(self.indicator[:, None], 0 if self.weights is None else RECIPROCAL_BITS)}
         if self.weights is not None:
-            given[WEIGHTS] = Wide.encode(self.weight[:, None], RISK_BITS)
-        entries = {**given, START: Wide.encode(first, RECIPROCAL_BITS)}
+            weighted[WEIGHTS] = Wide.encode(self.weight[:, None], RISK_BITS)
+        entries = {**weighted, START: Wide.encode(first, RECIPROCAL_BITS)}
         entries[TREND] = Wide.encode(self.moved, FEATURE_BITS)
         if self.rows.band:
             entries[BANDS] = Wide.encode(self.bands, TIE_BITS)

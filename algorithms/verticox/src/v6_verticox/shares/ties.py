@@ -110,7 +110,7 @@ def _laid(
         missing = -len(gap) % limit if gap and any(is_large) else 0
         blanks -= missing
         start = len(rows) + missing
-        small.extend((start + place, size) for place, size in waiting)
+        small.extend((start + position, size) for position, size in waiting)
         rows.extend([BLANK] * missing + gap)
         gap, waiting = [], []
 
@@ -131,11 +131,11 @@ def _laid(
 
 def diagonals(rows: int, small: Sequence[tuple[int, int]], band: int, flat: bool = False) -> Vector:
     """Return K by diagonals, (rows, 2 band - 1); column band - 1 is the main one. `flat`: Breslow's risk sets."""
-    found = np.zeros((rows, max(2 * band - 1, 0)))
+    shares = np.zeros((rows, max(2 * band - 1, 0)))
     for first, size in small:
-        place, other = np.divmod(np.arange(size * size), size)
-        found[first + place, band - 1 + other - place] = (1.0 if flat else 1.0 - place / size) - (other >= place)
-    return found
+        row, other = np.divmod(np.arange(size * size), size)
+        shares[first + row, band - 1 + other - row] = (1.0 if flat else 1.0 - row / size) - (other >= row)
+    return shares
 
 
 def _shifted(values: Wide, steps: int) -> Wide:
@@ -188,13 +188,13 @@ class PublicTies:
         """Row of every tied event, first row of its tie, the row behind the tie (`rows` if the stratum ends), both factors."""
         sizes = np.array([size for _, size in self.ties], dtype=np.intp)
         first = np.repeat([start for start, _ in self.ties], sizes).astype(np.intp)
-        place = np.concatenate([np.arange(size) for size in sizes]) if len(sizes) else np.zeros(0, dtype=np.intp)
+        rank = np.concatenate([np.arange(size) for size in sizes]) if len(sizes) else np.zeros(0, dtype=np.intp)
         behind = first + np.repeat(sizes, sizes)
         behind = np.where(np.isin(behind, self.ends), self.rows, behind).astype(np.intp)
-        share = np.zeros(len(place)) if self.flat else place / np.repeat(sizes, sizes)
+        share = np.zeros(len(rank)) if self.flat else rank / np.repeat(sizes, sizes)
         lower = np.rint(share * 2.0**TIE_BITS).astype(np.uint64)[:, None]
         upper = np.uint64(2**TIE_BITS) - lower
-        return first + place, first, behind, Wide(np.zeros_like(upper), upper), Wide(np.zeros_like(lower), lower)
+        return first + rank, first, behind, Wide(np.zeros_like(upper), upper), Wide(np.zeros_like(lower), lower)
 
     def risk(self, sums: Wide) -> Wide:
         """Return the risk-set sums of every row, from the sums V; TIE_BITS more fractional bits."""

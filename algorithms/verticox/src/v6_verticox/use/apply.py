@@ -79,8 +79,8 @@ def evaluate(federation: Federation, asked: Evaluate) -> dict[str, Any]:
         return judge_by_rows(federation, asked)
     model, points, groups = asked.model, asked.times, asked.groups
     if asked.reveal == "aggregates":
-        told = checked_model(model)
-        return judge_blindly(federation, told, curves_of(told), asked)
+        checked = checked_model(model)
+        return judge_blindly(federation, checked, curves_of(checked), asked)
     if asked.folds is not None:
         return cross_validate(federation, model, asked.folds, points, groups, asked)
     values = _assessed(federation, model, "evaluate", points, groups, asked)

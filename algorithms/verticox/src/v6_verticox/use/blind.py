@@ -83,13 +83,13 @@ def judge_blindly(federation: Federation, model: dict[str, Any], curves: list[Cu
 
 def _coefficients(model: dict[str, Any], prepared: Prepared) -> Vector:
     """Return the model's coefficients in the order of the parties' design columns."""
-    told = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
-    other = sorted(set(told) ^ set(prepared.names))
+    stated = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
+    other = sorted(set(stated) ^ set(prepared.names))
     if other:
         raise ArgumentError(
             f"model: these records have not the same design columns, see '{other[0][:60]}'; the categories must be the same"
         )
-    return np.array([told[name] for name in prepared.names])
+    return np.array([stated[name] for name in prepared.names])
 
 
 async def walk(surface: FederatedSurface, target: Vector) -> tuple[Vector, Vector]:
@@ -132,12 +132,12 @@ def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: f
     """Return the cumulative hazard of these records beside the model's, both at these records' mean, by stratum."""
     outcome = prepared.outcome
     known = {curve.stratum: Steps(np.array(curve.times), np.array(curve.hazard), 0.0) for curve in curves}
-    found = []
+    shown = []
     for code, name in enumerate(outcome.strata_names):
-        chosen = [place for place, edge in enumerate(outcome.edge_strata) if edge == code]
-        times = np.array([outcome.edges[place] for place in chosen])
+        chosen = [index for index, edge in enumerate(outcome.edge_strata) if edge == code]
+        times = np.array([outcome.edges[index] for index in chosen])
         expected = (known[name].at(times) * shift).tolist() if name in known else None
-        found.append(
+        shown.append(
             {
                 "stratum": name,
                 "time": times.tolist(),
@@ -145,7 +145,7 @@ def _baselines(prepared: Prepared, hazard: Vector, curves: list[Curve], shift: f
                 "model_cumulative_hazard": expected,
             }
         )
-    return found
+    return shown
 
 
 def significant(value: float, unit: float) -> float:

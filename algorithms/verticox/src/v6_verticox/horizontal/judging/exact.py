@@ -78,43 +78,43 @@ def judge(
     width = sum(Tally.widths(question))
     summed = federation.secure_sum("partial_predictors", PredictorsRequest(judged), stations, SumReply, field="vector")
     vector = signed(summed, width + judged.strata * PLACES)
-    told, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
-    request = asked_of(judged, curves, times, told, places, federation.minimum_count)
+    tally, places = Tally.read(vector[:width], question), vector[width:].reshape(judged.strata, PLACES)
+    request = asked_of(judged, curves, times, tally, places, federation.minimum_count)
     summed = federation.secure_sum("partial_measures", request, stations, SumReply, field="vector", last=True)
     values = signed(summed, sum(request.sizes) + 1)
     if values[-1]:
         raise ConvergenceError(
             "there are more records, or fewer at risk at the last time, than the sums can hold; give earlier times"
         )
-    found = measured(request, told, values[:-1] / 2.0**BITS, groups, federation.minimum_count)
+    scores = measured(request, tally, values[:-1] / 2.0**BITS, groups, federation.minimum_count)
     last = [int(np.flatnonzero(request.cells == cell)[-1]) for cell in range(request.table[1] - 1)]
     return federation.result(
-        metrics={**found, "events": int(told.events.sum())},
-        concordance=found["concordance"],
+        metrics={**scores, "events": int(tally.events.sum())},
+        concordance=scores["concordance"],
         privacy=common.privacy(False, reason=REASON, unit="row", reveals=REVEALS),
-        diagnostics={"compared_at": [question.times[place] for place in last], "bins": request.table[0]},
+        diagnostics={"compared_at": [question.times[index] for index in last], "bins": request.table[0]},
     )
 
 
-def measured(request: MeasuresRequest, told: Tally, values: Vector, groups: int, minimum_count: int) -> dict[str, Any]:
+def measured(request: MeasuresRequest, tally: Tally, values: Vector, groups: int, minimum_count: int) -> dict[str, Any]:
     """Return the metrics of the sums over the stations, (sum of `request.sizes`,)."""
     judged, moments = request.judged, len(request.ends)
     counts, survival, squares, within, same = np.split(values, np.cumsum(request.sizes)[:-1])
     strata = np.repeat(np.arange(judged.strata), np.diff(np.append(request.bins[:, 0], request.table[0])))
     table = Table(np.rint(counts).reshape(request.table), strata, [int(one) for one in request.cells[request.ends]])
-    events, others = (part.reshape(judged.strata, -1).astype(np.float64) for part in (told.events, told.censored))
+    events, others = (part.reshape(judged.strata, -1).astype(np.float64) for part in (tally.events, tally.censored))
     together = pairs_together(events, others, request.cells, table.ends)
     known = [share_of(part.reshape(-1, 2)) for part in (within, same)]
     shares = agreement(table.pairs(request.spread, True), known[0], together, known[1])
-    times = [judged.question.times[place] for place in request.ends]
-    return measures(table, times, shares, squares / told.records, survival.reshape(-1, moments), groups, minimum_count)
+    times = [judged.question.times[index] for index in request.ends]
+    return measures(table, times, shares, squares / tally.records, survival.reshape(-1, moments), groups, minimum_count)
 
 
 def asked_of(
     judged: Judged,
     curves: Curves,
     times: Sequence[float] | None,
-    told: Tally,
+    tally: Tally,
     places: Counts,
     minimum_count: int,
 ) -> MeasuresRequest:
@@ -126,9 +126,9 @@ def asked_of(
         If it is not.
     """
     question = judged.question
-    check_columns(question, told, minimum_count)
+    check_columns(question, tally, minimum_count)
     check_levels(places.sum(axis=0), minimum_count)
-    events, others = _by_time(question, told)
+    events, others = _by_time(question, tally)
     least = fewest(len(question.labels), minimum_count)
     known = sorted({time for moments, _ in curves for time in moments})
     if times is None:
@@ -149,21 +149,21 @@ def asked_of(
         bins_of(places, least),
         cells,
         np.array(ends, dtype=np.int64),
-        hazards_at(curves, [question.times[place] for place in ends]),
+        hazards_at(curves, [question.times[index] for index in ends]),
         weights,
         beyond[ends],
         spread,
-        told.records,
+        tally.records,
     )
 
 
-def _by_time(question: Question, told: Tally) -> tuple[Counts, Counts]:
+def _by_time(question: Question, tally: Tally) -> tuple[Counts, Counts]:
     """Return events, (times,), and other records, (times + 1,), over all strata."""
     times = question.sizes[0]
-    return told.events.reshape(-1, times).sum(axis=0), told.censored.reshape(-1, times + 1).sum(axis=0)
+    return tally.events.reshape(-1, times).sum(axis=0), tally.censored.reshape(-1, times + 1).sum(axis=0)
 
 
-def check_columns(question: Question, told: Tally, minimum_count: int) -> None:
+def check_columns(question: Question, tally: Tally, minimum_count: int) -> None:
     """Refuse a domain or a formula that sets few records apart; other than in a fit, a category may have none.
 
     Raises
@@ -172,9 +172,9 @@ def check_columns(question: Question, told: Tally, minimum_count: int) -> None:
         Naming the feature.
     """
     if question.design is not None:
-        isolated.check(question.design, told.isolated, minimum_count)
+        isolated.check(question.design, tally.isolated, minimum_count)
         return
-    for column, _, counts in told.apart(question):
+    for column, _, counts in tally.apart(question):
         if few(counts, minimum_count):
             raise ThresholdError(
                 f"model: its domain of '{column.name}' sets fewer records apart than a node reveals; judge it on more records"

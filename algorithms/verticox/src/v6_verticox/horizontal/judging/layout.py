@@ -73,12 +73,12 @@ def bins_of(places: Counts, least: int) -> Counts:
     ThresholdError
         If a stratum has records, but too few.
     """
-    found, start = [], 0
+    strata_bins, start = [], 0
     for own in places:
         bins = _bins_of_stratum(own, least)
-        found.append(bins + start)
+        strata_bins.append(bins + start)
         start += int(bins[-1]) + 1
-    return np.stack(found)
+    return np.stack(strata_bins)
 
 
 def _bins_of_stratum(own: Counts, least: int) -> Counts:
@@ -89,15 +89,15 @@ def _bins_of_stratum(own: Counts, least: int) -> Counts:
         )
     wanted = max(min(MOST_BINS, least, total // max(least, 1)), 1)
     target, bins, filled, number = max(least, -(-total // wanted)), np.zeros(len(own), dtype=np.int64), 0, 0
-    for place in range(len(own)):
-        if filled >= target and own[place]:
+    for index in range(len(own)):
+        if filled >= target and own[index]:
             number, filled = number + 1, 0
-        bins[place] = number
-        filled += int(own[place])
+        bins[index] = number
+        filled += int(own[index])
     return np.where(bins == number, max(number - 1, 0), bins) if filled < least else bins
 
 
-def default_ends(events: Counts, others: Counts, told: Counts, least: int) -> list[int]:
+def default_ends(events: Counts, others: Counts, event_times: Counts, least: int) -> list[int]:
     """Return places in the grid, of those at which the model tells its baseline, that follow deciles of the event times and lie far enough apart.
 
     Raises
@@ -107,9 +107,13 @@ def default_ends(events: Counts, others: Counts, told: Counts, least: int) -> li
     """
     reached = np.searchsorted(np.cumsum(events), DECILES * events.sum(), side="left")
     kept: list[int] = []
-    for place in told[np.unique(np.searchsorted(told, reached).clip(max=max(len(told) - 1, 0)))] if len(told) else []:
-        if place < len(events) and apart(events, others, [*kept, int(place)], least):
-            kept.append(int(place))
+    for index in (
+        event_times[np.unique(np.searchsorted(event_times, reached).clip(max=max(len(event_times) - 1, 0)))]
+        if len(event_times)
+        else []
+    ):
+        if index < len(events) and apart(events, others, [*kept, int(index)], least):
+            kept.append(int(index))
     if len(kept) < 2:
         raise ThresholdError(
             "there are too few events between times of the grid for the counts that the nodes reveal; use more records"
@@ -139,14 +143,14 @@ def united_cells(events: Counts, others: Counts, ends: Sequence[int], least: int
 
 def _ends_within(events: Counts, others: Counts, start: int, end: int, least: int) -> list[int]:
     """Return ends of cells from `start` to `end`, each with enough; what is left belongs to the last one, which then ends at `end`."""
-    found, first = [], start
-    for place in range(start, end + 1):
-        if events[first : place + 1].sum() >= least and _none_or(others[first : place + 1].sum(), least):
-            found.append(place)
-            first = place + 1
-    while len(found) > 1 and not _none_or(others[found[-2] + 1 : end + 1].sum(), least):
-        found.pop()
-    return found
+    ends, first = [], start
+    for index in range(start, end + 1):
+        if events[first : index + 1].sum() >= least and _none_or(others[first : index + 1].sum(), least):
+            ends.append(index)
+            first = index + 1
+    while len(ends) > 1 and not _none_or(others[ends[-2] + 1 : end + 1].sum(), least):
+        ends.pop()
+    return ends
 
 
 def _none_or(count: float, least: int) -> bool:

@@ -66,9 +66,9 @@ def judged_model(model: Mapping[str, Any], grid: Sequence[float], levels: Sequen
             cluster="",
             formula=str(model.get("formula") or ""),
         )
-        told = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
-        if set(told) == set(question.labels) and len(told) <= MOST_COLUMNS:
-            return Judged(question, np.array([told[name] for name in question.labels]), float(model["offset"]))
+        coefficients = {str(entry["feature"]): float(entry["coefficient"]) for entry in model["coefficients"]}
+        if set(coefficients) == set(question.labels) and len(coefficients) <= MOST_COLUMNS:
+            return Judged(question, np.array([coefficients[name] for name in question.labels]), float(model["offset"]))
     except (KeyError, TypeError, ValueError):
         pass
     raise ArgumentError(f"model: its domain, references, formula and coefficients do not agree; {AS_IT_IS}")
@@ -82,22 +82,22 @@ def grid_of(model: Mapping[str, Any], more: Sequence[float] | None) -> list[floa
     ArgumentError
         If the model has no grid, or there are too many times.
     """
-    told = model.get("grid") or model.get("times")
-    grids: list[Any] = list(told.values()) if isinstance(told, Mapping) else [told]
+    stored = model.get("grid") or model.get("times")
+    grids: list[Any] = list(stored.values()) if isinstance(stored, Mapping) else [stored]
     try:
         known = sorted({float(time) for grid in grids for time in grid} | set(more or ()))
-        found = checked_times(known, 1)
+        times = checked_times(known, 1)
     except (TypeError, ValueError, ArgumentError):
         raise ArgumentError(
             f"model: its grid of times, with those that are asked for, is not one of at most {MOST_TIMES} times; {AS_IT_IS}, or give fewer times"
         ) from None
-    return found or []
+    return times or []
 
 
 def hazards_at(curves: Sequence[tuple[Sequence[float], Sequence[float]]], times: Sequence[float]) -> Vector:
     """Return the cumulative hazard of each stratum at some times, (strata, times)."""
-    found = []
+    hazards = []
     for moments, hazard in curves:
-        place = np.searchsorted(np.asarray(moments, dtype=np.float64), np.asarray(times), side="right")
-        found.append(np.concatenate([[0.0], np.asarray(hazard, dtype=np.float64)])[place])
-    return np.array(found, dtype=np.float64)
+        index = np.searchsorted(np.asarray(moments, dtype=np.float64), np.asarray(times), side="right")
+        hazards.append(np.concatenate([[0.0], np.asarray(hazard, dtype=np.float64)])[index])
+    return np.array(hazards, dtype=np.float64)

@@ -36,8 +36,8 @@ def partial_predictors(station: Station, request: PredictorsRequest) -> SumReply
     rows = read_rows(station, judged.question)
     _bind(station, judged)
     stratum, _ = _where(judged, rows)
-    place = places(judged.predictors(rows.columns))
-    counts = np.bincount(stratum * PLACES + place, minlength=judged.strata * PLACES).astype(np.int64)
+    cell = places(judged.predictors(rows.columns))
+    counts = np.bincount(stratum * PLACES + cell, minlength=judged.strata * PLACES).astype(np.int64)
     vector = np.concatenate([Tally.of(rows, judged.question).vector(), counts])
     return SumReply(station.mask(station.exact(vector, NOTE)))
 
@@ -77,8 +77,8 @@ def table_told(station: Station, request: TableRequest) -> SumReply:
 
 def _bind(station: Station, judged: Judged) -> None:
     """Refuse another model in the same job: two would be two questions for the price of one."""
-    told = {"coefficients": judged.coefficients, "offset": judged.offset, "features": list(judged.question.domain)}
-    once(station, "judged", "this evaluation", question=judged.question, **told)
+    judged_by = {"coefficients": judged.coefficients, "offset": judged.offset, "features": list(judged.question.domain)}
+    once(station, "judged", "this evaluation", question=judged.question, **judged_by)
 
 
 def _where(judged: Judged, rows: Rows) -> tuple[Places, Places]:
@@ -99,18 +99,18 @@ def measured(rows: Rows, request: MeasuresRequest) -> Vector:
     Numbers of pairs are in units of the square of all records' number.
     """
     judged, moments = request.judged, len(request.ends)
-    stratum, place = _where(judged, rows)
+    stratum, cell_of_row = _where(judged, rows)
     predictor = judged.predictors(rows.columns)
-    bins, cells = request.bins[stratum, places(predictor)], request.cells[place]
+    bins, cells = request.bins[stratum, places(predictor)], request.cells[cell_of_row]
     event = rows.event & (cells < len(request.spread))
     table = np.zeros(request.table)
     np.add.at(table, (bins, cells, event.astype(np.intp)), 1.0)
     survival = np.exp(-request.hazard[stratum] * np.exp(np.clip(predictor, -REACH, REACH))[:, None])
     sums = np.zeros((len(table), moments))
     np.add.at(sums, bins, survival)
-    before = rows.event[:, None] & (place[:, None] <= request.ends)
-    weights = np.append(request.weights, 0.0)[place][:, None]
-    beyond = (place[:, None] > request.ends) * request.later
+    before = rows.event[:, None] & (cell_of_row[:, None] <= request.ends)
+    weights = np.append(request.weights, 0.0)[cell_of_row][:, None]
+    beyond = (cell_of_row[:, None] > request.ends) * request.later
     squares = (before * weights * survival**2 + beyond * (1.0 - survival) ** 2).sum(axis=0)
     within = np.zeros((2 * moments + 1, 2))
     for number in np.unique(bins):
@@ -119,8 +119,8 @@ def measured(rows: Rows, request: MeasuresRequest) -> Vector:
     together = np.zeros((request.table[1], 2))
     for cell, code in sorted(set(zip(cells.tolist(), stratum.tolist(), strict=True))):
         own = (cells == cell) & (stratum == code)
-        first = int(place[own].min())
-        together[cell] += agreeing(predictor[own], place[own] - first, rows.event[own], judged.times - first)
+        first = int(cell_of_row[own].min())
+        together[cell] += agreeing(predictor[own], cell_of_row[own] - first, rows.event[own], judged.times - first)
     same = [together.sum(axis=0), *(together[: end + 1].sum(axis=0) for end in request.cells[request.ends])]
     pairs = np.concatenate([within, same]).ravel() / float(request.records) ** 2
     return np.concatenate([table.ravel(), sums.ravel(), squares, pairs])
@@ -132,13 +132,13 @@ def _pairs_in(request: MeasuresRequest, risk: Vector, cells: Any, event: npt.NDA
     counted_ = Counted.of(level, cells, event, levels, len(request.spread))
     agree, tied, total = counted_.later_pairs()
     by_time = np.stack([agree + tied / 2.0, total], axis=1)
-    found = [by_time.sum(axis=0)]
+    sums = [by_time.sum(axis=0)]
     ends = request.cells[request.ends]
-    found += [by_time[: end + 1].sum(axis=0) for end in ends]
+    sums += [by_time[: end + 1].sum(axis=0) for end in ends]
     for end in ends:
         more, same, every = counted_.pairs_at(int(end), request.spread)
-        found.append(np.array([more + same / 2.0, every]))
-    return np.stack(found)
+        sums.append(np.array([more + same / 2.0, every]))
+    return np.stack(sums)
 
 
 def counted(station: Station, request: TableRequest) -> npt.NDArray[np.int64]:
@@ -181,6 +181,6 @@ def table_of(request: TableRequest, time: Vector, event: Any, encoded: dict[str,
     cell = np.searchsorted(question.grids[0], time, side="left")
     status = ((event == 1) & (cell < judged.times)).astype(np.intp)
     bins = np.searchsorted(request.edges, judged.predictors(columns), side="right")
-    found = np.zeros(request.table, dtype=np.int64)
-    np.add.at(found, (stratum, bins, cell, status), 1)
-    return found
+    table = np.zeros(request.table, dtype=np.int64)
+    np.add.at(table, (stratum, bins, cell, status), 1)
+    return table

@@ -63,11 +63,11 @@ def spread_of(model: dict[str, Any], coefficients: Vector) -> float:
 def noisy_times(grid: Sequence[float], asked: Sequence[float] | None, strata: int) -> tuple[list[float], list[int]]:
     """Return the grid of a table with noise, and the places in it at which survival is judged; of public times alone."""
     most = min(max(NOISY_TIMES // strata, FEWEST_TIMES), len(grid))
-    thin = sorted({grid[int(place)] for place in np.linspace(0, len(grid) - 1, most)})
+    thin = sorted({grid[int(index)] for index in np.linspace(0, len(grid) - 1, most)})
     if asked is None:
         inner = thin[:-1] if len(thin) > FEWEST_MOMENTS else thin
         parts = np.linspace(0, len(inner) - 1, NOISY_MOMENTS + 2)[1:-1]
-        asked = inner if len(inner) <= NOISY_MOMENTS else [inner[round(place)] for place in parts]
+        asked = inner if len(inner) <= NOISY_MOMENTS else [inner[round(index)] for index in parts]
     times = sorted({*thin, *asked})
     if len(set(asked)) < FEWEST_MOMENTS:
         raise ArgumentError("times are needed: the model's grid is too short to choose some of it; give two or more")
@@ -98,21 +98,21 @@ def judge_privately(
     summed = federation.secure_sum("partial_table", request, stations, SumReply, field="vector", last=True)
     counts = signed(summed, int(np.prod(request.table))).reshape(request.table).astype(np.float64)
     deviation = noise.deviation(1, 1.0, 1.0, counts.size if noise.law.by_cells else 1, len(stations), True)
-    times = [judged.question.times[place] for place in ends]
+    times = [judged.question.times[index] for index in ends]
     risks = _risks(edges)
-    found = _measured(counts, risks, hazards_at(curves, times), times, ends, groups)
+    scores = _measured(counts, risks, hazards_at(curves, times), times, ends, groups)
     numbers = ("concordance", "integrated_brier_score", "records", "events")
     spread = _spread(
         counts, deviation, lambda one: _measured(one, risks, hazards_at(curves, times), times, ends, 0), numbers
     )
-    if _is_loud(found, spread):
+    if _is_loud(scores, spread):
         federation.warn(
             f"the noise dominates: the concordance has a deviation of more than {LOUD:g} by it, or the number of events one of more than "
             f"{LOUD_EVENTS:.0%}; what would help: a larger epsilon (now {noise.epsilon:g}), or more rows"
         )
     return federation.result(
-        metrics={**found, "noise": spread},
-        concordance=found["concordance"],
+        metrics={**scores, "noise": spread},
+        concordance=scores["concordance"],
         privacy=_promise(noise, unit),
         diagnostics={"compared_at": list(judged.question.grids[0]), "bins": NOISY_BINS},
     )
@@ -148,8 +148,8 @@ def _measured(
     shares = agreement(pairs, np.full(len(pairs), 0.5), np.zeros(1), np.zeros(1))
     table = Table(above, codes, ends)
     sizes = above.sum(axis=(1, 2))[:, None]
-    found = measures(table, times, shares, brier, first * sizes, groups, 1)
-    return {**found, "records": round(float(counts.sum())), "events": round(float(counts[..., :-1, 1].sum()))}
+    scores = measures(table, times, shares, brier, first * sizes, groups, 1)
+    return {**scores, "records": round(float(counts.sum())), "events": round(float(counts[..., :-1, 1].sum()))}
 
 
 def _spread(
@@ -165,9 +165,9 @@ def _spread(
         return {name: None if None in own else float(np.std(own)) for name, own in values.items()}
     base, step = measure(counts), max(deviation, 1.0)
     squares: dict[str, float | None] = dict.fromkeys(names, 0.0)
-    for place in np.ndindex(*counts.shape):
+    for cell in np.ndindex(*counts.shape):
         moved = counts.copy()
-        moved[place] += step
+        moved[cell] += step
         other = measure(moved)
         for name in names:
             known = squares[name] is not None and base[name] is not None and other[name] is not None
@@ -175,11 +175,11 @@ def _spread(
     return {name: None if value is None else deviation * float(np.sqrt(value)) for name, value in squares.items()}
 
 
-def _is_loud(found: dict[str, Any], spread: dict[str, float | None]) -> bool:
+def _is_loud(scores: dict[str, Any], spread: dict[str, float | None]) -> bool:
     concordance, events = spread["concordance"], spread["events"]
     if concordance is None or events is None:
         return True
-    return concordance > LOUD or events > LOUD_EVENTS * max(found["events"], 0)
+    return concordance > LOUD or events > LOUD_EVENTS * max(scores["events"], 0)
 
 
 def _promise(noise: CountNoise, unit: Unit) -> dict[str, Any]:

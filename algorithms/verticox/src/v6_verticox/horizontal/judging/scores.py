@@ -155,12 +155,12 @@ def grouped(table: Table, survival: Vector, groups: int, least: int) -> list[npt
         wanted = reached[-1] * np.arange(1, count) / count if len(order) else []
         cuts = np.unique([int(np.argmin(np.abs(reached - one))) + 1 for one in wanted] or [0])
         parts = [part for part in np.split(order, cuts) if len(part)]
-        if all(sizes[part].sum() >= least for part in parts) and middle in told(table, parts, least):
+        if all(sizes[part].sum() >= least for part in parts) and middle in reliable_times(table, parts, least):
             return parts
     return []
 
 
-def told(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: int) -> list[int]:
+def reliable_times(table: Table, parts: Sequence[npt.NDArray[np.intp]], least: int) -> list[int]:
     """Return the moments at which these groups of bins tell of no few records (`told_moments`)."""
     if not parts:
         return []
@@ -174,17 +174,17 @@ def calibration(
     table: Table, survival: Vector, parts: Sequence[npt.NDArray[np.intp]], moment: int
 ) -> list[dict[str, float]]:
     """Return predicted and observed (Kaplan-Meier) survival of groups of bins at a moment."""
-    found = []
+    groups_shown = []
     for bins in parts:
         own = table.counts[bins].sum(axis=0)
-        found.append(
+        groups_shown.append(
             {
                 "predicted": float(survival[bins, moment].sum() / own.sum()),
                 "observed": float(kaplan_meier(own)[table.ends[moment]]),
                 "records": round(float(own.sum())),
             }
         )
-    return found
+    return groups_shown
 
 
 def measures(
@@ -199,7 +199,7 @@ def measures(
     """Return the metrics of an evaluation; `shares` as `agreement` returns them, `brier` by moment."""
     moments = len(times)
     parts = grouped(table, survival, groups, least)
-    shown = told(table, parts, least)
+    shown = reliable_times(table, parts, least)
     by_time = [calibration(table, survival, parts if moment in shown else [], moment) for moment in range(moments)]
     middle = moments // 2
     agreeing = [None if np.isnan(one) else float(one) for one in shares]
@@ -213,7 +213,7 @@ def measures(
         "brier_scores": brier.tolist(),
         "calibration": {"time": float(times[middle]), "groups": by_time[middle]},
         "calibration_by_time": [
-            {"time": float(time), "groups": found} for time, found in zip(times, by_time, strict=True)
+            {"time": float(time), "groups": groups_at} for time, groups_at in zip(times, by_time, strict=True)
         ],
         "records": round(float(table.counts.sum())),
     }

@@ -26,14 +26,14 @@ def private_by_rows(
     federation: Federation,
     organizations: Sequence[int | str] | None,
     question: Question,
-    given: Private,
+    budget: Private,
     penalty: float,
 ) -> dict[str, Any]:
     """Fit to whole records of different people with noise inside the secure sums: 2 + `STEPS` rounds.
 
     **Reveals** to central noisy sums over all stations only. **Assumes** that the honest fraction of the stations adds its share of the noise.
     """
-    noise, unit = given.added, given.whom
+    noise, unit = budget.added, budget.whom
     asked = Asked(question, noise, unit)
     parties = federation.open_channel(organizations, preflight(question.columns, SUMMING, noise, noise.promises, unit))
     if len(parties.stations) < 2:

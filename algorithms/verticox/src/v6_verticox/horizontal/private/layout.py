@@ -113,12 +113,12 @@ def column_norm(question: Question) -> float:
 
 def numeric(question: Question) -> list[int]:
     """Return the places of the numeric features among the design columns."""
-    found, place = [], 0
+    columns, column_at = [], 0
     for column in question.schema:
         if not column.is_categorical:
-            found.append(place)
-        place += len(question.labels_of(column))
-    return found
+            columns.append(column_at)
+        column_at += len(question.labels_of(column))
+    return columns
 
 
 def outline_layout(question: Question) -> Layout:

@@ -85,11 +85,11 @@ def read_outline(question: Question, layout: Layout, vector: Whole, noise: list[
 
 def cells_united(events: Vector, noise: float) -> list[int]:
     """Return the first places of united cells: each has events that stand out of the noise, or there is one for all."""
-    first, start, found = [0], 0, 0.0
-    for place, count in enumerate(events.tolist()):
-        found += count
-        if found >= max(CLEAR * noise * math.sqrt(place - start + 1), FEWEST):
-            start, found = place + 1, 0.0
+    first, start, events_so_far = [0], 0, 0.0
+    for cell, count in enumerate(events.tolist()):
+        events_so_far += count
+        if events_so_far >= max(CLEAR * noise * math.sqrt(cell - start + 1), FEWEST):
+            start, events_so_far = cell + 1, 0.0
             first.append(start)
     first.pop()  # what does not stand out at the end belongs to the cell before
     return first or [0]

@@ -34,16 +34,16 @@ def outline_told(station: Station, request: OutlineRequest) -> SumReply:
     """Return the noisy outline as it leaves the station."""
     asked = request.asked
     station.require_private(asked.noise.promises)
-    found = records.outline(asked.question, records.read(station, asked))
-    return _noisy(station, asked, outline_layout(asked.question), found, "outline")
+    sums = records.outline(asked.question, records.read(station, asked))
+    return _noisy(station, asked, outline_layout(asked.question), sums, "outline")
 
 
 def slope_told(station: Station, request: SlopeRequest) -> SumReply:
     """Return the noisy sums of a step as they leave the station."""
     asked = request.asked
     station.require_private(asked.noise.promises)
-    found = records.slope(request, records.read(station, asked))
-    return _noisy(station, asked, slope_layout(request), found, f"slope-{request.step}")
+    sums = records.slope(request, records.read(station, asked))
+    return _noisy(station, asked, slope_layout(request), sums, f"slope-{request.step}")
 
 
 def _noisy(station: Station, asked: Asked, layout: Layout, vector: Whole, name: str) -> SumReply:

@@ -103,8 +103,8 @@ def records_of(question: Question, time: Any, event: Any, encoded: dict[str, Any
     end = question.times[-1]
     blocks = []
     for column in question.schema:
-        found = block(question, column, encoded[column.name])
-        blocks.append(found - 1.0 / len(column.keys) if column.is_categorical else found)
+        values = block(question, column, encoded[column.name])
+        blocks.append(values - 1.0 / len(column.keys) if column.is_categorical else values)
     return Records(np.minimum(time, end), (event == 1) & (time <= end), np.concatenate(blocks, axis=1))
 
 

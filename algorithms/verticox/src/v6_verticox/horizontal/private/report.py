@@ -87,16 +87,16 @@ def privacy(asked: Asked) -> dict[str, Any]:
 
 def warnings(asked: Asked, outline: Outline, solution: Solution) -> list[str]:
     """Return what the noise does to the answer, told by noisy sums."""
-    columns, found = len(asked.question.labels), []
+    columns, texts = len(asked.question.labels), []
     if outline.loud or 2 * solution.loud >= columns:
-        found.append(
+        texts.append(
             f"the noise dominates: it is larger than the sampling error in {solution.loud} of {columns} coefficients"
             + (", and hides even the number of events" if outline.loud else "")
             + f"; what would help: a larger epsilon (now {asked.noise.epsilon:g}) or delta, fewer features, narrower bounds, or more rows"
         )
     if len(outline.times) < len(asked.question.times):
-        found.append(
+        texts.append(
             f"{len(asked.question.times)} times were united to {len(outline.times)}, so that the events between two of them stand out of the noise; "
             "model.times are those that count"
         )
-    return found
+    return texts
