@@ -1,7 +1,7 @@
-"""Rows that the words of a task choose: by a formula, a subset, a recode of many values that few rows have each, or a column of identifiers.
+"""Tasks that choose rows: by a formula, a subset, a recode of many rare values, or a column of identifiers.
 
-Two exact answers about groups of the caller's choice that differ by one row tell that row's values, however large the groups are. So a node gives exact
-answers with such words only where its administrator allows it.
+Two exact answers about groups that differ by one row reveal that row's values, however large the groups are. If the caller can choose the
+groups, a node gives exact answers only where its administrator allows it (FEDBAYES_ALLOW_FORMULAS).
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ FEW_IDENTIFIED = "few-identified"
 
 
 def note(station: TableReader, left_out: int, named: int) -> None:
-    """Remember for `check_exact` what reading a table has shown, for the whole job.
+    """Note for the whole job what reading a table has shown; `check_exact` looks at it.
 
     Parameters
     ----------
     station : TableReader
         Whose table was read.
     left_out : int
-        Rows that the subset leaves out: of a few, the difference to all would tell.
+        Rows that the subset leaves out. If they are few, the difference between all rows and the subset reveals them.
     named : int
-        Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). Fewer than `minimum_count` make no group that is shown.
+        Values that a recode names one by one (`fedbayes.bayes.recoding.named_values`). If there are fewer than `minimum_count` of them, they
+        cannot make a group of rows that is large enough to be shown.
     """
     if 0 < left_out < station.policy.minimum_count:
         station.memory.once(FEW_LEFT_OUT, b"1")
@@ -38,12 +39,12 @@ def note(station: TableReader, left_out: int, named: int) -> None:
 
 
 def note_few_identified(station: TableReader) -> None:
-    """Remember for `check_exact` that the bounded rows of identifiers set a few rows apart from all."""
+    """Note for the whole job that bounding the rows of each identifier sets a few rows apart; `check_exact` looks at it."""
     station.memory.once(FEW_IDENTIFIED, b"1")
 
 
 def check_exact(station: TableReader, arithmetic: bool) -> None:
-    """Raise if an exact answer may not leave because of what the task chooses; `arithmetic`: it has formulae of its own.
+    """Raise if an exact answer may not leave because the task chooses rows; `arithmetic`: the task has formulae of its own.
 
     Raises
     ------

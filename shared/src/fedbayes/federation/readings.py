@@ -1,13 +1,16 @@
-"""How a task reads a column: which of its values are missing, unknown, recoded or in one bin; and what two readings tell together.
+"""The record of readings: how tasks have read a column, so that two exact answers cannot isolate a few rows by reading it differently.
 
-Two exact answers of which one takes a value for missing, or for another one, differ by the rows that have it: each is about many rows, and both about one.
-So do two of which one cuts a column beside a row and the other behind it.
-So a node with a folder database remembers, column by column, by which readings it has given exact answers. Of a task with another one the station counts,
-on its own table, the rows that all readings together set apart: fewer than the node's minimum are too few, unless every reading leaves them by themselves.
+A *reading* says which values of a column are missing, unknown, recoded or in one bin. If one answer takes a value for missing, or for
+another value, and a second answer does not, they differ by the rows with that value: each answer is about many rows, their difference about
+few. The same holds for two cut points on either side of a row.
 
-Any combination of answers is made of the groups that all readings together make, so no number of tasks tells of fewer. What is remembered is what tasks
-said, and borders of bins that were found for them and told, never another value; and only of readings that tell more apart than earlier ones did, so that
-nobody fills the record with words.
+So a node with a folder database remembers, for each column, by which readings it has given exact answers. When a task brings a new reading,
+the station counts, on its own table, the rows in each group of values that all readings together tell apart. If a group has fewer rows than
+the node's minimum the answer is refused, unless the group stands by itself in every reading. Any combination of answers is made of these
+groups, so no number of tasks tells about fewer rows.
+
+The record holds what tasks said, and borders of bins that were found for them and revealed, but no other value of the table. A reading that
+tells no more values apart than earlier ones is not recorded, so that nobody can fill the record.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ GONE = -1
 
 
 def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[str, Any]) -> str:
-    """Return a reading in words: what is missing, what is known (nothing: everything), what each value that is recoded becomes; canonical texts."""
+    """Return a reading as text: missing values, known values (none: all are known) and recodes, in canonical texts."""
     recoded = {key: canonical_text(value) for key, value in sorted(recode.items())}
     return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
 
@@ -86,13 +89,13 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
 
 
 def conditions_of(conditions: Sequence[tuple[str, Any]], words: str) -> str:
-    """Return the conditions on one column that is read by `words`, (operator, value) each, in words: a reading by which values are alike where all hold."""
+    """Return conditions, each (operator, value), on a column that is read by `words`, as a reading: values for which all hold are one group."""
     missing, _, recode = json.loads(words)
     return json.dumps([missing, [], recode, *sorted([list(one) for one in conditions], key=str)], separators=(",", ":"))
 
 
 def bins_of(words: str, cuts: Sequence[float]) -> str:
-    """Return the bins of a column that is read by `words`, given by their cut points, in words: a reading by which values of one bin are alike."""
+    """Return bins, given by their cut points, of a column that is read by `words`, as a reading: values of one bin are one group."""
     return json.dumps([*json.loads(words), [CUT, list(cuts)]], separators=(",", ":"))
 
 
@@ -152,8 +155,8 @@ def tells_of_few(
 ) -> bool:
     """Return whether readings of a column, their groups in the same order, set few rows apart: see `sets_few_apart`.
 
-    Bins and conditions are held against one another over the values that are in a bin: a table has the rows without one beside the bins, a count
-    among those for which the condition fails, in every column with a few gaps.
+    Bins and conditions are compared over the values that are in a bin only: rows without a value are beside the bins of a table, but among
+    those for which a condition fails, in every column with a few gaps.
     """
     table = np.stack(groups)
     cuts = np.array([_is_cut(one) for one in words])
@@ -169,7 +172,7 @@ def _is_cut(words: str) -> bool:
 
 
 def sets_few_apart(groups: Sequence[NDArray[np.int64]], rows: NDArray[np.int64], minimum: int) -> bool:
-    """Return whether readings together set fewer than `minimum` rows apart that are not by themselves, and alike missing or not, in each of them.
+    """Return whether readings together set fewer than `minimum` rows apart that do not already stand by themselves in each of them.
 
     Parameters
     ----------
@@ -242,13 +245,13 @@ class Readings:
 
 
 def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
-    """Return whether the last reading tells values apart that the others do not; else nothing need be remembered of it, now that it was admitted."""
+    """Return whether the last reading tells values apart that the others do not; if not, it need not be recorded."""
     counts = [np.unique(np.stack(part), axis=1).shape[1] for part in (groups[:-1], groups)]
     return bool(counts[0] < counts[1])
 
 
 def note(station: TableReader, readings: Mapping[str, str]) -> None:
-    """Remember for the rounds of the job how this station reads columns, column -> words."""
+    """Note for the job how this station reads columns, column -> reading."""
     for number, text in enumerate(_noted(station)):
         if text in (None, content := json.dumps(sorted(readings.items()))):
             if text is None:
@@ -270,7 +273,7 @@ def note_conditions(station: TableReader, conditions: Sequence[tuple[str, str, A
 
 
 def check(station: TableReader, texts: Texts, folder: Path, label: str) -> None:
-    """Refuse an exact answer where readings of a column, this job's and earlier ones, set few rows apart; remember this job's else.
+    """Remember the job's readings, or refuse an exact answer if readings of a column, this job's and earlier ones, set few rows apart.
 
     Raises
     ------

@@ -1,11 +1,15 @@
-"""Which rows exact counts are about: conditions on several columns of one station, and what counts tell together.
+"""The record of counts: the conditions of exact counts, so that their differences cannot isolate a few rows.
 
-`readings` holds the conditions on one column against one another. Two counts of which one has a condition more differ by the rows for which that one fails:
-age >= 40, and age >= 40 with sex = m, differ by the women of 40 and more, who may be one. So a node with a folder database remembers the conditions on its own
-columns of the exact counts that it took part in. Of another count the station looks, on its own table, at every sum of its rows with those of up to two
-earlier counts and of all rows, each added, subtracted or left out: what is about fewer rows than the node's minimum, and about some, is refused.
+`readings` compares conditions on one column; this module compares conditions on several columns of one station. Two counts, of which one
+has one more condition, differ by the rows for which that condition fails: age >= 40, and age >= 40 with sex = m, differ by the women of 40
+and more, who may be one.
 
-Counts that follow from one another by more than three terms and the number of all are not found. What is remembered is what tasks said.
+So a node with a folder database remembers the conditions on its own columns of the exact counts that it took part in. For a new count the
+station forms, on its own table, every sum of its rows with those of up to two earlier counts and of all rows, each added, subtracted or left
+out. The count is refused if such a sum is about fewer rows than the node's minimum, but about some.
+
+Combinations of more than three counts and the number of all rows are not detected. The record holds what tasks said, and no value of the
+table.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ class Selections:
         self._record = Record(folder, organization, source, "selections", "words")
 
     def admit(self, words: str, minimum: int, texts: Texts) -> bool:
-        """Remember a count, unless with up to two earlier ones it would tell about fewer than `minimum` rows.
+        """Remember a count, unless a combination with up to two earlier ones would be about fewer than `minimum` rows.
 
         Parameters
         ----------
@@ -52,7 +56,7 @@ class Selections:
         Returns
         -------
         bool
-            Whether the answer may leave; remembered then, if its rows are others than those of earlier counts.
+            Whether the answer may leave; then it is remembered, if its rows differ from those of all earlier counts.
 
         Raises
         ------
@@ -108,7 +112,7 @@ def words_of(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]
 
 
 def tells_of_few(known: Sequence[Rows], new: Rows, minimum: int) -> bool:
-    """Return whether some sum of a count of `new` rows, of up to two `known` ones, and of all rows is about some rows and fewer than `minimum`.
+    """Return whether a combination of a count of `new` rows, of up to two `known` ones and of all rows is about fewer than `minimum` rows.
 
     Parameters
     ----------

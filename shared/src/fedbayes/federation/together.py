@@ -1,16 +1,15 @@
-"""Which organizations a node has answered together, exactly: two legal answers may be subtracted from one another.
+"""The record of answers: over which sets of organizations a node has given exact answers, so that these cannot be subtracted from one another.
 
-A sum over the stations a, b, c, d minus the same sum over a, b, c is d's own table, though each task had as many organizations as every node demands. So a node
-with a folder database remembers, column by column of its table, over which organizations with data it has given exact answers. Another set is refused if
-some combination of the sums over it and over earlier sets is about fewer organizations than the node's minimum.
-The same set again is no new one, whatever is asked: subtracting answers over the same organizations is about all of them.
+A sum over the stations a, b, c, d minus the same sum over a, b, c is d's own table, although each task had as many organizations as every
+node demands. So a node with a folder database remembers, for each column of its table, the sets of organizations over which it has given
+exact answers. An answer over another set is refused if some linear combination of the sums over it and over earlier sets is about fewer
+organizations than the node's minimum. The same set may be asked again: a difference of two answers over it is about all its organizations.
 
-What counts is the linear span: {a, b, c} and {d, e, f} and {a, ..., g} give g alone, as {a, b, c} and {a, ..., d} give d. A station knows of the tasks that
-it took part in, and is never told of others. The record is of the columns that a job read, as they are in the table: what a
-dictionary, a bin or a subset makes of a column is a question about it.
-
-A set is remembered when an answer is made, in one transaction on disk before it leaves. What became of the job does not matter: a station cannot see whether
-central had the other stations' parts.
+- What counts is the linear span: {a, b, c} and {d, e, f} and {a, ..., g} give g alone, as {a, b, c} and {a, ..., d} give d.
+- A station knows only of the tasks that it took part in.
+- The record is by column of the table. Whatever a dictionary, a bin or a subset makes of a column counts as a question about that column.
+- A set is remembered when an answer is made, in one transaction on disk before the answer leaves, whatever becomes of the job: a station
+  cannot see whether central got the other stations' parts.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Answers:
         self._record = Record(folder, organization, source, "answers", "members")
 
     def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
-        """Remember an answer about these columns over these organizations, unless it would tell about fewer than `fewest` of them.
+        """Remember an answer about columns over a set of organizations, unless it would reveal a sum over fewer than `fewest` of them.
 
         Parameters
         ----------
@@ -71,7 +70,7 @@ class Answers:
         Returns
         -------
         bool
-            Whether the answer may leave; remembered then.
+            Whether the answer may leave; then it is remembered.
 
         Raises
         ------
@@ -108,7 +107,7 @@ class Answers:
 
 
 def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
-    """Return whether sums over `new` and over `known` sets have a combination about fewer than `fewest` organizations that neither has by itself.
+    """Return whether a combination of sums over `new` and over `known` sets is about fewer than `fewest` organizations, and needs both.
 
     Parameters
     ----------
@@ -160,7 +159,7 @@ def _rows(known: Sequence[Members], new: Members) -> list[list[bool]]:
 
 
 def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
-    """Yield places of bundles that hold fewer than so many organizations together."""
+    """Yield positions of bundles that hold fewer than so many organizations together."""
     small = [index for index, size in enumerate(sizes) if size < fewest]
     for number in range(1, fewest):
         for group in itertools.combinations(small, number):
@@ -208,7 +207,7 @@ def note_read(
     identifiers: Sequence[str],
     domain: Mapping[str, Any] | None,
 ) -> None:
-    """Remember for the rounds of the job which columns of the table this station reads, and how, where it remembers answers at all."""
+    """Note for the job which columns of the table this station reads, and how, if the node keeps a record of answers."""
     if _folder(station) is None:
         return
     readings.note(station, source.reads(station.sources(list(columns)), domain, identifiers))
@@ -216,23 +215,23 @@ def note_read(
 
 
 def check(station: TableReader, texts: readings.Texts, summed: bool) -> None:
-    """Refuse an exact answer that would, with earlier ones, tell about fewer organizations or rows than this node demands; remember it else.
+    """Remember an exact answer, or refuse it if it would, with earlier ones, tell about fewer organizations or rows than this node demands.
 
     Parameters
     ----------
     station : TableReader
         Whose answer it is.
     texts : callable
-        Gives a column of its table as it is written: what readings of a column set apart is counted there.
+        Returns a column of its table as it is written, to count the rows that readings of it set apart.
     summed : bool
-        Whether it adds up over organizations.
+        Whether the answer is summed over organizations.
 
     Raises
     ------
     ThresholdError
-        If it would.
+        If the answer is refused.
     StationError
-        If what was answered cannot be read, or this answer not be remembered.
+        If the record cannot be read or written.
     """
     folder, manifest = _folder(station), station.manifest
     if folder is None or manifest is None:
@@ -253,9 +252,9 @@ def check(station: TableReader, texts: readings.Texts, summed: bool) -> None:
 def check_conditions(
     station: TableReader, source: Source, domain: Mapping[str, Any] | None, conditions: Sequence[tuple[str, str, Any]]
 ) -> None:
-    """Refuse conditions of an exact count, (column, operator, value) each, that with those of earlier ones set few rows apart; remember them else.
+    """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
 
-    A condition on a derived column is answered by the leave that formulae need.
+    Conditions on derived columns are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS.
 
     Raises
     ------
@@ -281,9 +280,9 @@ def _admit_rows(station: TableReader, folder: Path, words: str, texts: readings.
 
 
 def note_left_out(station: TableReader, source: Source, column: str, domain: Mapping[str, Any] | None) -> None:
-    """Remember for the rounds of the job that rows without a value in a column are left out of its answers, where this station remembers them at all.
+    """Note for the job that its answers leave out rows with a missing cell in a column, if the node keeps a record of answers.
 
-    `check` holds these rows against those of counts and of other tasks. A derived column is answered by the leave that formulae need.
+    `check` compares these rows with those of counts and of other tasks. Derived columns are guarded by FEDBAYES_ALLOW_FORMULAS instead.
     """
     read = {} if _folder(station) is None else source.reads([column], domain, (column,))
     if read:
@@ -293,14 +292,14 @@ def note_left_out(station: TableReader, source: Source, column: str, domain: Map
 def note_bins(
     station: TableReader, source: Source, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]
 ) -> None:
-    """Remember for the rounds of the job in which bins this station counts a column, where it remembers answers at all; nothing of a derived one."""
+    """Note for the job in which bins this station counts a column, if the node keeps a record of answers and the column is not derived."""
     if _folder(station) is not None:
         for name, words in source.reads([column], domain, ()).items():
             readings.note_bins(station, name, words, cuts)
 
 
 def foresee(station: TableReader, columns: Sequence[str], members: Members) -> None:
-    """Refuse, before anything is asked, what `check` would: an exact answer about these columns over these organizations; nothing is remembered.
+    """Refuse in a preflight what `check` would refuse: an exact answer about columns over a set of organizations. Nothing is remembered.
 
     Raises
     ------
@@ -340,7 +339,7 @@ def _noted(station: TableReader, kind: str) -> Iterator[Any]:
 
 
 def _label(station: TableReader) -> str:
-    """Return a name of the data that the job reads: of a file wherever two labels lead, never of what a researcher writes."""
+    """Return a name of the data that the job reads: the same for two labels of one file, and never from what a researcher writes."""
     label = platform.requested_label()
     path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
     if path and os.path.exists(path):
