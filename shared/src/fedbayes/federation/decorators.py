@@ -39,14 +39,14 @@ MODEL_ARGUMENTS = ("model", "models")
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """One run of a partial function: the container, whose sub-task it is, the request and its opened body; `asked`: digest of the question."""
+    """One run of a partial function: the container, whose sub-task it is, the request, its opened body and the digest of the question."""
 
     run: platform.Run
     origin: platform.Origin
     memory: Memory
     request: Request
     body: Any
-    asked: str
+    question_digest: str
 
 
 def partial(function: Callable[[Station, Any], Any]) -> Callable[..., dict[str, Any]]:
@@ -112,13 +112,13 @@ def _arrive(name: str, run: platform.Run, origin: platform.Origin, memory: Memor
 
 def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict[str, Any]:
     request, memory = visit.request, visit.memory
-    recorded = memory.recorded(visit.asked, request.reply_key)
+    recorded = memory.recorded(visit.question_digest, request.reply_key)
     if recorded is not None:
         return dict(recorded)
     station: Station | None = None
     try:
         station = Station(visit.run, visit.origin, memory, request, mock_data)
-        station.bind(visit.asked)
+        station.bind(visit.question_digest)
         reply = function(station, decode(_request_class(function), visit.body))
         station.gate.check(reply)
         content = {"reply": encode(reply, raw=True), "spent": station.spent, "token": arrival.token_of(station)}
@@ -126,7 +126,9 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
         log_error(log_line(failure))
         spent = station.spent if station is not None else {}
         return _seal(visit, {"error": list(describe(failure)), "spent": spent})
-    sealed = memory.record(visit.asked, request.reply_key, _seal(visit, content), also=request.signature.hex())
+    sealed = memory.record(
+        visit.question_digest, request.reply_key, _seal(visit, content), also=request.signature.hex()
+    )
     if request.last or function.__name__ == "partial_close":
         memory.wipe()
     return dict(sealed)
@@ -134,7 +136,7 @@ def _answer(function: Callable[..., Any], visit: _Visit, mock_data: Any) -> dict
 
 def _seal(visit: _Visit, content: dict[str, Any]) -> dict[str, Any]:
     request, memory = visit.request, visit.memory
-    return dict(seal_reply(request, visit.asked, visit.run.organization, content, memory.keys(), memory))
+    return dict(seal_reply(request, visit.question_digest, visit.run.organization, content, memory.keys(), memory))
 
 
 def _request_class(function: Callable[..., Any]) -> type:

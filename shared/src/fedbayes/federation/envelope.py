@@ -182,9 +182,9 @@ def open_body(request: Request, organization: int, keys: KeyPair) -> Any:
         raise MessageError("the request is not sealed for this station, or was changed on its way") from None
 
 
-def _binding(request: Request, organization: int, asked: str) -> bytes:
+def _binding(request: Request, organization: int, question_digest: str) -> bytes:
     parts = (PROTOCOL, request.session, request.manifest_hash, request.round_name, request.function)
-    return "|".join((*parts, str(organization), asked)).encode()
+    return "|".join((*parts, str(organization), question_digest)).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ def whole(message: Kept, memory: Left) -> Kept:
 
 def seal_reply(
     request: Request,
-    asked: str,
+    question_digest: str,
     organization: int,
     content: dict[str, Any],
     keys: KeyPair,
@@ -226,7 +226,7 @@ def seal_reply(
     ----------
     request : Request
         What is answered.
-    asked : str
+    question_digest : str
         Digest of the question.
     organization : int
         This station.
@@ -241,7 +241,7 @@ def seal_reply(
     -----
     **Reveals** its size to the server, its content to the organization that runs central. **Assumes** that `reply_key` is the aggregator's.
     """
-    binding = _binding(request, organization, asked)
+    binding = _binding(request, organization, question_digest)
     key = pairwise_key(keys, request.reply_key, b"reply|" + binding)
     reply = Reply(organization, keys.public_bytes, seal(key, pack(content), binding))
     near = request.near and request.sender == organization
@@ -249,7 +249,7 @@ def seal_reply(
 
 
 def open_reply(
-    request: Request, asked: str, payload: Any, keys: KeyPair, memory: Left
+    request: Request, question_digest: str, payload: Any, keys: KeyPair, memory: Left
 ) -> tuple[int, dict[str, Any], bytes]:
     """Return (organization, content, public key) of a sealed reply.
 
@@ -257,7 +257,7 @@ def open_reply(
     ----------
     request : Request
         What is answered.
-    asked : str
+    question_digest : str
         Digest of the question.
     payload : object
         JSON of the reply.
@@ -275,7 +275,7 @@ def open_reply(
     if reply.filed and not request.near:
         raise MessageError("a reply is missing: it lies at another node; the job stops")
     reply = whole(reply, memory)
-    binding = _binding(request, reply.organization, asked)
+    binding = _binding(request, reply.organization, question_digest)
     if len(reply.public_key) != KEY_BYTES:
         raise MessageError("a reply carries no usable key")
     try:

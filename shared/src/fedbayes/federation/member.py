@@ -76,7 +76,7 @@ class Member:
         self._seen.add(name)
         return first
 
-    def bind(self, asked: str) -> None:
+    def bind(self, question_digest: str) -> None:
         """Bind the round's name to one question, given by its digest.
 
         Masks are derived from the round's name. Central could cancel them by subtracting the answers to two questions under one name.
@@ -86,7 +86,7 @@ class Member:
         MessageError
             If another question was asked under this name before.
         """
-        if self.memory.once(f"round-{self.round_name}", asked.encode()) != asked.encode():
+        if self.memory.once(f"round-{self.round_name}", question_digest.encode()) != question_digest.encode():
             raise MessageError("this round of the job has been asked with another request before; start the job again")
 
     def keep(self, name: str, **arrays: np.ndarray[Any, Any]) -> bool:

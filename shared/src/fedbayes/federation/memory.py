@@ -152,27 +152,27 @@ class Memory:
         with np.load(path, allow_pickle=False) as arrays:
             return {key: arrays[key] for key in arrays.files}
 
-    def _reply(self, asked: str, reply_key: bytes) -> Path:
-        return self.path / f"reply-{_safe(f'{asked}|{reply_key.hex()}')}"
+    def _reply(self, question_digest: str, reply_key: bytes) -> Path:
+        return self.path / f"reply-{_safe(f'{question_digest}|{reply_key.hex()}')}"
 
-    def recorded(self, asked: str, reply_key: bytes) -> Any:
+    def recorded(self, question_digest: str, reply_key: bytes) -> Any:
         """Return the sealed reply that this question got before, if the platform runs it again; else None."""
-        path = self._reply(asked, reply_key)
+        path = self._reply(question_digest, reply_key)
         return json.loads(path.read_bytes()) if path.exists() else None
 
-    def record(self, asked: str, reply_key: bytes, payload: Any, also: str) -> Any:
+    def record(self, question_digest: str, reply_key: bytes, payload: Any, also: str) -> Any:
         """Record a sealed reply before it leaves, under two names; of two runs at the same time the first one's reply is returned by both."""
-        path = self._reply(asked, reply_key)
+        path = self._reply(question_digest, reply_key)
         written = first(path, lambda file: file.write(json.dumps(payload).encode()))
         with suppress(FileExistsError):
             os.link(path, self._reply(also, reply_key))
         return payload if written else json.loads(path.read_bytes())
 
     @contextmanager
-    def alone(self, asked: str) -> Iterator[None]:
+    def alone(self, request_id: str) -> Iterator[None]:
         """Hold a question's lock: of two runs at the same time the second waits for the reply of the first."""
         try:
-            lock = os.open(self.path / f"lock-{_safe(asked)}", os.O_RDWR | os.O_CREAT, 0o600)
+            lock = os.open(self.path / f"lock-{_safe(request_id)}", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError:
             raise StationError(UNWRITABLE) from None
         try:

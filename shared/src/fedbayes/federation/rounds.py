@@ -288,14 +288,14 @@ class Federation(Outset):
         -----
         **Reveals** the sum over the participants to central, and nothing else. **Assumes** that at least two participants do not collude with central.
         """
-        asked = tuple(organizations)
+        participants = tuple(organizations)
         try:
-            replies = self.round(function, request, asked, reply_type, last=last)
+            replies = self.round(function, request, participants, reply_type, last=last)
         except (StationError, *REFUSALS):
-            left = tuple(member for member in asked if member in self._transport.answered)
-            if not survivors or len(left) in (0, len(asked)):
+            left = tuple(member for member in participants if member in self._transport.answered)
+            if not survivors or len(left) in (0, len(participants)):
                 raise
-            gone = ", ".join(self.name(member) for member in asked if member not in left)
+            gone = ", ".join(self.name(member) for member in participants if member not in left)
             self.warn(f"repeated once without: {gone}")
             if isinstance(request, Mapping):
                 request = {member: request[member] for member in left}
@@ -306,14 +306,14 @@ class Federation(Outset):
         self, function: str, request: Any, organizations: Sequence[int], timeout: float, last: bool
     ) -> dict[int, Any]:
         began = time.monotonic()
-        asked = tuple(sorted(organizations))
+        participants = tuple(sorted(organizations))
         round_name = f"{self.rounds + 1}:{function}"
         self._transport.answered = set()
-        log_info(f"round {round_name} at {len(asked)} organizations")
-        sent = self._transport.prepare(function, round_name, request, asked, last)
-        entry = self._log.start(function, asked, sum(part.size for part in sent))
+        log_info(f"round {round_name} at {len(participants)} organizations")
+        sent = self._transport.prepare(function, round_name, request, participants, last)
+        entry = self._log.start(function, participants, sum(part.size for part in sent))
         if last:
-            self._ended.update(asked)
+            self._ended.update(participants)
         tasks = [self._transport.create(part, round_name) for part in sent]
         answers: dict[int, Any] = {}
         for task, part in zip(tasks, sent, strict=True):

@@ -35,7 +35,7 @@ class Sent:
     """A request on its way: itself, the digest of its question, whom it goes to."""
 
     request: Request
-    asked: str
+    question_digest: str
     members: tuple[int, ...]
 
     @property
@@ -108,20 +108,28 @@ class Transport:
         """Remove central's keys of the job from the folder: the job is over."""
         self._memory.wipe_aggregator()
 
-    def prepare(self, function: str, round_name: str, request: Any, asked: tuple[int, ...], last: bool) -> list[Sent]:
+    def prepare(
+        self, function: str, round_name: str, request: Any, participants: tuple[int, ...], last: bool
+    ) -> list[Sent]:
         """Return one request for all who are asked the same."""
-        bodies = {member: request[member] if isinstance(request, Mapping) else request for member in asked}
+        bodies = {member: request[member] if isinstance(request, Mapping) else request for member in participants}
         groups: list[tuple[Message, list[int]]] = []
-        for member in asked:
+        for member in participants:
             same = next((group for group in groups if group[0] is bodies[member]), None)
             if same is None:
                 groups.append((bodies[member], [member]))
             else:
                 same[1].append(member)
-        return [self.seal(function, round_name, asked, body, tuple(members), last) for body, members in groups]
+        return [self.seal(function, round_name, participants, body, tuple(members), last) for body, members in groups]
 
     def seal(
-        self, function: str, round_name: str, asked: tuple[int, ...], body: Message, to: tuple[int, ...], last: bool
+        self,
+        function: str,
+        round_name: str,
+        participants: tuple[int, ...],
+        body: Message,
+        to: tuple[int, ...],
+        last: bool,
     ) -> Sent:
         """Return a signed request to some stations, sealed for them if the job has a manifest."""
         manifest = self.manifest
@@ -132,7 +140,7 @@ class Transport:
             round_name=round_name,
             function=function,
             sender=self._run.organization,
-            participants=asked,
+            participants=participants,
             last=last,
             manifest_hash="" if manifest is None else manifest.hash,
             manifest=None if set(to) <= self._has_manifest else manifest,
@@ -219,7 +227,7 @@ class Transport:
 
     def _open(self, sent: Sent, payload: Any) -> tuple[int, dict[str, Any]]:
         """Return who answered and what, of a reply that was sealed with that station's key."""
-        member, content, public_key = open_reply(sent.request, sent.asked, payload, self._keys, self._memory)
+        member, content, public_key = open_reply(sent.request, sent.question_digest, payload, self._keys, self._memory)
         if member not in sent.members:
             raise MessageError("a reply comes from an organization that was not asked; the job stops")
         if self.manifest is not None and self.manifest.cards[member].exchange != public_key:
@@ -252,10 +260,10 @@ class Transport:
         signature = self.lasting.sign(unsigned.text(digest_of(model)))
         return ModelSeal(algorithm, unsigned.manifest, unsigned.tokens, unsigned.identity, signature)
 
-    def without_lasting_key(self, asked: set[int]) -> list[str]:
+    def without_lasting_key(self, members: set[int]) -> list[str]:
         """Return those asked, and central, whose identity rests on the platform's word alone, for want of a folder database."""
         cards = {} if self.manifest is None else self.manifest.cards
-        without = {member for member in asked if member not in cards or not cards[member].identity}
+        without = {member for member in members if member not in cards or not cards[member].identity}
         if self.lasting is None:
             without.add(self._run.organization)
         return [self._name(member) for member in sorted(without)]
