@@ -8,11 +8,21 @@ from typing import Any, ClassVar
 from fedbayes.bayes.counting import DEFAULT_BINS
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Preflight
-from fedbayes.federation.declare import MODEL, ONCE_PUBLISHED, TARGET, Arguments, argument, choice, number, unless
+from fedbayes.federation.declare import (
+    MODEL,
+    ONCE_PUBLISHED,
+    TARGET,
+    Arguments,
+    argument,
+    choice,
+    number,
+    unless,
+    whole,
+)
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.horizontal import (
-    Binned,
     Budget,
+    Columns,
     CountNoise,
     Members,
     Placed,
@@ -21,12 +31,18 @@ from fedbayes.federation.horizontal import (
     Target,
     Unit,
     Units,
+    check_bins,
     preflight,
 )
+from fedbayes.federation.horizontal.declared import BINS
 from fedbayes.federation.signatures import Store
 
-from .model import MECHANISMS, SENSITIVITIES, STATISTICS, Plan, plan_of
+from . import binning
+from .binning import USUAL_ROWS, chosen
+from .model import MECHANISMS, SENSITIVITIES, STATISTICS, Plan, plan_of, settled
 
+MOST_ROWS = 10**12
+"""More than any federation has."""
 ROBUST = ("median", "trimmed_mean", "krum", "bulyan")
 AGGREGATION_NAMES = ("sum", *ROBUST, "gossip")
 
@@ -88,12 +104,25 @@ class Mechanism(Budget):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
+class Fit(Mechanism, Placed, Target, Outside, Units, Members):
     """Of `fit`."""
 
     rounds_usually: ClassVar[int] = 2
     releases_tables: ClassVar[bool] = True
 
+    bins: int | dict[str, Any] | None = argument(
+        BINS,
+        f"Bins of numeric features; when left out {DEFAULT_BINS}, or fewer where by domain, budget and rows the noise asks for it, which also counts "
+        "many neighbouring states that are numbers together; never by data.",
+        None,
+    )
+    rows: int | None = argument(
+        whole(1, MOST_ROWS),
+        f"About how many rows there are in all, as far as that is public; bins are chosen for {USUAL_ROWS:,} when left out.",
+        None,
+        used_when=(unless("bins"), unless("noise", "none"), unless("statistics", "gaussian")),
+        unit="rows",
+    )
     statistics: str = argument(
         choice(STATISTICS),
         "Tables for every feature (numeric ones in public bins), or sums and sums of squares for the numeric ones (the paper's).",
@@ -129,6 +158,21 @@ class Fit(Mechanism, Placed, Target, Binned, Outside, Units, Members):
                 "aggregation='sum' and delta=0 with it"
             )
 
+    def foreseen(self) -> dict[str, Any]:
+        """Return what is left to the plan, as far as the domain is given."""
+        columns = self.columns
+        return {} if self.bins is not None or columns is None else binning.told(planned(self, columns))
+
+    @property
+    def columns(self) -> Columns | None:
+        """The columns, where the domain is given."""
+        domain = self.domain or {}
+        names = self.features or [name for name in domain if name not in (self.label, "missing", self.id_column)]
+        if not {*names, self.label} <= set(domain):
+            return None
+        own = {name: domain[name] for name in (*names, self.label)}
+        return Columns(self.label, names, own, self.outside, self.whom)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Update(Mechanism, Placed, Outside, Units, Members):
@@ -146,6 +190,14 @@ class Evaluate(Scoring, PlacedScores, Units):
     rounds_usually: ClassVar[int] = 2
 
 
+def planned(asked: Fit, columns: Columns) -> Plan:
+    """Return what stations are asked: bins as they were given, or by the plan; the law of the noise by the plan too."""
+    bins = check_bins(columns, DEFAULT_BINS if asked.bins is None else asked.bins)
+    plan = Plan(columns, bins, asked.statistics, asked.sensitivity, asked.added, asked.pseudocount)
+    plan = settled(plan, asked.mechanism)
+    return chosen(plan, asked.rows) if asked.bins is None else plan
+
+
 def before_fit(
     asked: list[str], noise: CountNoise, unit: Unit, sensitivity: str, outside: Any, aggregation: str
 ) -> Preflight:
@@ -160,7 +212,7 @@ def unused_arguments(plan: Plan, bins: Any) -> list[str]:
     """Return a warning for every argument on how features are modelled that was given but is not used."""
     schema, found = plan.columns.schema, []
     numeric = [name for name in plan.columns.features if not schema[name].is_categorical]
-    if bins != DEFAULT_BINS and (plan.statistics == "gaussian" or not numeric):
+    if bins not in (None, DEFAULT_BINS) and (plan.statistics == "gaussian" or not numeric):
         found.append("bins has no effect without a numeric feature that is modelled by a histogram")
     if plan.statistics == "gaussian" and not numeric:
         found.append("statistics='gaussian' only costs a query more without a numeric feature; take 'histogram'")

@@ -7,7 +7,7 @@ from typing import Any
 
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Federation, central
-from fedbayes.federation.horizontal import asked_columns, check_bins, evaluate_model, load_model, resolve_columns
+from fedbayes.federation.horizontal import asked_columns, evaluate_model, load_model, resolve_columns
 
 from .aggregate import AGGREGATIONS, collect_sum
 from .arguments import (
@@ -16,10 +16,12 @@ from .arguments import (
     Update,
     before_fit,
     outside_promise,
+    planned,
     unspent_delta,
     unused_arguments,
     updating_plan,
 )
+from .binning import told
 from .model import Plan, add, settled
 from .reporting import fit_result, update_result
 
@@ -35,21 +37,19 @@ def fit(federation: Federation, asked: Fit) -> dict[str, Any]:
     """
     label, features, domain, whom = asked.label, asked.features, asked.domain, asked.whom
 
-    def planned(stations: Sequence[int]) -> Plan:
-        columns = resolve_columns(federation, stations, label, features, domain, asked.outside, whom)
-        bins = check_bins(columns, asked.bins)
-        plan = Plan(columns, bins, asked.statistics, asked.sensitivity, asked.added, asked.pseudocount)
-        return settled(plan, asked.mechanism)
+    def resolved(stations: Sequence[int]) -> Plan:
+        return planned(asked, resolve_columns(federation, stations, label, features, domain, asked.outside, whom))
 
-    known = None if domain is None else planned(())
+    known = None if domain is None else resolved(())
     named, added = asked_columns(label, features, domain, whom), asked.added if known is None else known.noise
     before = before_fit(named, added, whom, asked.sensitivity, asked.outside, asked.aggregation)
     parties = federation.open_channel(asked.organizations, before)
-    plan = known or planned(parties.stations)
+    plan = known or resolved(parties.stations)
     for text in (*unused_arguments(plan, asked.bins), *unspent_delta(plan, asked.delta), *outside_promise(plan)):
         federation.warn(text)
     model = AGGREGATIONS[asked.aggregation](federation, parties.stations, plan, asked.aggregation)
-    return fit_result(federation, model, plan, parties.stations, asked.aggregation)
+    left = told(plan) if asked.bins is None else {}
+    return fit_result(federation, model, plan, parties.stations, asked.aggregation, left)
 
 
 @central

@@ -11,7 +11,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histog
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Message
 from fedbayes.federation.horizontal import ROW, Columns, CountNoise, Query, Unit, class_counts_from_margins
+
+from .grouping import grouped, ungrouped
 
 STATISTICS = ("histogram", "gaussian")
 MECHANISMS = ("auto", "laplace", "gaussian")
@@ -48,6 +50,8 @@ class Plan(Message):
     noise : CountNoise
     pseudocount : float
         Smoothing of tables; a matter of central alone.
+    groups : dict
+        Categorical feature -> in how many groups of neighbouring states it is counted; every state by itself where it is not named.
     """
 
     columns: Columns
@@ -56,6 +60,7 @@ class Plan(Message):
     sensitivity: str
     noise: CountNoise
     pseudocount: float
+    groups: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.statistics not in STATISTICS or self.sensitivity not in SENSITIVITIES:
@@ -63,6 +68,9 @@ class Plan(Message):
         if not 0 < self.pseudocount < 1e9:
             raise ValueError("pseudocount must be positive")
         self.noise.check_unit(self.columns.unit)
+        for name, groups in self.groups.items():
+            if name not in self.columns.features or not 1 <= groups <= self.columns.schema[name].cardinality:
+                raise ValueError("groups must be of the features' states, at most as many as these")
 
     @property
     def published(self) -> bool:
@@ -95,7 +103,10 @@ class Plan(Message):
     def sizes(self) -> list[int]:
         """Length of every query, in their order."""
         classes, schema = self.columns.classes, self.columns.schema
-        widths = [table_width(schema, name, self.bins) for name in self.tabled]
+        widths = [
+            self.groups[name] + 1 if name in self.groups else table_width(schema, name, self.bins)
+            for name in self.tabled
+        ]
         moments = [2 * classes, classes] * len(self.gaussian)
         return [classes] * self.counts_classes + [classes * width for width in widths] + moments
 
@@ -145,7 +156,8 @@ def summarise(plan: Plan, encoded: Mapping[str, NDArray[Any]]) -> list[Query]:
     schema, labels = columns.schema, encoded[columns.label]
     queries = [Query(class_counts(labels, columns.classes), nonnegative=True)] if plan.counts_classes else []
     for name in plan.tabled:
-        queries.append(Query(feature_table(schema, columns.label, name, encoded, plan.bins), nonnegative=True))
+        table = feature_table(schema, columns.label, name, encoded, plan.bins)
+        queries.append(Query(grouped(table, plan.groups[name]) if name in plan.groups else table, nonnegative=True))
     for name in plan.gaussian:
         first, second = _moments(encoded[name], labels, columns.classes, schema[name].bounds or (0.0, 1.0))
         queries += [Query(first, UNITS, UNITS), Query(second, UNITS / 2, UNITS / 2)]
@@ -193,13 +205,22 @@ def finalise(plan: Plan, vector: NDArray[Any], stations: int) -> NaiveBayes:
         counts, noise = class_counts_from_margins(tables, max(spread.values()))
     features: dict[str, Feature] = {}
     for name, table in tables.items():
-        features[name] = table_feature(schema, name, table, plan.bins, spread[name], plan.pseudocount)
+        features[name] = _table(plan, name, table, spread[name])
     for place, name in enumerate(plan.gaussian):
         query = offset + len(tables) + 2 * place
         bounds, deviation = schema[name].bounds, noises[query] / UNITS
         features[name] = _gaussian(counts, parts[query], parts[query + 1], bounds, deviation)
     ordered = {name: features[name] for name in columns.features}
     return NaiveBayes(schema, columns.label, counts, ordered, noise)
+
+
+def _table(plan: Plan, name: str, table: Floats, noise: float) -> Feature:
+    """Return a feature of a table; states of a group have equal parts of its count and of its noise."""
+    schema = plan.columns.schema
+    if name in plan.groups:
+        states = schema[name].cardinality
+        table, noise = ungrouped(table, states), noise * plan.groups[name] / states
+    return table_feature(schema, name, table, plan.bins, noise, plan.pseudocount)
 
 
 def _gaussian(

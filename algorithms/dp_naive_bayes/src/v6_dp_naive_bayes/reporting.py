@@ -21,15 +21,23 @@ NO_GUARANTEE = "noise that is no guarantee"
 
 
 def fit_result(
-    federation: Federation, model: NaiveBayes, plan: Plan, stations: Sequence[int], aggregation: str
+    federation: Federation,
+    model: NaiveBayes,
+    plan: Plan,
+    stations: Sequence[int],
+    aggregation: str,
+    left: dict[str, Any],
 ) -> dict[str, Any]:
-    """Return the result of a fit."""
+    """Return the result of a fit; `left` is what was left to the plan."""
     provenance = {
         "aggregation": aggregation,
         "statistics": plan.statistics,
         "releases": [_release(federation, plan, stations)],
     }
-    return _result(federation, replace(model, provenance=provenance), plan, stations, aggregation)
+    result = _result(federation, replace(model, provenance=provenance), plan, stations, aggregation)
+    if left:
+        result["diagnostics"]["left_to_the_plan"] = left
+    return result
 
 
 def update_result(

@@ -182,8 +182,14 @@ def _tables(job: Job) -> tuple[int, list[Feature]] | None:
         return None
     features = arguments.get("features") or [column for column in domain if column not in (label, "missing")]
     usual = getattr(declared, "bins", None)
-    bins = usual if arguments.get("bins") is None else arguments["bins"]
+    left = _chosen(job)
+    bins = left.get("bins", usual) if arguments.get("bins") is None else arguments["bins"]
     values = [_feature(domain.get(column, {}), _bins_of(bins, column, usual)) for column in features]
+    groups = left.get("groups of states", {})
+    values = [
+        Feature(groups[column], numeric=True) if column in groups else feature
+        for column, feature in zip(features, values, strict=True)
+    ]
     return len(domain[label].get("categories", [])), values
 
 
