@@ -116,6 +116,63 @@ def told(examples, minimum, rule):
     return number, tried
 
 
+def all_tables(shape, records):
+    """Every table of some shape over so many records."""
+    cells = int(np.prod(shape))
+    for bars in itertools.combinations(range(records + cells - 1), cells - 1):
+        ends = np.array([-1, *bars, records + cells - 1])
+        yield (np.diff(ends) - 1).reshape(shape)
+
+
+def answers(table, minimum, asked):
+    """What every table over some of the columns shows: cells and which are hidden."""
+    for number in range(1, table.ndim + 1):
+        for kept in itertools.combinations(range(table.ndim), number):
+            part = table.sum(axis=tuple(set(range(table.ndim)) - set(kept)))
+            key = part.shape, part.tobytes()
+            if key not in asked:
+                hidden = suppress(part, minimum)
+                asked[key] = hidden.tobytes(), tuple(part[~hidden])
+            yield asked[key]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize(
+    ("shape", "records", "minimum"),
+    [
+        ((2, 2), 12, 3),
+        ((2, 3), 14, 3),
+        ((2, 2, 2), 10, 2),
+        ((2, 2), 30, 5),
+        ((2, 3), 17, 4),
+        ((2, 2, 2), 13, 3),
+        ((3, 3), 11, 2),
+    ],
+)
+def test_who_asks_for_all_tables_of_fewer_columns_can_tell_no_small_cell(shape, records, minimum):
+    """Of two columns nothing is left out: margins are what is shown of them, and a small margin is hidden. Of three what the tables of two tell is."""
+    alike, before, asked = collections.defaultdict(list), collections.defaultdict(list), {}
+    for table in all_tables(shape, records):
+        told = tuple(answers(table, minimum, asked))
+        alike[told].append(table)
+        before[told[:-1]].append(table)
+    by_fewer = {told: (np.stack(group) == group[0]).all(axis=0) for told, group in before.items()}
+    for told, group in alike.items():
+        same = (np.stack(group) == group[0]).all(axis=0) & (group[0] < minimum)
+        assert not (same & ~by_fewer[told[:-1]]).any(), group[0]
+        assert len(shape) > 2 or not same.any(), group[0]
+    assert len(alike) > 1
+
+
+def test_control_margins_that_are_told_though_they_are_small():
+    """An empty state tells its cells: the test above sees it where margins are shown as they are."""
+    alike = collections.defaultdict(list)
+    for table in all_tables((2, 2), 12):
+        hidden = suppress(table, 3)
+        alike[tuple(table.sum(axis=0)), tuple(table.sum(axis=1)), hidden.tobytes(), tuple(table[~hidden])].append(table)
+    assert any(((np.stack(group) == group[0]).all(axis=0) & (group[0] < 3)).any() for group in alike.values())
+
+
 def small_block(counts, minimum):
     """The rule of old: the states in which small cells lie, of every axis."""
     block = [(counts < minimum).any(axis=tuple(o for o in range(counts.ndim) if o != a)) for a in range(counts.ndim)]

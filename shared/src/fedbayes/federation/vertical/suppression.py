@@ -131,11 +131,12 @@ def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
 
 
 def _groups(margin: Counts, minimum: int) -> list[npt.NDArray[np.intp]]:
-    """Return the states of an axis, those with few records and the next ones as one, from the fewest records to the most."""
+    """Return the states of an axis, those with few records and the next ones as one, from the fewest records to the most; ties go together."""
     order = np.argsort(margin, kind="stable")
     number = 0
     if margin[order[0]] < minimum:
-        number = max(int(np.searchsorted(np.cumsum(margin[order]), minimum)) + 1, 2)
+        last = min(max(int(np.searchsorted(np.cumsum(margin[order]), minimum)), 1), len(order) - 1)
+        number = int(np.searchsorted(margin[order], margin[order[last]], side="right"))
     return [order[:number]] * (number > 0) + [order[place : place + 1] for place in range(number, len(order))]
 
 
