@@ -182,6 +182,7 @@ class InProcess:
             "TOKEN_FILE": str(token),
             "TEMPORARY_FOLDER": str(folder),
             "FEDBAYES_EMBEDDED": "true",
+            "FEDBAYES_ALLOW_DIFFERENCES": "true",
             "PKG_NAME": self.module.__name__,
             "USER_REQUESTED_DATABASE_LABELS": LABEL,
             **self._policies.get(organization, {}),

@@ -112,6 +112,17 @@ def _singled_out(case: Case, tests: list[dict[str, Any]]) -> Refusals:
     return found
 
 
+def _stands_near(case: Case, tests: list[dict[str, Any]], records: list[Any], minimum: int) -> bool:
+    """Whether few records fail the conditions of one station and satisfy those of all others; of two stations also whether few fail both."""
+    owners = sorted({str(owner_of(case, test["column"])) for test in tests})
+    failing = Counter(
+        frozenset(str(owner_of(case, test["column"])) for test in tests if not _satisfies(record[test["column"]], test))
+        for record in records
+    )
+    near = [frozenset([owner]) for owner in owners] + [frozenset(owners)] * (len(owners) == 2)
+    return any(failing[some] < minimum for some in near)
+
+
 def _satisfies(cell: str | None, condition: dict[str, Any]) -> bool:
     operator, value = condition["op"], condition.get("value")
     if operator == "missing" or cell is None:
@@ -170,6 +181,8 @@ def check_count(case: Case, outcome: Outcome) -> None:
     minimum = case.limit("minimum_count", 5)
     if not is_covered(case) and min(wanted, len(records) - wanted) < minimum:
         refuse.append(("ThresholdError", "the count or its complement is small"))
+    if not is_covered(case) and _stands_near(case, tests, list(records.values()), minimum):
+        refuse.append(("ThresholdError", "what counts with fewer conditions differ by is small"))
 
     def compare(result: Any) -> None:
         same("count", result["count"], wanted)
@@ -400,7 +413,12 @@ def _small_group(case: Case, columns: list[str]) -> Refusals:
         len({number(cell) for cell in case.stations()[owner_of(case, column) or ""][column]}) <= 10
         for column in columns
     )
-    small = inside < minimum or (codes and len(records) - inside < minimum)
+    owners = sorted({str(owner_of(case, column)) for column in columns})
+    failing = Counter(
+        frozenset(str(owner_of(case, column)) for column in columns if not number(record[column])) for record in records
+    )
+    near = [failing[frozenset([owner])] for owner in owners] + [failing[frozenset(owners)]] * (len(owners) == 2)
+    small = inside < minimum or (codes and (len(records) - inside < minimum or min(near) < minimum))
     two_values = any(len({record[column] for record in records}) <= 2 for column in columns)
     return [("ThresholdError", "few records count in the product")] if small or two_values else []
 

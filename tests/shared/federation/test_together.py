@@ -278,6 +278,7 @@ def test_the_mock_client_remembers_too(tmp_path, monkeypatch):
         task = client.task.create(input_={"method": "describe", "kwargs": given}, organizations=[1])
         return client.result.from_task(task["id"])[0]
 
+    monkeypatch.delenv("FEDBAYES_ALLOW_DIFFERENCES")
     monkeypatch.setenv("FEDBAYES_LONG_TERM_KEY", "false")  # one folder for four: they would share the key
     describe([1, 2, 3, 4])
     describe([1, 2, 3, 4])

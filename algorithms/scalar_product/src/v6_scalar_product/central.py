@@ -8,10 +8,11 @@ from fedbayes.dp import promise
 from fedbayes.federation import Federation, central
 from fedbayes.federation.errors import ThresholdError
 from fedbayes.federation.vertical import SecureTables, open_parties, setup_of
+from fedbayes.federation.vertical.accounting import table_sensitivity
 
 from .arguments import Contingency, Count, InformationGain, ScalarProduct, Tables
 from .association import association, null_level
-from .chain import chain_count
+from .chain import chain_count, check_chain
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
 from .questions import answer, ask_privacy, open_question, preflight_of
 
@@ -30,24 +31,26 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
     ArgumentError, PlacementError
         Naming the argument and the remedy.
     ThresholdError
-        If the answer or its complement is below what a node reveals, or too few records are common.
+        If the answer, its complement, or what it differs by from a count with fewer conditions is below what a node reveals, or too few records are common.
     """
     epsilon, tests, thesis = asked.epsilon, asked.conditions, asked.protocol == "thesis"
     columns = [test.column for test in tests]
     published_rounds = ("partial_chain_open", "partial_chain_sum") if thesis else ()
-    preflight = preflight_of(columns, asked.identifier, epsilon, 1, published_rounds)
+    preflight = preflight_of(columns, asked.identifier, epsilon, 1 + thesis, published_rounds)
     engine = open_question(federation, "condition", columns, asked, tests, epsilon, preflight, asked.neighbors)
     if thesis:
-        found, extra = chain_count(federation, engine, list(tests))
-    else:
-        (found,), extra = answer(engine, epsilon, asked.honest_fraction)
+        check_chain(engine)
+    (cells,), extra = answer(engine, epsilon, asked.honest_fraction, last=not thesis)
+    found = int(cells[0])
     if not promise.covers(epsilon):
-        found = guarded_count(found, engine.rows, engine.minimum_count)
+        found = guarded_count(cells, engine.rows, engine.minimum_count)
+    if thesis:
+        found, extra = chain_count(federation, engine, list(tests))
     return federation.result(
         count=found,
         records=engine.rows,
         model={"count": found, "records": engine.rows},
-        privacy=ask_privacy(epsilon)(engine.setup, 1),
+        privacy=ask_privacy(epsilon)(engine.setup, table_sensitivity([len(cells)], engine.setup.neighbors)),
         diagnostics={"protocol": asked.protocol, **extra},
     )
 
@@ -143,11 +146,11 @@ def scalar_product(federation: Federation, asked: ScalarProduct) -> dict[str, An
     """
     preflight = preflight_of(asked.columns, asked.identifier, None, 2)
     engine = open_question(federation, "values", asked.columns, asked, preflight=preflight)
-    (found, counting), _ = answer(engine, None, 1.0, bits=64)
+    (products, counting), _ = answer(engine, None, 1.0, bits=64)
     scales = [scale for reply in engine.replies.values() if reply.scales for scale in reply.scales.value.values()]
-    guarded_product(counting, engine.rows, engine.minimum_count, any(code for _, _, code in scales))
+    guarded_product(counting, engine.rows, engine.minimum_count, [bool(code) for _, _, code in scales])
     precisions = [(scale, fraction) for scale, fraction, _ in scales]
-    value = decoded(found, precisions)
+    value = decoded(int(products[0]), precisions)
     statement = ask_privacy()(engine.setup, 1)
     statement["reveals"]["central"] += (
         "; how many records count in the product, and for each station the power of two above its largest value and whether its values are few"

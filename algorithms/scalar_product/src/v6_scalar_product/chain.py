@@ -110,11 +110,13 @@ def term(place: int, vectors: Mapping[str, Vector], openings: Sequence[Vector | 
     return (signed + (len(openings) - 1) * scalar) % 2**32
 
 
-def chain_count(federation: Federation, engine: Engine, tests: Sequence[Condition]) -> tuple[int, dict[str, Any]]:
-    """Return the count by the published protocol. Two rounds: all openings of all runs, then all their terms.
+def check_chain(engine: Engine) -> list[int]:
+    """Return the organizations of the columns, ascending.
 
-    The publication passes u from party to party; here every party sends its terms under pairwise masks, and only
-    their sum can be read.
+    Raises
+    ------
+    ArgumentError
+        If the published protocol is not for them.
     """
     owners = sorted({holder for info in engine.factors.values() for holder in info.holders})
     if not engine.setup.helper:
@@ -123,6 +125,16 @@ def chain_count(federation: Federation, engine: Engine, tests: Sequence[Conditio
         raise ArgumentError(
             f"protocol: thesis takes the columns of 2 to {MOST_OWNERS} organizations; use masked_tables"
         )
+    return owners
+
+
+def chain_count(federation: Federation, engine: Engine, tests: Sequence[Condition]) -> tuple[int, dict[str, Any]]:
+    """Return the count by the published protocol. Two rounds: all openings of all runs, then all their terms.
+
+    The publication passes u from party to party; here every party sends its terms under pairwise masks, and only
+    their sum can be read.
+    """
+    owners = check_chain(engine)
     runs = protocols(owners, engine.setup.helper)
     members = [*owners, engine.setup.helper]
     opened = federation.round(

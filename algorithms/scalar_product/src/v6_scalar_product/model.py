@@ -9,36 +9,60 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.federation.errors import DataProblem
+from fedbayes.federation.errors import DataProblem, ThresholdError
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.federation.vertical.suppression import check_count, hidden_cells
 
 
-def guarded_count(count: int, records: int, minimum: int) -> int:
-    """Return an exact count if it and its complement may be revealed.
+def guarded_count(cells: npt.NDArray[np.int64], records: int, minimum: int) -> int:
+    """Return an exact count if it, its complement, and what it differs by from counts with fewer conditions may be revealed.
+
+    Parameters
+    ----------
+    cells : int64 array, shape (2^stations,)
+        Records by where the stations' conditions hold (0) or not (1), one bit a station; the first is the answer.
+    records, minimum : int
+        Common records; the smallest count that a node reveals.
 
     Raises
     ------
     ThresholdError
-        If either is below `minimum`. The text does not say which: that would be part of the answer.
+        If one is below `minimum`. The text does not say which: that would be part of the answer.
+
+    Notes
+    -----
+    A count that leaves one station's conditions out, less the answer, are the records for which these alone fail: one cell a station. Of two stations the
+    fourth cell follows too.
     """
+    count = int(cells[0])
     check_count(count, records, minimum)
+    others = [
+        cell for place, cell in enumerate(cells.tolist()) if place.bit_count() == 1 or (place and len(cells) == 4)
+    ]
+    if any(cell < minimum for cell in others):
+        raise ThresholdError(
+            "the answer, less one with fewer of its conditions or columns, is below the smallest count that a node reveals; "
+            "ask a broader question, or give an epsilon"
+        )
     return count
 
 
-def guarded_product(counting: int, records: int, minimum: int, codes: bool) -> None:
+def guarded_product(cells: npt.NDArray[np.int64], records: int, minimum: int, codes: Sequence[bool]) -> None:
     """Raise `ThresholdError` where too few records count in a scalar product, or, of columns that are codes, all but a few.
 
     Parameters
     ----------
-    counting : int
-        Records whose values are not zero at any station: see `vertical.values.counted`.
+    cells : int64 array, shape (2^stations,)
+        Records by where the stations' values count (0) or not (1): see `vertical.values.counted`; the first count in the product.
     records, minimum : int
         Common records; the smallest count that a node reveals.
-    codes : bool
-        Whether one of the columns has few values: then the product is a count, or a sum over a group that is one.
+    codes : sequence of bool
+        Of each station, whether its column has few values: if one has, the product is a sum over a group, and if all have, a count.
     """
-    check_count(counting, records if codes else counting + minimum, minimum)
+    if all(codes):
+        guarded_count(cells, records, minimum)
+    counting = int(cells[0])
+    check_count(counting, records if any(codes) else counting + minimum, minimum)
 
 
 def entropy(counts: npt.NDArray[np.int64]) -> float:

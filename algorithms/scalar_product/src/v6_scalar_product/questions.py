@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from fedbayes.dp import promise
 from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
@@ -21,6 +24,7 @@ from fedbayes.federation.vertical.opening import COUNTED
 from fedbayes.federation.vertical.roles import reveals_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
+Cells = npt.NDArray[np.int64]
 MOST_CONDITIONS = 100
 EXPECTED_ROWS = 100_000
 MOVES = {
@@ -131,7 +135,7 @@ def open_question(
         (len(reply.parcel.content.value) // 4 for reply in replies.values() if reply.parcel is not None),
         default=EXPECTED_ROWS,
     )
-    widths = [len(tables)] * len(table)
+    widths = [max(engine.factors[name].states for name in table) * len(tables)] * len(table)
     by_subsets = (
         engine.setup.helper != 0
         and len(table) > 2
@@ -150,9 +154,12 @@ def chains(engine: Engine) -> list[tuple[str, ...]]:
 
 
 def answer(
-    engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0
-) -> tuple[list[int], dict[str, Any]]:
-    """Return the product of the factors of each chain summed over the records, and how it was made."""
+    engine: Engine, epsilon: float | None, honest_fraction: float, bits: int = 0, last: bool = True
+) -> tuple[list[Cells], dict[str, Any]]:
+    """Return the product of the factors of each chain summed over the records, first, and how it was made.
+
+    Of conditions without noise that covers records, the other cells of their table follow: which stations' conditions hold, one bit a station.
+    """
     levels = [list(chain) for chain in chains(engine)]
     plan = "subset shares" if engine.dealt else "tree" if len(levels[0]) > 2 else "direct"
     ring = bits or (32 if epsilon is not None else 0)
@@ -165,5 +172,5 @@ def answer(
             for step, level in zip(steps, levels, strict=True)
         ]
     noise = None if epsilon is None else Installment(epsilon)
-    found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=True)
-    return [int(table.reshape(-1)[0]) for table in found], {"plan": plan, "parties": len(engine.replies)}
+    found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=last)
+    return [table.reshape(-1) for table in found], {"plan": plan, "parties": len(engine.replies)}

@@ -22,6 +22,7 @@ ASK_SECONDS = 60.0  # timeout of one request to the node's proxy
 MOST_PAGES = 100
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 ORIGIN_MARK = "fedbayes_origin"
+RECORD = "FEDBAYES_RECORD"
 FINISHED = (
     "completed",
     "failed",
@@ -344,3 +345,9 @@ def folder_database(label: str) -> Path:
             "the node's ledger folder is missing; ask the node administrator to configure a folder database"
         )
     return Path(uri)
+
+
+def embedded_record() -> Path | None:
+    """Return the folder in which a party of an embedded federation remembers its exact answers while the federation lives; None on other platforms."""
+    place = os.environ.get(RECORD)
+    return Path(place) if place and os.environ.get("FEDBAYES_EMBEDDED") == "true" else None

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 from ..dp.promise import budget_delta, excess
 from .errors import PolicyError
 from .limit_kinds import AMOUNT, COUNT, DECIMAL, FLAG, LIST, MAPPING, NAME, SEPARATOR, Kind, limit
-from .platform import folder_database
+from .platform import RECORD, folder_database
 
 if TYPE_CHECKING:
     from ..dp.ledger import Ledger
 
 LEDGER_FILE = "fedbayes-ledger.sqlite3"
 PREFIX = "FEDBAYES_"
-NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED"})
+NOT_LIMITS = frozenset({"FEDBAYES_DATA", "FEDBAYES_EMBEDDED", RECORD})
 
 
 @dataclass(frozen=True, slots=True)

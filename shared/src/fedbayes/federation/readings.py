@@ -56,6 +56,10 @@ def words_of(missing: Collection[str], listed: Collection[str], recode: Mapping[
     return json.dumps([sorted(set(missing) - set(listed)), sorted(listed), recoded], separators=(",", ":"))
 
 
+PLAIN = words_of((), (), {})
+"""The reading by which every value is what it is."""
+
+
 def _plain(text: str | None) -> str | None:
     """Return a canonical text with a decimal point, whatever the file writes: what a task says of its numbers has one."""
     return text if text is None or "," not in text else canonical_text(pointed(text))
@@ -293,6 +297,22 @@ def check(station: TableReader, texts: Texts, folder: Path, label: str) -> None:
     if not admitted:
         raise ThresholdError(SETS_FEW_APART)
     station.memory.once(seen, b"1")
+
+
+def changes_few(station: TableReader, texts: Texts) -> bool:
+    """Return whether the job takes some values of few rows for others, or for missing, so that an answer without that would tell of these rows.
+
+    With readings that take values of many rows for others only, no two of them set few rows apart.
+    """
+    for name, words in {
+        entry for text in _noted(station) if text is not None for entry in map(tuple, json.loads(text))
+    }:
+        if not name.startswith(OF) and words != PLAIN:
+            rows = Counter(texts(name))
+            groups = [groups_of(list(rows), one) for one in (PLAIN, words)]
+            if sets_few_apart(groups, np.array(list(rows.values())), station.policy.minimum_count):
+                return True
+    return False
 
 
 def _noted(station: TableReader) -> Iterator[str | None]:

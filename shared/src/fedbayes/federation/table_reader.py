@@ -171,9 +171,9 @@ class TableReader(Member):
         """Compare the conditions of an exact count, each (column, operator, value), with those of earlier ones (`together.check_conditions`)."""
         together.check_conditions(self, self._source, domain, conditions)
 
-    def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]) -> None:
-        """Have the cut points of a column in an exact answer compared with those of earlier answers (`together.note_bins`)."""
-        together.note_bins(self, self._source, column, domain, cuts)
+    def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
+        """Have the cut points of a column, `chosen` or found, in an exact answer compared with those of earlier answers (`together.note_bins`)."""
+        together.note_bins(self, self._source, column, domain, cuts, chosen)
 
     def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
         """Have an exact answer that leaves out rows with a missing cell in a column compared with earlier ones (`together.note_left_out`)."""

@@ -46,6 +46,14 @@ TELLS_OF_FEW = (
     "FEDBAYES_ALLOW_DIFFERENCES"
 )
 
+REMEMBERS_NOTHING = (
+    "conditions, bins, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
+    "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
+    "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
+)
+BY_VALUE = ("==", "missing")
+"""Conditions whose groups of rows are the same in every task: those of one value."""
+
 Members = frozenset[int]
 
 
@@ -207,8 +215,8 @@ def note_read(
     identifiers: Sequence[str],
     domain: Mapping[str, Any] | None,
 ) -> None:
-    """Note for the job which columns of the table this station reads, and how, if the node keeps a record of answers."""
-    if _folder(station) is None:
+    """Remember for the rounds of the job which columns of the table this station reads, and how, unless nothing is held against that."""
+    if station.policy.allow_differences:
         return
     readings.note(station, source.reads(station.sources(list(columns)), domain, identifiers))
     _note(station, "columns", sorted(set(station.sources([name for name in columns if name not in identifiers]))))
@@ -234,6 +242,8 @@ def check(station: TableReader, texts: readings.Texts, summed: bool) -> None:
         If the record cannot be read or written.
     """
     folder, manifest = _folder(station), station.manifest
+    if _remembers_nothing(station) and readings.changes_few(station, texts):
+        raise ThresholdError(REMEMBERS_NOTHING)
     if folder is None or manifest is None:
         return
     readings.check(station, texts, folder, _label(station))
@@ -254,7 +264,7 @@ def check_conditions(
 ) -> None:
     """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
 
-    Conditions on derived columns are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS.
+    Conditions on derived columns are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS. A node without a record answers conditions on one value only.
 
     Raises
     ------
@@ -262,6 +272,8 @@ def check_conditions(
         As `check`.
     """
     folder = _folder(station)
+    if _remembers_nothing(station) and (len(conditions) > 1 or any(test not in BY_VALUE for _, test, _ in conditions)):
+        raise ThresholdError(REMEMBERS_NOTHING)
     if folder is None or not conditions:
         return
     columns = list(dict.fromkeys(name for name, _, _ in conditions))
@@ -290,9 +302,22 @@ def note_left_out(station: TableReader, source: Source, column: str, domain: Map
 
 
 def note_bins(
-    station: TableReader, source: Source, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float]
+    station: TableReader,
+    source: Source,
+    column: str,
+    domain: Mapping[str, Any] | None,
+    cuts: Sequence[float],
+    chosen: bool,
 ) -> None:
-    """Note for the job in which bins this station counts a column, if the node keeps a record of answers and the column is not derived."""
+    """Remember for the rounds of the job in which bins this station counts a column, where it remembers answers at all; nothing of a derived one.
+
+    Raises
+    ------
+    ThresholdError
+        If the borders are `chosen` by the task, and it remembers nothing.
+    """
+    if chosen and cuts and _remembers_nothing(station):
+        raise ThresholdError(REMEMBERS_NOTHING)
     if _folder(station) is not None:
         for name, words in source.reads([column], domain, ()).items():
             readings.note_bins(station, name, words, cuts)
@@ -316,8 +341,13 @@ def foresee(station: TableReader, columns: Sequence[str], members: Members) -> N
         raise ThresholdError(TELLS_OF_FEW)
 
 
+def _remembers_nothing(station: TableReader) -> bool:
+    """Return whether exact answers should be held against earlier ones and cannot be."""
+    return not station.policy.allow_differences and _folder(station) is None
+
+
 def _folder(station: TableReader) -> Path | None:
-    return None if station.policy.allow_differences else station.policy.folder()
+    return None if station.policy.allow_differences else station.policy.folder() or platform.embedded_record()
 
 
 def _note(station: TableReader, kind: str, content: Any) -> None:

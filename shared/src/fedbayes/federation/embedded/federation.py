@@ -16,6 +16,7 @@ from typing import Any
 from vantage6.algorithm.tools.exceptions import AlgorithmError
 
 from ..errors import ArgumentError, from_log
+from ..platform import RECORD
 from ..policy import PREFIX, Policy
 from .given import check_frame, check_policies, names_of, task_of
 from .processes import processes
@@ -61,7 +62,8 @@ class EmbeddedFederation:
 
     Notes
     -----
-    It lives until `close`, or as a context manager. Every `run` is one job with temporary folders of its own.
+    It lives until `close`, or as a context manager. Every `run` is one job with temporary folders of its own. Until then every party remembers its exact
+    answers, as a node with a folder database does, and refuses what with earlier ones tells of few; the limit ``allow_differences`` lifts that.
     """
 
     def __init__(
@@ -296,6 +298,8 @@ class EmbeddedFederation:
         (folder / "token").write_text(self._token(run, task))
         job_folder = Path(self._folder.name) / f"job-{task.job}" / name
         job_folder.mkdir(parents=True, exist_ok=True)
+        record = Path(self._folder.name) / "fedbayes-records" / name
+        record.mkdir(parents=True, exist_ok=True)
         self._note_keys(run, task.job)
         values = {
             "PKG_NAME": self._module,
@@ -307,6 +311,7 @@ class EmbeddedFederation:
             "PORT": str(self._server.port),
             "API_PATH": "/api",
             "FEDBAYES_EMBEDDED": "true",
+            RECORD: str(record),
             "USER_REQUESTED_DATABASE_LABELS": ",".join(entry["label"] for entry in task.databases),
             "OPENBLAS_NUM_THREADS": "1",
             **self._limits[name],

@@ -137,7 +137,7 @@ class Encoder:
         name = factor_name(want.kind, own, owner, want.conditions)
         if any(info.name == name for info in part.infos):
             return
-        complete = want.kind == "states"
+        complete = want.kind == "states" or (want.kind == "condition" and not self.setup.covered)
         if want.kind == "states":
             cardinalities = self._cardinalities(own, want.full)
             values = self._indicators(own, cardinalities, bits)
@@ -150,7 +150,7 @@ class Encoder:
             complete = False  # a constant travels as a column of ones: nothing follows from no column
         if want.kind == "values":
             guard = factor_name(COUNTED, own, owner)
-            part.infos.append(FactorInfo(guard, own, [self.own], 1, False, bits, stage, [self.own]))
+            part.infos.append(FactorInfo(guard, own, [self.own], 1, True, bits, stage, [self.own]))
             part.values.append(values[:, 1:])
             values = np.ascontiguousarray(values[:, :1])
         part.infos.append(FactorInfo(name, own, [self.own], values.shape[1], complete, bits, stage, [self.own]))
@@ -174,7 +174,7 @@ class Encoder:
             if setup.guarded or setup.private:
                 check_bins_hold(*resolved, self._minimum)
             if not setup.covered:
-                self._station.note_bins(column, setup.domain, resolved[0].cuts or ())
+                self._station.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
             self._states[column] = resolved
         return self._states[column]
 
