@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+import warnings
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -188,6 +189,8 @@ def _use_ciphers() -> None:
 
 def main() -> None:
     """Run the host."""
+    # Libraries that are loaded here have threads of their own, which they start anew after a fork; Python 3.12 and later warn of any.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     _preload(list(PRELOAD))
     _use_ciphers()
     _tell({"ready": True})
