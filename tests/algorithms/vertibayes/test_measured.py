@@ -194,6 +194,16 @@ def test_noise_that_drowns_the_data_is_a_warning_not_a_refusal() -> None:
     assert result["privacy"]["differentially_private"] is True
 
 
+def test_cliques_together_have_no_more_cells_than_there_are_records() -> None:
+    """With next to no noise every pair of 60 people stands out; one clique over all columns would have 72 cells."""
+    model = fitted(people(rows=60), "horizontal", epsilon=1e6, max_parents=4)["model"]
+    families = [frozenset([*table["parents"], name]) for name, table in model["tables"].items()]
+    cliques = {family for family in families if not any(family < other for other in families)}
+    states = {name: len(node["states"]) for name, node in model["nodes"].items()}
+    cells = sum(np.prod([states[name] for name in clique]) for clique in cliques)
+    assert 30 < cells <= 60
+
+
 def test_held_out_folds_have_a_part_of_the_budget() -> None:
     result = fitted(people(rows=600), "vertical", validation="svdg", folds=2, synthetic_rows=200)
     assert result["privacy"]["epsilon"] == 8.0
