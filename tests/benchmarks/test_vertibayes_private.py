@@ -34,8 +34,6 @@ EPSILON, DELTA, STATIONS, HONEST = 1.0, 1e-6, 3, 0.8
 SEEDS = int(os.environ.get("FEDBAYES_SEEDS", "3"))
 MARGINS = 200
 GOAL = 1.2
-MISSED = {"adult": 1.3}
-"""Where the goal is missed: 1.21 with a standard error of .02, without that of AIM's one run."""
 SETS = ("asia", "child", "adult", "alarm")
 CUTS = {
     "age": [20, 25, 30, 35, 40, 45, 50, 55, 60, 70],
@@ -210,6 +208,6 @@ def test_private_networks_beside_aim(name: str, paper_data) -> None:
     print("\n" + json.dumps({"records": name, **found}))
     write(name, line(name, found, len(codes), len(sizes)))
     added = np.mean(found["horizontal"] + found["zero_out"])
-    assert added <= MISSED.get(name, GOAL) * np.mean(found["aim"])
+    assert added <= GOAL * np.mean(found["aim"])
     assert np.mean(found["vertical"]) < found["k2"][0]
     assert np.mean(found["vertical"]) < found["independent"][0]
