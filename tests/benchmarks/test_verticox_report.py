@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 
 from fedbayes.client.figures.cox import draw_forest, draw_survival
 from fedbayes.client.survival import summary_frame
@@ -24,7 +25,7 @@ def federation(paper_data, tmp_path_factory):
         path = folder / f"{name}.csv"
         frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(path, index=False)
         parties[name] = path
-    with EmbeddedFederation(parties=parties, helpers=["helper"]) as running:
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 
 

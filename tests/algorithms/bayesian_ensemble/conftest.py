@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 HOMES = {"smoke": 0, "age": 0, "cough": 1, "xray": 1, "fever": 2, "ill": 2}
-LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0}}
+LIMITS = predicting({"*": {"minimum_rows": 5, "minimum_count": 0}})
 
 
 def population(seed: int = 3, people: int = 600) -> pd.DataFrame:

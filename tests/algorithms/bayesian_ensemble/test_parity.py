@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.bayes import metrics
@@ -73,7 +74,7 @@ def test_members_of_three_columns_take_five_rounds_unless_their_pairs_are_large(
         table[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = {"default": tmp_path / f"{name}.csv"}
     given = {"label": "ill", "id_column": "id", "features": ["smoke", "age", "cough", "xray", "fever"]}
-    limits = {"*": {"minimum_count": 0}}
+    limits = predicting({"*": {"minimum_count": 0}})
     with OneProcess(parties, helpers=["helper"], policies=limits) as federation:
         few = federation.run(NAME, "fit", given)
         many = federation.run(NAME, "fit", {**given, "bins": {"age": np.linspace(20, 80, 2000).tolist()}})

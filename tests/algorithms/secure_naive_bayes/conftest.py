@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 DOMAIN = {
@@ -50,7 +51,7 @@ def horizontal(table: pd.DataFrame, ledger: Path, tmp_path_factory: pytest.TempP
     parties["p"]["ledger"] = ledger
     # Fits here are next to exact, and over three of the stations and all four: only a node that lets differences out answers both.
     policies = {"p": {"ledger": "ledger", "budget_epsilon": 1e9, "allow_differences": True}}
-    with OneProcess(parties=parties, helpers=["dealer"], policies=policies) as federation:
+    with OneProcess(parties=parties, helpers=["dealer"], policies=predicting(policies)) as federation:
         yield federation
 
 
@@ -62,5 +63,7 @@ def vertical(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> I
     for name in ("color", "size", "shape"):
         table[[name, "kind"]].to_csv(folder / f"{name}.csv", index=False)
         parties[f"has {name}"] = {"default": folder / f"{name}.csv"}
-    with OneProcess(parties=parties, helpers=["dealer"], policies={"*": {"minimum_count": 1}}) as federation:
+    with OneProcess(
+        parties=parties, helpers=["dealer"], policies=predicting({"*": {"minimum_count": 1}})
+    ) as federation:
         yield federation

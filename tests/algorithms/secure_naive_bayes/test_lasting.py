@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import BudgetError, DataProblem
@@ -36,7 +37,7 @@ def hospitals(table, tmp_path):
         table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
         (tmp_path / f"{name}-ledger").mkdir()
         parties[name] = {"default": tmp_path / f"{name}.csv", "ledger": tmp_path / f"{name}-ledger"}
-    policies = {"*": {"ledger": "ledger", "budget_epsilon": 0.45}}
+    policies = predicting({"*": {"ledger": "ledger", "budget_epsilon": 0.45}})
     with EmbeddedFederation(parties=parties, policies=policies) as federation:
         yield federation, tmp_path
 

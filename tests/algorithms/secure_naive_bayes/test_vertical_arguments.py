@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.federation.errors import ArgumentError, DataProblem, PolicyError, ThresholdError
@@ -125,7 +126,7 @@ def odd(table, tmp_path_factory):
         "C": {"ledger": "ledger", "budget_epsilon": 1e9, "minimum_count": 1},
         "no label": {"allow_non_private": False},
     }
-    with OneProcess(parties=parties, helpers=["dealer"], policies=policies) as federation:
+    with OneProcess(parties=parties, helpers=["dealer"], policies=predicting(policies)) as federation:
         run = federation.run
         yield SimpleNamespace(run=lambda *task: run("secure_naive_bayes", *task), ledger=folder / "ledger")
 
@@ -262,7 +263,7 @@ def test_records_are_classified_only_where_every_node_allows_it(table, tmp_path)
     for name in ("color", "size", "shape"):
         table[[name, "kind"]].to_csv(tmp_path / f"{name}.csv", index=False)
         parties[name] = tmp_path / f"{name}.csv"
-    policies = {"size": {"allow_predictions": "false"}}
+    policies = predicting({"size": {"allow_predictions": "false"}})
     with OneProcess(parties=parties, policies=policies) as federation:
         with pytest.raises(PolicyError, match="size: this node does not let single records"):
             federation.run("secure_naive_bayes", "classify", CLASSIFY)

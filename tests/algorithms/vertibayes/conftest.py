@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.bayes.tables import PooledTables
@@ -15,7 +16,7 @@ from fedbayes.federation.vertical.states import resolve
 PEOPLE = 400
 COLUMNS = ["smoke", "age", "cough", "xray", "ill"]
 HOMES = {"smoke": 0, "age": 0, "cough": 1, "xray": 1, "ill": 2}
-LIMITS = {"*": {"minimum_rows": 5, "minimum_count": 0}}
+LIMITS = predicting({"*": {"minimum_rows": 5, "minimum_count": 0}})
 
 DEFAULTS = {
     "columns": COLUMNS,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.bayes.discretise import Bins
@@ -89,7 +90,7 @@ def test_sample_draws_from_the_model(federation, model) -> None:
 
 
 def test_predictions_need_every_nodes_consent(kit, table, tmp_path, model) -> None:
-    limits = {"*": {"minimum_rows": 5}, "station1": {"allow_predictions": False}}
+    limits = predicting({"*": {"minimum_rows": 5}, "station1": {"allow_predictions": False}})
     parties = kit.spread(table, tmp_path)
     with (
         OneProcess(parties=parties, helpers=["helper"], policies=limits) as embedded,

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.client.survival import summary_frame
@@ -70,7 +71,7 @@ def federation(records, tmp_path_factory):
     for name, frame in {"a": first, "b": second, "c": third}.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
         parties[name] = folder / f"{name}.csv"
-    with OneProcess(parties=parties, helpers=["helper"]) as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 from mock_kit import NO_DATA, run_mocked
 
 from fedbayes.federation import Public
@@ -47,7 +48,7 @@ def federation(records, tmp_path_factory):
     records[["age"]].to_csv(folder / "a.csv", index=False)
     records[["dose", "time", "event"]].to_csv(folder / "b.csv", index=False)
     parties = {"a": folder / "a.csv", "b": folder / "b.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], record=True) as running:
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting(), record=True) as running:
         yield running
 
 
@@ -109,7 +110,7 @@ def test_bad_input(federation, records, tmp_path):
     records[["age"]].to_csv(tmp_path / "a.csv", index=False)
     records[["dose", "time", "event"]].to_csv(tmp_path / "b.csv", index=False)
     parties = {name: tmp_path / f"{name}.csv" for name in "ab"}
-    policies = {"a": {"allow_predictions": False}}
+    policies = predicting({"a": {"allow_predictions": False}})
     with (
         EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict,
         pytest.raises(PolicyError, match="a: "),

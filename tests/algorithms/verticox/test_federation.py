@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from limits_kit import predicting
 
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import ArgumentError, DataProblem, PlacementError, PolicyError, ThresholdError
@@ -41,7 +42,7 @@ def federation(patients, tmp_path_factory):
     for place, (name, columns) in enumerate(SPLIT.items()):
         patients.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(folder / f"{name}.csv", index=False)
         parties[name] = {"default": folder / f"{name}.csv"}
-    with EmbeddedFederation(parties=parties, helpers=["helper"], record=True) as running:
+    with EmbeddedFederation(parties=parties, helpers=["helper"], policies=predicting(), record=True) as running:
         yield running
 
 
@@ -173,7 +174,7 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
         patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
     with EmbeddedFederation(
-        parties=parties, helpers=["helper"], policies={"b": {"allow_predictions": False}}
+        parties=parties, helpers=["helper"], policies=predicting({"b": {"allow_predictions": False}})
     ) as strict:
         with pytest.raises(PolicyError, match="b:"):
             strict.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
@@ -181,12 +182,23 @@ def test_predictions_need_permission(patients, tmp_path, quasi):
             strict.run("verticox", "evaluate", {"model": {"coefficients": []}, "id_column": "id"})
 
 
+def test_nobody_is_asked_for_predictions_by_default(patients, tmp_path, quasi):
+    for name, columns in SPLIT.items():
+        patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
+    parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
+    with (
+        EmbeddedFederation(parties=parties, helpers=["helper"]) as usual,
+        pytest.raises(PolicyError, match=r"FEDBAYES_ALLOW_PREDICTIONS.*--policy allow_predictions=true"),
+    ):
+        usual.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
+
+
 def test_an_outcome_holder_that_releases_private_answers_only_is_obeyed(patients, tmp_path, quasi):
     for name, columns in SPLIT.items():
         patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
     holder = next(name for name, columns in SPLIT.items() if TASK["time"] in columns)
-    policies = {holder: {"allow_non_private": False}}
+    policies = predicting({holder: {"allow_non_private": False}})
     with EmbeddedFederation(parties=parties, helpers=["helper"], policies=policies) as strict:
         for function in ("evaluate", "baseline"):
             with pytest.raises(PolicyError, match=f"{holder}: "):

@@ -5,6 +5,7 @@ import pandas as pd
 import patsy
 import pytest
 from lifelines import CoxPHFitter
+from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.client.predictions import by_cox
@@ -47,7 +48,7 @@ def parties_of(patients, folder, split=SPLIT):
 @pytest.fixture(scope="module")
 def federation(patients, tmp_path_factory):
     parties = parties_of(patients, tmp_path_factory.mktemp("formula"))
-    with OneProcess(parties=parties, helpers=["helper"]) as running:
+    with OneProcess(parties=parties, helpers=["helper"], policies=predicting()) as running:
         yield running
 
 

@@ -1,7 +1,10 @@
 """The embedded federation has the platform's manners: processes, JSON, failures, repeats."""
 
+import json
+import os
 import threading
 import time
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,8 @@ from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.processes import Processes
+from fedbayes.federation.embedded.remedies import OPENING, with_remedy
+from fedbayes.federation.policy import PREFIX, Policy
 
 LEDGER = {"*": {"ledger": "ledger", "budget_epsilon": 3}}
 
@@ -182,6 +187,28 @@ def test_functions_that_are_not_there_fail(files):
         for name in ("fedbayes", "json", "no such"):
             with pytest.raises(errors.ArgumentError, match="is not installed"):
                 federation.run(name, "fit")
+
+
+def test_limits_that_nobody_states_are_those_of_a_node(files, monkeypatch):
+    for variable in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(variable)
+    with EmbeddedFederation(files, helpers=["helper"]) as federation:
+        for organization in (*files, "helper"):
+            told = federation.run("toy", "disclosure_settings", organization=organization)["settings"]
+            # `to_dict` has every limit; a node's policy is what its environment states.
+            assert told == json.loads(json.dumps(Policy.from_environment({}).to_dict()))
+            assert set(told) == {field.name for field in fields(Policy)}
+
+
+@pytest.mark.parametrize("name", OPENING)
+def test_a_refusal_tells_the_caller_what_to_pass(name):
+    told = str(with_remedy(errors.PolicyError(f"ask the node administrator to set {PREFIX}{name.upper()}")))
+    assert f"--policy {name}=true" in told
+    assert f'policies={{"*": {{"{name}": True}}}}' in told
+    plain = errors.PolicyError("column 'x' may not be used at this node (denied_columns)")
+    assert with_remedy(plain) is plain
+    other = errors.ArgumentError(f"{PREFIX}{name.upper()}")
+    assert with_remedy(other) is other
 
 
 def test_every_limit_is_told(files):

@@ -20,11 +20,11 @@ from ..platform import RECORD
 from ..policy import PREFIX, Policy
 from .given import check_frame, check_policies, names_of, task_of
 from .processes import processes
+from .remedies import with_remedy
 from .server import RunState, Server, TaskState, from_text, to_text
 from .views import Views
 
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
-DEFAULTS = {"allow_predictions": "true"}
 AS_WRITTEN = {f"{PREFIX}CSV_SEPARATOR": "comma", f"{PREFIX}CSV_DECIMAL": "point"}
 """How data frames are written, whatever their columns are called and the policies say."""
 SETTLE_SECONDS = 10.0
@@ -47,7 +47,8 @@ class EmbeddedFederation:
     helpers : sequence of str
         Organizations without data.
     policies : mapping, optional
-        Organization (``"*"``: all) -> {limit: value}; limits by their name in `Policy` or by their environment variable.
+        Organization (``"*"``: all) -> {limit: value}; limits by their name in `Policy` or by their environment variable. What is not
+        stated is as at a node that states nothing: single records may not be predicted, say.
     aggregator : str, optional
         The organization that runs central functions; the first party by default.
     database : str
@@ -142,7 +143,7 @@ class EmbeddedFederation:
             raise ArgumentError(f"policies name an organization that is not here: {min(unknown)}")
         limits: dict[str, dict[str, str]] = {}
         for name in self._ids:
-            merged = {**DEFAULTS, **policies.get("*", {}), **policies.get(name, {})}
+            merged = {**policies.get("*", {}), **policies.get(name, {})}
             limits[name] = {
                 key if key.startswith(PREFIX) else PREFIX + key.upper(): _limit_text(value)
                 for key, value in merged.items()
@@ -229,7 +230,8 @@ class EmbeddedFederation:
             raise ArgumentError(
                 f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
             )
-        raise from_log(run.log) or RunFailed(_last_error(run.log))
+        told = from_log(run.log)
+        raise RunFailed(_last_error(run.log)) if told is None else with_remedy(told)
 
     def kill(self, organization: str | None = None) -> int:
         """Kill the running containers (of one organization), as a node's death would; return how many there were."""
