@@ -139,8 +139,8 @@ def check_page(page):
 @pytest.mark.parametrize(
     ("model", "pictures", "parts"),
     [
-        (bayes_model(), 3, ["Naive Bayes for &#x27;y&#x27;", "Features by information", "Prior"]),
-        (bayes_model("gaussian"), 3, ["gaussian"]),
+        (bayes_model(), 5, ["Naive Bayes for &#x27;y&#x27;", "Features by information", "Prior"]),
+        (bayes_model("gaussian"), 5, ["gaussian"]),
         (NETWORK, 2, ["3 nodes, 2 edges", "wet  given rain, sprinkler", "0.9900"]),
         (
             {"members": [{"name": "north", "weight": 0.4, "network": NETWORK}, {"name": "south", "weight": 0.6}]},

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .commands.exits import UsageProblem
+from .labels import frame_of, labelled
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
 
@@ -100,12 +101,12 @@ class Result(dict[str, Any]):
         from .cox_scores import is_survival_score
         from .scores import confusion_of, scores_of
 
-        view = view_of_result(self)
+        view, told = view_of_result(self), labelled(self)
         if view.figure:
-            return view.part("figure")(self, **options)
+            return view.part("figure")(told, **options)
         if is_survival_score(self.get("metrics")):
             return figures.survival_calibration(self["metrics"])
-        confusion = confusion_of(self)
+        confusion = confusion_of(told)
         if confusion is not None:
             return figures.confusion_matrix(*confusion)
         table = (scores_of(self) or {}).get("calibration")
@@ -116,8 +117,11 @@ class Result(dict[str, Any]):
         )
 
     def to_frame(self) -> Any:
-        """Return the answer as a `pandas.DataFrame`: coefficients, counts, predictions, probability tables, scores or records."""
-        return view_of_result(self).part("frame")(self)
+        """Return the answer as a `pandas.DataFrame`: coefficients, counts, predictions, probability tables, scores or records.
+
+        Categories have the labels of the study's dictionary, but for predictions and records, which keep their codes.
+        """
+        return frame_of(self)
 
     def to_sklearn(self, label: str | None = None) -> Any:
         """Return a fitted scikit-learn classifier.

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..files import PAGES, check_output, write_text
 from ..kinds import read_result
-from ..view import view_of, view_of_result
+from ..labels import frame_of
+from ..view import view_of
 from .exits import UsageProblem
 
 EVERYWHERE = (
@@ -83,7 +84,7 @@ def show_result(path: Path, report: Path | None, export: Path | None) -> None:
 
 def _exported(result: dict[str, Any], path: Path) -> str:
     if path.suffix == ".csv":
-        frame = view_of_result(result).part("frame")(result)
+        frame = frame_of(result)
         return str(frame.to_csv(index=frame.index.name is not None, lineterminator="\n"))
     model: Any = result.get("model")
     if "to_bif" not in view_of(model).conversions:

@@ -6,7 +6,7 @@
     bayesian_network(result["model"])
 """
 
-from .cox import forest, survival_calibration, survival_curves
+from .cox import forest, survival_calibration, survival_curves, survival_panels
 from .naive_bayes import class_distributions, informative_features
 from .network import bayesian_network
 from .scores import calibration, confusion_matrix, named_bars, roc, score_bars
@@ -27,4 +27,5 @@ __all__ = [
     "score_bars",
     "survival_calibration",
     "survival_curves",
+    "survival_panels",
 ]

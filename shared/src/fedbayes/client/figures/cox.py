@@ -17,7 +17,7 @@ HALF = 0.5  # of survival: below it the whole axis is shown
 
 def forest(model: Mapping[str, Any]) -> Any:
     """Return hazard ratios with their 95 % intervals, on a logarithmic axis."""
-    figure = new_figure(6.8, 0.9 + 0.34 * max(len(model["coefficients"]), 1))
+    figure = new_figure(5.0, 0.9 + 0.34 * max(len(model["coefficients"]), 1))
     draw_forest(figure.add_subplot(), model)
     return figure
 
@@ -39,7 +39,7 @@ def draw_forest(axes: Any, model: Mapping[str, Any]) -> None:
         )
     axes.axvline(1.0, color=MUTED, linewidth=0.9, linestyle="--")
     axes.set_xscale("log")
-    axes.set_yticks(range(len(entries)), [wrapped(entry.get("feature"), 34) for entry in entries])
+    axes.set_yticks(range(len(entries)), [wrapped(entry.get("feature"), 24) for entry in entries])
     axes.set_ylim(max(len(entries), 1) - 0.5, -0.5)
     axes.set_xlabel("hazard ratio, 95 % interval (log scale)", fontsize=8, color=INK)
     _plain_ticks(axes)
@@ -95,7 +95,7 @@ def survival_curves(model: Mapping[str, Any], predictors: Mapping[str, float] | 
         curves = [(name, baselines[""], value) for name, value in (predictors or {"baseline": 0.0}).items()]
     else:
         curves = [(f"{model.get('strata') or 'stratum'} {name}", baseline, 0.0) for name, baseline in baselines.items()]
-    figure = new_figure(6.4, 3.6)
+    figure = new_figure(5.0, 3.2)
     _draw_curves(figure.add_subplot(), curves, str(model.get("time") or "time"))
     return figure
 
@@ -120,7 +120,7 @@ def _draw_curves(axes: Any, curves: list[tuple[str, Baseline, float]], time: str
             color=color,
             linestyle=dash_of(position),
             linewidth=1.8,
-            label=wrapped(name, 40),
+            label=wrapped(name, 30),
         )
     axes.set_ylim(_floor(curves), 1.02)
     axes.set_xlim(left=0)
@@ -145,10 +145,32 @@ def survival_calibration(metrics: Mapping[str, Any]) -> Any:
     metrics : dict
         ``metrics`` of a result of ``verticox.evaluate``.
     """
-    groups, moment = metrics["calibration"]["groups"], metrics["calibration"]["time"]
-    scores = metrics.get("brier_scores") or metrics.get("pooled", {}).get("brier_scores")
+    scores = _brier_scores(metrics)
     figure = new_figure(7.2 if scores else 3.8, 3.2)
-    axes = figure.add_subplot(1, 2 if scores else 1, 1)
+    _draw_groups(figure.add_subplot(1, 2 if scores else 1, 1), metrics)
+    if scores:
+        _draw_scores(figure.add_subplot(1, 2, 2), metrics["times"], scores)
+    return figure
+
+
+def survival_panels(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the panels of `survival_calibration`, each a figure of its own, by what it shows."""
+    left, scores = new_figure(3.6, 3.2), _brier_scores(metrics)
+    _draw_groups(left.add_subplot(), metrics)
+    panels = {"Observed survival by predicted survival of groups of records.": left}
+    if scores:
+        right = new_figure(3.6, 3.2)
+        _draw_scores(right.add_subplot(), metrics["times"], scores)
+        panels["Brier score over time."] = right
+    return panels
+
+
+def _brier_scores(metrics: Mapping[str, Any]) -> Any:
+    return metrics.get("brier_scores") or metrics.get("pooled", {}).get("brier_scores")
+
+
+def _draw_groups(axes: Any, metrics: Mapping[str, Any]) -> None:
+    groups, moment = metrics["calibration"]["groups"], metrics["calibration"]["time"]
     points = [(float(group["predicted"]), float(group["observed"])) for group in groups]
     low = max(min((min(pair) for pair in points), default=0.0) - 0.08, 0.0)
     axes.plot([low, 1], [low, 1], color=MUTED, linewidth=0.9, linestyle="--")
@@ -156,12 +178,12 @@ def survival_calibration(metrics: Mapping[str, Any]) -> Any:
     axes.set_xlabel(f"predicted survival at {moment:g}", fontsize=8, color=INK)
     axes.set_ylabel("observed (Kaplan-Meier)", fontsize=8, color=INK)
     clean(axes, "y")
-    if scores:
-        right = figure.add_subplot(1, 2, 2)
-        right.plot(metrics["times"], scores, "o-", color=COLORS[0], linewidth=1.6, markersize=4)
-        right.set_ylim(0, max(0.26, 1.1 * max(float(score) for score in scores)))
-        right.axhline(0.25, color=MUTED, linewidth=0.9, linestyle="--")
-        right.set_xlabel("time", fontsize=8, color=INK)
-        right.set_ylabel("Brier score", fontsize=8, color=INK)
-        clean(right, "y")
-    return figure
+
+
+def _draw_scores(axes: Any, times: Any, scores: Any) -> None:
+    axes.plot(times, scores, "o-", color=COLORS[0], linewidth=1.6, markersize=4)
+    axes.set_ylim(0, max(0.26, 1.1 * max(float(score) for score in scores)))
+    axes.axhline(0.25, color=MUTED, linewidth=0.9, linestyle="--")
+    axes.set_xlabel("time", fontsize=8, color=INK)
+    axes.set_ylabel("Brier score", fontsize=8, color=INK)
+    clean(axes, "y")

@@ -14,6 +14,7 @@ from typing import Any
 
 SWEEPS = 24
 WIDEST = 8
+NARROWEST = 4
 NODE_GAP = 1.0
 BEND_GAP = 0.35
 
@@ -57,7 +58,18 @@ def _split(layer: list[str]) -> list[list[str]]:
 
 
 def layout(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Layout:
-    """Return where to draw a graph; one unit is the width of a node, and the distance of two layers."""
+    """Return where to draw a graph; one unit is the width of a node, and the distance of two layers. Nodes without edges stand below, in rows."""
+    joined = {end for edge in edges for end in edge}
+    drawn = _layout([node for node in nodes if node in joined], edges)
+    alone = [node for node in nodes if node not in joined]
+    across = [x for x, _ in drawn.places.values()]
+    left, lowest = min(across, default=0.0), min((y for _, y in drawn.places.values()), default=1.0)
+    wide = min(WIDEST, max(NARROWEST, round(max(across, default=0.0) - left) + 1))
+    below = {name: (left + NODE_GAP * (k % wide), lowest - 1.0 - k // wide) for k, name in enumerate(alone)}
+    return Layout({**drawn.places, **below}, drawn.routes)
+
+
+def _layout(nodes: Sequence[str], edges: Sequence[tuple[str, str]]) -> Layout:
     rows: list[list[Node]] = [list(layer) for layer in layers_of(nodes, edges)]
     depth = {node: row for row, layer in enumerate(rows) for node in layer}
     above: dict[Node, list[Node]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...bayes.features import Gaussian, Histogram
 from ...bayes.naive_bayes import NaiveBayes
-from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped
+from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped, wrapped_name
 
 Floats = npt.NDArray[np.float64]
 GRID_POINTS = 64
@@ -51,9 +51,9 @@ def information(model: NaiveBayes) -> dict[str, float]:
 def informative_features(model: Mapping[str, Any], most: int = 20) -> Any:
     """Return bars of the mutual information of features with the class."""
     values = list(information(NaiveBayes.from_dict(model)).items())[:most]
-    figure = new_figure(6.4, 0.9 + 0.26 * max(len(values), 1))
+    figure = new_figure(4.8, 0.9 + 0.26 * max(len(values), 1))
     axes = figure.add_subplot()
-    names = [wrapped(name, 34) for name, _ in values]
+    names = [wrapped_name(name, 26) for name, _ in values]
     axes.barh(names, [value for _, value in values], color=COLORS[0], height=0.7)
     axes.invert_yaxis()
     axes.set_xlabel("mutual information with the class (bits)", fontsize=8, color=INK)
@@ -69,14 +69,32 @@ def class_distributions(model: Mapping[str, Any], most: int = 12) -> Any:
     rows = -(-max(len(names), 1) // columns)
     figure = new_figure(3.1 * columns, 2.1 * rows + 0.4)
     for position, name in enumerate(names):
-        axes = figure.add_subplot(rows, columns, position + 1)
-        _draw(axes, classifier, name)
-        axes.set_title(wrapped(name, 34), fontsize=9, color=INK, loc="left")
-        axes.set_yticks([])
-        clean(axes)
-        axes.spines["left"].set_visible(False)
+        _draw_panel(figure.add_subplot(rows, columns, position + 1), classifier, name)
     _legend(figure, [str(name) for name in classifier.classes])
     return figure
+
+
+def class_panels(model: Mapping[str, Any], most: int = 12) -> dict[str, Any]:
+    """Return the panels of `class_distributions`, each a figure of its own, by feature."""
+    classifier = NaiveBayes.from_dict(model)
+    panels = {}
+    for name in list(information(classifier))[:most]:
+        panels[name] = new_figure(3.2, 2.3)
+        _draw_panel(panels[name].add_subplot(), classifier, name)
+    return panels
+
+
+def class_colors(classes: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the classes with their colours, for a legend."""
+    return [(str(name), color_of(k)) for k, name in enumerate(classes)]
+
+
+def _draw_panel(axes: Any, model: NaiveBayes, name: str) -> None:
+    _draw(axes, model, name)
+    axes.set_title(wrapped_name(name, 34), fontsize=9, color=INK, loc="left")
+    axes.set_yticks([])
+    clean(axes)
+    axes.spines["left"].set_visible(False)
 
 
 def _draw(axes: Any, model: NaiveBayes, name: str) -> None:

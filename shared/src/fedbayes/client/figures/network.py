@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .layout import layout
-from .style import COLORS, INK, MUTED, new_figure, wrapped
+from .style import COLORS, INK, MUTED, new_figure, wrapped_name
 
 Point = tuple[float, float]
 LINE_LENGTH = 14  # characters of a node's label
@@ -34,7 +33,7 @@ def bayesian_network(model: Mapping[str, Any], highlight: str | None = None) -> 
     axes.set_axis_off()
     axes.set_xlim(left, right)
     axes.set_ylim(lowest - 0.5, 0.5)
-    labels = {node: _wrapped(node) for node in nodes}
+    labels = {node: wrapped_name(node, LINE_LENGTH) for node in nodes}
     for node in nodes:
         _label(axes, drawn.places[node], labels[node], node == highlight)
     for (parent, child), route in drawn.routes.items():
@@ -50,11 +49,6 @@ def _label(axes: Any, place: Point, text: str, marked: bool) -> None:
 
 def _half_height(text: str) -> float:
     return LINE_HEIGHT * (1.2 + text.count("\n"))
-
-
-def _wrapped(name: str) -> str:
-    """Return a name whole, in lines; where it has no blanks, underscores, points and hyphens are places to break."""
-    return wrapped(re.sub(r"(?<=[_.\-])(?=.)", " ", name), LINE_LENGTH).replace("_ ", "_")
 
 
 def _arrow(axes: Any, route: Sequence[Point], start_gap: float, end_gap: float) -> None:

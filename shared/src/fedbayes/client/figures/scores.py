@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, MUTED, clean, new_figure, wrapped
+from .style import COLORS, INK, MUTED, clean, new_figure, wrapped, wrapped_name
 
 
 def score_bars(scores: Mapping[str, Mapping[str, Sequence[float]]], highlight: str | None = None) -> Any:
@@ -124,9 +124,11 @@ def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
 def named_bars(values: Mapping[str, float], label: str, most: int = 30) -> Any:
     """Return bars of named values, the largest first."""
     ranked = sorted(values.items(), key=lambda item: -item[1])[:most]
-    figure = new_figure(6.4, 0.9 + 0.28 * max(len(ranked), 1))
+    figure = new_figure(4.8, 0.9 + 0.28 * max(len(ranked), 1))
     axes = figure.add_subplot()
-    axes.barh([wrapped(name, 34) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7)
+    axes.barh(
+        [wrapped_name(name, 26) for name, _ in ranked], [value for _, value in ranked], color=COLORS[0], height=0.7
+    )
     axes.invert_yaxis()
     axes.set_xlabel(label, fontsize=8, color=INK)
     clean(axes, "x")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import textwrap
+import warnings
 from typing import Any
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442", "#000000")
@@ -79,11 +81,28 @@ def wrapped(text: Any, width: int = 22) -> str:
     return "\n".join(textwrap.wrap(str(text), width)) or str(text)
 
 
+def wrapped_name(name: Any, width: int = 22) -> str:
+    """Return a name whole, in lines; where it has no blanks, underscores, points and hyphens are places to break."""
+    return wrapped(re.sub(r"(?<=[_.\-])(?=.)", " ", str(name)), width).replace("_ ", "_")
+
+
 def to_svg(figure: Any) -> str:
-    """Return a figure as a data URI (SVG, text drawn as shapes, no date: the same figure gives the same bytes)."""
+    """Return a figure as a data URI (SVG, no date: the same figure gives the same bytes).
+
+    Text is drawn as shapes; where matplotlib's font lacks a letter it stays text, for the fonts of whoever reads it.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        drawn = _svg(figure, "path")
+        if any("missing from font" in str(warning.message) for warning in told):
+            drawn = _svg(figure, "none")
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode()
+
+
+def _svg(figure: Any, text_as: str) -> bytes:
     import matplotlib as mpl
 
     stream = io.BytesIO()
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "fedbayes"}):
+    with mpl.rc_context({"svg.fonttype": text_as, "svg.hashsalt": "fedbayes"}):
         figure.savefig(stream, format="svg", metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(stream.getvalue()).decode()
+    return stream.getvalue()

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .style import COLORS, INK, along, clean, new_figure, wrapped
+from .style import COLORS, INK, along, clean, new_figure, wrapped, wrapped_name
+
+MOST_BARS = 30
+"""Categories of a column that its panel has bars for."""
 
 
 def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]]) -> Any:
@@ -25,7 +28,9 @@ def counts_heatmap(counts: npt.ArrayLike, rows: tuple[str, Sequence[Any]], colum
     figure = new_figure(min(2.4 + 0.75 * table.shape[1], 12.0), min(1.4 + 0.4 * table.shape[0], 12.0))
     axes = figure.add_subplot()
     axes.imshow(np.nan_to_num(table), cmap="Blues", aspect="auto", vmin=0)
-    axes.set_xticks(range(table.shape[1]), [wrapped(value, 18) for value in columns[1]], rotation=45, ha="right")
+    names = [wrapped(value, 18) for value in columns[1]]
+    turned = len(names) > 3 and max(len(name) for name in names) > 6
+    axes.set_xticks(range(len(names)), names, rotation=45 if turned else 0, ha="right" if turned else "center")
     axes.set_yticks(range(table.shape[0]), [wrapped(value, 30) for value in rows[1]])
     axes.set_xlabel(columns[0], fontsize=8, color=INK)
     axes.set_ylabel(rows[0], fontsize=8, color=INK)
@@ -49,23 +54,35 @@ def column_bars(columns: Mapping[str, Mapping[str, Any]]) -> Any:
     high = -(-len(columns) // wide)
     figure = new_figure(3.3 * wide, 2.2 * high)
     for place, (name, entry) in enumerate(columns.items()):
-        axes = figure.add_subplot(high, wide, place + 1)
-        told = entry["bins" if "bins" in entry else "categories"]
-        heights = np.array([np.nan if count is None else max(count, 0) for count in told["counts"]], dtype=np.float64)
-        if "bins" in entry:
-            edges = along(axes, told["edges"])
-            # Bins differ in width where small ones were united: areas are the counts.
-            axes.bar(
-                edges[:-1], heights / np.diff(edges), np.diff(edges), align="edge", color=COLORS[0], edgecolor="white"
-            )
-            axes.set_yticks([])
-        else:
-            axes.barh(range(len(heights)), heights, color=COLORS[0])
-            axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in told["values"]])
-            axes.invert_yaxis()
-        axes.set_title(wrapped(name, 40), fontsize=9, color=INK, loc="left")
-        clean(axes)
+        _draw_column(figure.add_subplot(high, wide, place + 1), name, entry)
     return figure
+
+
+def column_panels(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the panels of `column_bars`, each a figure of its own, by column."""
+    panels = {}
+    for name, entry in columns.items():
+        values = len(entry.get("categories", {}).get("values", ()))
+        panels[name] = new_figure(3.2, max(2.2, 0.6 + 0.2 * min(values, MOST_BARS)))
+        _draw_column(panels[name].add_subplot(), name, entry)
+    return panels
+
+
+def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
+    told = entry["bins" if "bins" in entry else "categories"]
+    heights = np.array([np.nan if count is None else max(count, 0) for count in told["counts"]], dtype=np.float64)
+    if "bins" in entry:
+        edges = along(axes, told["edges"])
+        # Bins differ in width where small ones were united: areas are the counts.
+        axes.bar(edges[:-1], heights / np.diff(edges), np.diff(edges), align="edge", color=COLORS[0], edgecolor="white")
+        axes.set_yticks([])
+    else:
+        heights = heights[:MOST_BARS]
+        axes.barh(range(len(heights)), heights, color=COLORS[0])
+        axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in told["values"][: len(heights)]])
+        axes.invert_yaxis()
+    axes.set_title(wrapped_name(name, 38), fontsize=9, color=INK, loc="left")
+    clean(axes)
 
 
 def _write_cells(axes: Any, table: npt.NDArray[np.float64]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -21,13 +21,20 @@ thead th{border-bottom:2px solid var(--line)}figure{margin:1rem 0}figure img{max
 details{margin:.5rem 0}summary{cursor:pointer;color:var(--accent)}pre{background:var(--soft);padding:.8rem;border-radius:.4rem;overflow:auto;font-size:.8rem;
 max-height:30rem}
 footer{color:var(--muted);font-size:.85rem;max-width:64rem;margin:3rem auto 2rem;padding:0 1.25rem}td,th{overflow-wrap:break-word}
-td.n{white-space:nowrap}h1,footer,li{overflow-wrap:anywhere}
+td.n{white-space:nowrap}h1,footer,li,figcaption,p{overflow-wrap:anywhere}td:first-child:not(.n){overflow-wrap:anywhere;min-width:6rem}
+.panels{display:flex;flex-wrap:wrap;gap:.5rem 1rem;align-items:flex-end}.panels figcaption,.panels .legend{flex-basis:100%}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;margin:0;padding:0;list-style:none;font-size:.85rem}.legend b{display:inline-block;width:1.4rem;
+height:.35rem;margin-right:.4rem;vertical-align:middle}.zoom{display:block}.zoom input,.zoom span{display:none}
 @media (max-width:600px){body{font-size:15px}h1{font-size:1.35rem}.cards{gap:.5rem}.cards li{min-width:calc(50% - .25rem);flex:1}
-figure{overflow-x:auto}figure img{max-width:30rem}th,td{padding:.25rem .45rem}
-caption{max-width:calc(100vw - 2.5rem)}}
+table{font-size:.78rem}th,td{padding:.2rem .3rem}caption{max-width:calc(100vw - 2.5rem)}td:first-child:not(.n){min-width:5rem}
+.scroll{background:linear-gradient(90deg,#fff 30%,#fff0),linear-gradient(270deg,#fff 30%,#fff0) 100% 0,
+linear-gradient(90deg,#0003,#0000),linear-gradient(270deg,#0003,#0000) 100% 0;background-repeat:no-repeat;
+background-size:2rem 100%,2rem 100%,.6rem 100%,.6rem 100%;background-attachment:local,local,scroll,scroll}
+.zoom span{display:inline;color:var(--accent);font-size:.85rem}.zoom:has(:checked){overflow-x:auto}.zoom :checked~img{max-width:none}}
 @media print{body{font-size:10.5pt}main,header,footer{max-width:none;padding:0}details.raw{display:none}details::details-content{content-visibility:visible;
 display:block}
-summary{color:var(--ink);list-style:none;font-weight:600}figure,table,.statement,.cards{break-inside:avoid}h2,h3,caption{break-after:avoid}
+summary{color:var(--ink);list-style:none;font-weight:600}.zoom span{display:none}
+figure,table,.statement,.cards{break-inside:avoid}h2,h3,caption{break-after:avoid}
 .scroll{overflow:visible}table{font-size:8.5pt}a{color:inherit}}
 """
 
@@ -99,9 +106,20 @@ def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], n
     return f'<div class="scroll"><table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def picture(uri: str, description: str, caption: str = "") -> str:
-    """Return a figure with a text for those who do not see it."""
-    return f'<figure><img src="{escape(uri)}" alt="{escape(description)}"><figcaption>{escape(caption or description)}</figcaption></figure>'
+def picture(uri: str, description: str, caption: str = "", wide: bool = False) -> str:
+    """Return a figure with a text for those who do not see it; one that is `wide` can be enlarged where the screen is narrow."""
+    drawn = f'<img src="{escape(uri)}" alt="{escape(description)}">'
+    if wide:
+        drawn = f'<label class="zoom"><input type="checkbox"><span>Enlarge or shrink</span>{drawn}</label>'
+    return f"<figure>{drawn}<figcaption>{escape(caption or description)}</figcaption></figure>"
+
+
+def panels(uris: Mapping[str, str], caption: str, legend: Sequence[tuple[str, str]] = ()) -> str:
+    """Return small pictures, by what each shows, side by side as far as the screen is wide; `legend` has names with their colours."""
+    entries = "".join(f'<li><b style="background:{escape(color)}"></b>{escape(name)}</li>' for name, color in legend)
+    named = f'<ul class="legend">{entries}</ul>' if entries else ""
+    drawn = "".join(f'<img src="{escape(uri)}" alt="{escape(told)}">' for told, uri in uris.items())
+    return f'<figure class="panels">{named}{drawn}<figcaption>{escape(caption)}</figcaption></figure>'
 
 
 def fold(summary: str, *pieces: str, raw: bool = False) -> str:

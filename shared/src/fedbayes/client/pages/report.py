@@ -8,6 +8,7 @@ from typing import Any
 
 from ..figures.style import to_svg
 from ..kinds import extras_of, kind_of
+from ..labels import labelled
 from ..scores import confusion_of, scores_of
 from ..survival import baselines_of
 from ..text.formats import number, promise, size, title
@@ -25,6 +26,7 @@ NOUNS = {
     "predict": "prediction",
     "contingency": "contingency table",
     "baseline": "baseline hazard",
+    "describe": "description",
     "sample": "synthetic records",
 }
 SUBJECTS = ("label", "event", "function")
@@ -48,6 +50,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
     str
         HTML without any outside reference: styles and figures are inside.
     """
+    whole, result = result, labelled(result)
     privacy = result.get("privacy") if isinstance(result.get("privacy"), Mapping) else {}
     pieces = [
         html.cards(_cards(result)),
@@ -60,7 +63,7 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
         html.section("Diagnostics", *_diagnostics(result)),
         html.section("Question", *_question(result)),
         html.section("Rounds", *_rounds(result.get("federation") or {})),
-        html.section("The whole result", html.fold("JSON", html.code(_json(result)), raw=True)),
+        html.section("The whole result", html.fold("JSON", html.code(_json(whole)), raw=True)),
     ]
     versions = result.get("versions") or {}
     footer = "Made by fedbayes. " + ", ".join(f"{name} {value}" for name, value in versions.items())
@@ -87,6 +90,7 @@ def heading_of(result: Mapping[str, Any]) -> str:
 
 def brief(result: Mapping[str, Any]) -> list[str]:
     """Return the pieces of a report that matter at a glance: cost, promise, warnings, scores and model."""
+    result = labelled(result)
     return [
         html.cards(_cards(result)),
         html.statement(promise(result.get("privacy")), "good" if _is_private(result) else "bad"),

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..figures import counts_heatmap
+from ..figures.model import counts as counts_map
 from ..figures.style import to_svg
 from ..pages import html
 from ..text.counts import axes_of, cells_of
+from ..text.formats import ranged, word
 
-MOST_ROWS = 500
+MOST_ROWS, MOST_CELLS = 500, 400
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
@@ -30,10 +31,20 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
         raise ValueError("axes and counts do not agree")
     rows = list(itertools.islice(cells_of(model), MOST_ROWS))
     table = html.table("", (*(name for name, _ in axes), "Count"), rows, numeric=(len(axes),))
-    if len(axes) != 2:
-        return [table]
-    picture = to_svg(counts_heatmap(counts, axes[0], axes[1]))
+    association = _association(model.get("association"))
+    if len(axes) < 2 or counts.size > MOST_CELLS:
+        return [table, *association]
+    told = f"Counts of {' by '.join(name for name, _ in axes)}; a dash is a suppressed cell."
     return [
-        html.picture(picture, f"Counts of {axes[0][0]} by {axes[1][0]}; a dash is a suppressed cell."),
+        html.picture(to_svg(counts_map({"model": model})), told, wide=counts.shape[-1] > 4),
+        *association,
         html.fold("As a list", table),
     ]
+
+
+def _association(told: Any) -> list[str]:
+    """Return what a table of two columns tells of how they hang together; nothing where it is not told."""
+    if not isinstance(told, Mapping):
+        return []
+    rows = [(word(name), ranged(value)) for name, value in told.items() if value is not None]
+    return [html.table("Association", ("Measure", "Value"), rows)]

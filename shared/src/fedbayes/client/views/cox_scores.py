@@ -14,13 +14,13 @@ from ..cox_scores import (
     score_lines,
     score_sections,
 )
-from ..figures import survival_calibration
+from ..figures import survival_panels
 from ..figures.style import to_svg
 from ..pages import html
 from ..text.formats import number, title
 
 CAPTION = (
-    "Left: observed survival by predicted survival, groups of records; the dashed line is perfect. Right: Brier score over time; "
+    "Observed survival by predicted survival, groups of records; the dashed line is perfect. Where it is told, the Brier score over time: "
     "0.25 is that of a coin."
 )
 
@@ -42,7 +42,8 @@ def survival_scores(metrics: Any) -> list[str]:
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
     for heading, (names, *told) in score_sections(metrics):
         pieces.append(html.table(heading, [title(name) for name in names], told, numeric=tuple(range(len(names)))))
-    return [*pieces, html.picture(to_svg(survival_calibration(metrics)), CAPTION)]
+    drawn = {told: to_svg(figure) for told, figure in survival_panels(metrics).items()}
+    return [*pieces, html.panels(drawn, CAPTION)]
 
 
 def _blind(metrics: Mapping[str, Any]) -> list[str]:

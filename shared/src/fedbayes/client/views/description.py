@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..figures import column_bars
 from ..figures.style import to_svg
+from ..figures.tables import column_panels
 from ..pages import html
 from ..text.description import HEADING, cells, rows
 from ..text.formats import number, title
@@ -20,7 +20,7 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     told = f"Counts of {len(columns)} columns; what is hidden has no bar."
     return [
         html.table("", tuple(title(name) for name in HEADING), rows(model), (1, 2, 3)),
-        html.picture(to_svg(column_bars(columns)), told, told),
+        html.panels({f"Counts of {name}.": to_svg(drawn) for name, drawn in column_panels(columns).items()}, told),
         html.fold(
             "All counts",
             html.table("", ("Column", "Value", "Count"), [(*cell[:2], number(cell[2])) for cell in cells(model)], (2,)),

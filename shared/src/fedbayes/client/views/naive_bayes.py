@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...bayes.naive_bayes import NaiveBayes
-from ..figures import class_distributions, informative_features
-from ..figures.naive_bayes import information, noise_share
+from ..figures import informative_features
+from ..figures.naive_bayes import class_colors, class_panels, information, noise_share
 from ..figures.style import to_svg
 from ..pages import html
 from ..text.formats import number
@@ -35,10 +35,10 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     return [
         *content,
         html.picture(to_svg(informative_features(model)), f"Features by information about the class: {best}."),
-        html.picture(
-            to_svg(class_distributions(model)),
-            "Distribution of the most informative features in each class.",
+        html.panels(
+            {f"{name} in each class.": to_svg(figure) for name, figure in class_panels(model).items()},
             _caption(classifier),
+            class_colors(classifier.classes),
         ),
         html.fold(
             "Features",

@@ -27,7 +27,7 @@ def pieces(model: Mapping[str, Any], label: str | None = None) -> list[str]:
     )
     caption = f"{len(model['nodes'])} nodes, {len(edges)} edges; arrows run from parent to child."
     return [
-        html.picture(to_svg(bayesian_network(model, highlight=marked)), told, caption),
+        html.picture(to_svg(bayesian_network(model, highlight=marked)), told, caption, wide=True),
         html.subheading("Probability tables"),
         *(html.fold(_summary(model, node), _table(model, node)) for node in model["nodes"]),
     ]
