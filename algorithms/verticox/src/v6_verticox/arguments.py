@@ -213,7 +213,7 @@ class Fit(Cases, Private, Dealt):
         if self.epsilon is not None and not self.by_rows and self.solver != "private_newton":
             raise ArgumentError(f"solver={self.solver!r} has no noise; leave it out, or epsilon")
         private = self.solver == "private_newton" and self.ties == "breslow" and self.missing == "refuse"
-        cases = [name for name in ("weights", "entry") if getattr(self, name)]
+        cases = [name for name in ("weights", "entry", "robust") if getattr(self, name)]
         if cases and not self.by_rows and not private:
             raise ArgumentError(
                 f"{cases[0]} of a vertical fit is for solver='private_newton' with ties='breslow' and missing='refuse'; choose these, or leave it out"

@@ -29,6 +29,7 @@ from .solvers.bfgs import solve_seen
 from .solvers.consensus import solve_consensus
 from .solvers.newton import solve
 
+SANDWICH_ROUNDS = 5
 MOST_STEPS = 40  # far beyond the about five that fits take: max_rounds ends first what does not converge
 SEEN = ("partial_predict", "partial_residuals")
 ADMM = ("partial_admm", "partial_auxiliary")
@@ -150,9 +151,10 @@ def warn_of_a_lone_predictor(federation: Federation, prepared: Prepared, options
 
 def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> dict[str, Any]:
     """Solve with nobody seeing a record-level value."""
-    surface = FederatedSurface(Alone(federation), prepared, options.limit)
+    surface = FederatedSurface(Alone(federation), prepared, options.limit - SANDWICH_ROUNDS * options.robust)
     scales = np.array(prepared.scales)
     solution = alone(solve(surface, options.penalty / scales**2, options.tolerance, MOST_STEPS, likelihood=True))
+    squares = alone(surface.squares()) if options.robust else None
     if solution.residual > ACCURATE or prepared.tails.largest(solution.coefficients) > LARGEST_ACCURATE:
         federation.warn(
             "risks of records differ by four or more orders of magnitude, so coefficients may be accurate to 1e-4 standard deviations only; "
@@ -180,6 +182,7 @@ def private_newton(federation: Federation, prepared: Prepared, options: Fit) -> 
             surface.trend if options.checked else None,
             counts or [None, None],
             surface.null,
+            squares if squares is None else squares * np.outer(scales, scales),
         ),
         privacy=report.privacy(federation, prepared, options.solver),
         diagnostics={

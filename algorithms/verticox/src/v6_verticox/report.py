@@ -32,15 +32,19 @@ def model_json(
     score: Vector | None,
     counts: Sequence[int | None],
     null: float,
+    squares: Vector | None = None,
 ) -> dict[str, Any]:
     """Return the fitted model as JSON; `coefficients` and `information` in the units of the data.
 
     `offset` is the linear predictor at the mean of every feature: the baseline is that of a record at the mean.
     `score` is that of the features' interactions with time, in the scale of the parties' columns. `counts`: records and events
-    that count. `null`: the log-likelihood at zero.
+    that count. `null`: the log-likelihood at zero. `squares`: sum of products of score residuals, of which the covariance is the
+    sandwich; None: that of the model.
     """
     information = information + options.penalty * np.eye(len(coefficients))
-    covariance = inverse(information)
+    covariance = naive = inverse(information)
+    if squares is not None:
+        covariance = naive @ squares @ naive
     return {
         "kind": "cox",
         "ties": options.ties,
@@ -55,10 +59,11 @@ def model_json(
         **prepared.formula,
         "coefficients": coefficient_table(prepared.names, coefficients, covariance),
         "covariance": covariance.tolist(),
+        **({} if squares is None else {"robust": True, "naive_covariance": naive.tolist()}),
         "log_likelihood": null + gain,
         "null_log_likelihood": null,
         "likelihood_ratio_test": likelihood_ratio(gain, len(coefficients)),
-        "proportional_hazards": _proportional_hazards(prepared, options, score, covariance),
+        "proportional_hazards": _proportional_hazards(prepared, options, score, naive),
         "offset": offset,
         "baseline": baseline_json(prepared, hazard),
         "missing": options.missing,
@@ -132,6 +137,10 @@ def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str
             "as a power of two; whether a combination of theirs has few records"
         )
         base["stations"] += "; coarse means of columns that are multiplied with theirs"
+    if prepared.question.robust:
+        base["central"] += (
+            "; at the last step the sum of products of score residuals; sizes of ties of many events, as with Efron's ties"
+        )
     if prepared.question.weights:
         base["central"] += "; the sum of the events' case weights"
     return common.privacy(False, reason=NOT_PRIVATE, unit="row", reveals=base)

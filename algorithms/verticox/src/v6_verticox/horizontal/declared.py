@@ -106,8 +106,8 @@ class Cases(Split):
     )
     robust: bool = argument(
         FLAG,
-        "Whether standard errors are those of the sandwich, which holds where records depend on one another or are weighted. With "
-        "split='horizontal'.",
+        "Whether standard errors are those of the sandwich, which holds where records depend on one another or are weighted. Of a "
+        "vertical fit without weights and entry (private_newton, ties as breslow).",
         False,
     )
     cluster: str | None = argument(
@@ -125,8 +125,9 @@ class Cases(Split):
     def check_together(self) -> None:
         """Refuse what is for whole records."""
         super().check_together()
-        by_rows_only = [name for name in ("robust", "cluster") if getattr(self, name)]
-        if by_rows_only and not self.by_rows:
+        if self.cluster is not None and not self.by_rows:
+            raise ArgumentError("cluster is for split='horizontal', where stations hold whole records; leave it out")
+        if self.robust and not self.by_rows and (self.weights or self.entry):
             raise ArgumentError(
-                f"{by_rows_only[0]} is for split='horizontal', where stations hold whole records; leave it out"
+                "robust of a vertical fit is for records without weights and entry; leave one of them out"
             )

@@ -27,6 +27,10 @@ STAGES = (
     "information",
     "tally",
     "few",
+    "turn",
+    "turn_back",
+    "residuals",
+    "squares",
 )
 MOST_COEFFICIENT = 2**20
 OFFSET_BITS = 40

@@ -37,6 +37,8 @@ class Question(Message):
         Whose terms the features are; empty: the features are columns.
     weights, entry : str or None
         Columns of case weights and of times of entry of the outcome holder.
+    robust : bool
+        Whether squares of score residuals are wanted.
     """
 
     time: str
@@ -52,6 +54,7 @@ class Question(Message):
     formula: str = ""
     weights: str | None = None
     entry: str | None = None
+    robust: bool = False
 
     @property
     def copies(self) -> int:
@@ -163,6 +166,8 @@ class Plan(Message):
         Whether the outcome holder enters weights of rows.
     products : list of Product
         Products of two share holders' columns, whose own columns follow those of `widths`.
+    flat : bool
+        Whether tied events are rows of their own with Breslow's risk sets, as score residuals need them.
     """
 
     holders: list[int]
@@ -177,6 +182,7 @@ class Plan(Message):
     complete: float = 0.0
     weighted: bool = False
     products: list[Product] = field(default_factory=list)
+    flat: bool = False
 
     def __post_init__(self) -> None:
         self._check_products()

@@ -157,6 +157,7 @@ def prepare(
         "" if terms is None else terms.text,
         options.weights,
         options.entry,
+        options.robust,
     )
     rows, orders = aligned(federation, question)
     requests = {
@@ -269,6 +270,7 @@ def _plan(
         complete,
         question.weights is not None or question.entry is not None,
         products,
+        question.robust,
     )
 
 

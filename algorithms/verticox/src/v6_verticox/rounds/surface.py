@@ -20,6 +20,7 @@ from ..shares.newton_step import BESIDE
 from ..shares.newton_step import beside as beside_step
 from ..shares.program import CORRECTING, relayed
 from ..shares.reciprocals import NEWTON, Pair, reciprocal_name, reciprocal_plan
+from ..shares.sandwich import SQUARES, kinds
 from .lockstep import Rounds
 from .points import Beside, Gradient
 from .sealed import sealed_parts
@@ -191,6 +192,16 @@ class FederatedSurface:
 
     def _final(self) -> Stage:
         return Stage("information", self._step, self._version, rows=self.edge_rows)
+
+    async def squares(self) -> Vector:
+        """Return the sum of products of score residuals at the last point, (features, features): four rounds, five with small ties."""
+        stages = [Stage(kind, self._step, self._version) for kind in kinds(self._layout)]
+        request = EnterRequest(self.plan, self._step, [], stages, False, {})
+        dealt = await self.federation.round("partial_enter", request, [self.plan.helper], EnterReply)
+        revealed = await self._stage([stages[0]], corrections=dealt[self.plan.helper].dealt)
+        for stage in stages[1:]:
+            revealed = await self._stage([stage])
+        return np.asarray(revealed[SQUARES])
 
     def rounds_left(self) -> int:
         """Return how many rounds may still be taken before the last ones."""

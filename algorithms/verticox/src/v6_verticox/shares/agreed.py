@@ -33,6 +33,7 @@ def layout(plan: Plan) -> Layout:
         complete=plan.complete,
         weighted=plan.weighted,
         products=tuple(plan.products),
+        flat=plan.flat or plan.complete > 0.0,
     )
 
 

@@ -92,6 +92,8 @@ class Layout:
         of the events, and c their sums.
     products : tuple of Product
         Products of two parties' columns, which follow the parties' own (`products`).
+    flat : bool
+        Whether tied events are rows of their own with Breslow's risk sets: always where only complete records count.
     """
 
     rows: int
@@ -106,6 +108,7 @@ class Layout:
     complete: float = 0.0
     weighted: bool = False
     products: tuple[Product, ...] = ()
+    flat: bool = False
 
     @property
     def own_columns(self) -> int:
@@ -167,7 +170,7 @@ class Layout:
     def public_ties(self) -> PublicTies:
         """Return the map of the public ties."""
         ends = np.cumsum(self.strata)
-        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.complete > 0.0)
+        return PublicTies(self.ties, self.rows, tuple(int(end) for end in ends), self.flat)
 
 
 def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
@@ -198,6 +201,9 @@ def opening(layout: Layout, name: Name) -> tuple[tuple[int, ...], int, int]:
         "e": ((rows, features), FEATURE_BITS, TIE_BITS),
         "es": ((rows, 1), LINE_BITS, TIE_BITS),
         "k": ((rows, 1), RECIPROCAL_BITS, TIE_BITS),
+        "turn": ((rows, features), RECIPROCAL_BITS, FEATURE_BITS),
+        "turnback": ((rows, features), RECIPROCAL_BITS, TIE_BITS),
+        "residual": ((rows, features), FEATURE_BITS, RISK_BITS + RECIPROCAL_BITS - FEATURE_BITS),
     }
     return table[name.kind]
 
@@ -332,7 +338,7 @@ def events_name(layout: Layout) -> Name:
 
 def back_name(layout: Layout, step: int, version: int) -> Name:
     """Return the name of the corrections of hazards: opened once a step, or with every refinement where the first ones are rough."""
-    return Name("k", step, version if layout.complete else 0)
+    return Name("k", step, version if layout.flat else 0)
 
 
 def line_names(layout: Layout, step: int) -> list[Name]:

@@ -21,7 +21,7 @@ from fedbayes.mpc.wires import Share, Wire, closed, ring_bits
 
 from ..messages.names import START, Name
 from ..messages.private import Stage
-from . import complete, products
+from . import complete, products, sandwich
 from . import newton_step as formulas
 from .newton_step import (
     BANDS,
@@ -134,6 +134,10 @@ class Program:
             "level": self._level,
             "tally": self._tally,
             "few": self._few,
+            "turn": self._sandwiched,
+            "turn_back": self._sandwiched,
+            "residuals": self._sandwiched,
+            "squares": self._sandwiched,
         }[stage.kind](stage, permuted or {})
 
     def _factors(self, stage: Stage, permuted: Mapping[Name, Wide]) -> list[Wire]:
@@ -246,6 +250,10 @@ class Program:
         place, name = stage.step - formulas.BESIDE, f"{stage.label}/blend"
         return Outgoing(self._refined(stage, complete.blended(self.engine, self.layout, name, at_risk, place)))
 
+    def _sandwiched(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
+        opened, revealed = sandwich.STAGES[stage.kind](self.engine, self.layout, stage, self.get)
+        return Outgoing(opened, revealed)
+
     def _level(self, stage: Stage, permuted: Mapping[Name, Wide]) -> Outgoing:
         events = self.get(stage.named("reciprocal"))
         share = complete.level(self.engine, self.layout, stage.label, events, self._at_risk(0, 0))
@@ -261,7 +269,7 @@ class Program:
             kind, weighted = ("es", "s") if step >= formulas.BESIDE else ("e", "y")
             values = self.get(Name(weighted, step))
             opened[Name(kind, step)] = formulas.tie_correction(self.engine, values, self.get)
-        again = self.layout.complete and stage.version > CORRECTING
+        again = self.layout.flat and stage.version > CORRECTING
         if self.layout.band and step < formulas.BESIDE and (stage.version == CORRECTING or again):
             events = self.get(stage.source).columns([-1])
             name = formulas.back_name(self.layout, step, stage.version)

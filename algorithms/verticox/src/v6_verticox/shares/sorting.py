@@ -68,7 +68,9 @@ class OutcomeHolder:
     trend : ndarray of float, (records,), optional
         Centred function of time for the check of proportional hazards (`proportional.trend`).
     flat : bool
-        Whether tied events are rows of their own with Breslow's risk sets: where nobody knows which of them are complete.
+        Whether tied events are rows of their own with Breslow's risk sets: for score residuals, and where nobody knows which of them are complete.
+    gaps : bool
+        Whether nobody knows which records are complete.
     weights : ndarray of float, (records,), optional
         Case weights (Breslow's ties only); below 0 where a row takes a record out of the risk sets before its entry.
 
@@ -103,6 +105,7 @@ class OutcomeHolder:
     trend: Vector | None = None
     flat: bool = False
     weights: Vector | None = None
+    gaps: bool = False
     rows: Rows = field(init=False)
     order: Integers = field(init=False)
     tau: Integers = field(init=False)
@@ -161,7 +164,10 @@ class OutcomeHolder:
         """Return the risk-set sums of the rows' risks; at zero coefficients without any."""
         risk = self.weight if weight is None else self.shared(weight)
         parts = np.split(risk, np.cumsum(self.sizes)[:-1])
-        return np.asarray(np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts]))
+        sums = np.concatenate([np.cumsum(part[::-1])[::-1] for part in parts])
+        for first, size in (*self.rows.large, *self.rows.small) if self.flat else ():
+            sums[first : first + size] = sums[first]
+        return np.asarray(sums)
 
     def shared(self, values: Vector) -> Vector:
         """Return values of the rows in which tied events (Efron) have their mean: risk sets are sums from a row on then."""
@@ -214,7 +220,7 @@ class OutcomeHolder:
 
     def entries(self, engine: Party) -> dict[Name, Wide]:
         """Return event indicators, first reciprocals, trend and what small ties need, masked, for the other parties."""
-        if self.flat:
+        if self.gaps:
             plain = {EVENTS: Wide.encode(self.indicator[:, None], 0)}
             if self.rows.band:
                 plain[BANDS] = Wide.encode(self.bands, TIE_BITS)

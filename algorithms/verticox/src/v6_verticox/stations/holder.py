@@ -100,8 +100,9 @@ class ShareHolder:
             kept["stratum"],
             int(kept["limit"]),
             kept["trend"],
-            self.plan.complete > 0.0,
+            self.plan.flat or self.plan.complete > 0.0,
             kept["weights"] if self.plan.weighted else None,
+            self.plan.complete > 0.0,
         )
 
     def publish(self, step: int, arrays: Arrays) -> None:

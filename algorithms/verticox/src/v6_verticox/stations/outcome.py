@@ -12,7 +12,9 @@ from .columns import Survival
 SPARSER = 3  # nobody knows how many of the events between two points are complete: with a third of them it is still `minimum_count`
 
 
-def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool = False) -> Outcome:
+def describe(
+    outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool = False, residuals: bool = False
+) -> Outcome:
     """Summarise the outcome.
 
     Parameters
@@ -27,15 +29,18 @@ def describe(outcome: Survival, per_edge: int, ties: str = "breslow", flat: bool
     flat : bool
         Whether nobody will know which records are complete: tied events are rows of their own then (`sorting.OutcomeHolder`), points of the
         baseline are three times as far apart, and the likelihood is not told.
+    residuals : bool
+        Whether score residuals are wanted, for which tied events are rows of their own too.
 
     **Reveals** to central: number of events (with case weights their sum too), sizes of the strata, the log partial likelihood at zero, and about
-    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties also the sizes of ties of at least
-    `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest other tie;
-    with Breslow's whether there are ties.
+    events / `per_edge` times with the number of rows at risk there, as a life table does; with Efron's ties, and for score residuals, also the
+    sizes of ties of at least `per_edge` events and how many rows lie between these, rounded up to multiples of `per_edge`, and the size of the largest
+    other tie; with Breslow's whether there are ties.
     """
-    limit = per_edge if flat or ties == "efron" else 0
+    own = flat or residuals
+    limit = per_edge if own or ties == "efron" else 0
     weights = outcome.weights
-    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=flat, weights=weights)
+    holder = OutcomeHolder(bytes(32), outcome.time, outcome.event, outcome.stratum, limit, flat=own, weights=weights)
     risk = RiskSets.of(outcome.time, outcome.event, outcome.stratum, ties)
     null = 0.0 if flat else evaluate_predictor(risk, np.zeros(len(outcome.time)))[0]
     if weights is not None:

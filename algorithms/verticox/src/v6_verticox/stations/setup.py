@@ -147,11 +147,11 @@ def _outcome(
         event=found.event,
         stratum=found.stratum,
         trend=when,
-        limit=np.array(limit if question.ties == "efron" or complete else 0),
+        limit=np.array(limit if question.ties == "efron" or complete or question.robust else 0),
         names=np.array(found.strata_names, dtype=str),
         weights=np.ones(len(found.time)) if found.weights is None else found.weights,
     )
-    described = describe(found, limit, question.ties, complete)
+    described = describe(found, limit, question.ties, complete, question.robust)
     station.keep("edges", rows=np.array(described.edge_rows, dtype=np.int64))
     return described
 

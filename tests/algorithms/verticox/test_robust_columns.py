@@ -1,0 +1,99 @@
+"""Robust standard errors of fits to columns of the same records: Lin and Wei's sandwich, by its definition and by lifelines."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from harness.inprocess import InProcess
+from lifelines import CoxPHFitter
+from lifelines.datasets import load_rossi
+
+from fedbayes.federation.errors import ArgumentError
+
+COLUMNS = ["fin", "age", "race", "prio"]
+SPLIT = {"a": ["fin", "age"], "b": ["race", "prio"], "c": ["week", "arrest", "wexp"]}
+TASK = {"time": "week", "event": "arrest", "id_column": "id", "features": COLUMNS}
+
+
+@pytest.fixture(scope="module")
+def rossi() -> pd.DataFrame:
+    return load_rossi().assign(id=range(432))
+
+
+def fit(frame: pd.DataFrame, **task: Any) -> dict[str, Any]:
+    files: dict[str, str | None] = {
+        name: frame.sample(frac=1.0, random_state=place)[["id", *columns]].to_csv(index=False)
+        for place, (name, columns) in enumerate(SPLIT.items())
+    }
+    with InProcess("v6_verticox", {**files, "h": None}, {name: {} for name in [*files, "h"]}, "a") as running:
+        return dict(running.run("fit", {**TASK, **task}))
+
+
+def table(result: dict[str, Any], columns: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(result["model"]["coefficients"]).set_index("feature").loc[columns]
+
+
+def lin_wei(frame: pd.DataFrame, columns: list[str], beta: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+    """Return the robust errors by the definition of the score residuals, with Breslow's ties, a loop over the events."""
+    x, time = frame[columns].to_numpy(dtype=float), frame["week"].to_numpy(dtype=float)
+    event, risk = frame["arrest"].to_numpy(), np.exp(x @ beta)
+    scores, information = np.zeros_like(x), np.zeros((len(columns), len(columns)))
+    for place in np.flatnonzero(event):
+        at_risk = (time >= time[place]) & (stratum == stratum[place])
+        part = np.where(at_risk, risk, 0.0)[:, None] / risk[at_risk].sum()
+        centred = x - (part * x).sum(axis=0)
+        scores[place] += centred[place]
+        scores -= part * centred
+        information += (part * centred).T @ centred
+    inverse = np.linalg.inv(information)
+    return np.sqrt(np.diag(inverse @ scores.T @ scores @ inverse))
+
+
+def test_tied_events_have_the_sandwich_of_their_definition(rossi):
+    found, plain = fit(rossi, robust=True), fit(rossi)
+    own, model = table(found, COLUMNS), table(plain, COLUMNS)
+    np.testing.assert_allclose(own["coefficient"], model["coefficient"], atol=1e-7)
+    wanted = lin_wei(rossi, COLUMNS, own["coefficient"].to_numpy(), np.zeros(432))
+    np.testing.assert_allclose(own["standard_error"], wanted, rtol=2e-5)
+    assert found["model"]["log_likelihood"] == pytest.approx(plain["model"]["log_likelihood"], abs=1e-6)
+    naive = np.sqrt(np.diag(found["model"]["naive_covariance"]))
+    np.testing.assert_allclose(np.sort(naive), np.sort(model["standard_error"]), rtol=2e-5)
+    assert (
+        np.abs(own["standard_error"] / model["standard_error"] - 1.0).max() > 0.05
+    )  # the control: it is not the model's
+    assert 3 < found["federation"]["rounds"] - plain["federation"]["rounds"] < 9
+
+
+def test_untied_events_have_the_errors_of_lifelines(rossi):
+    frame = rossi.assign(week=rossi["week"] + np.random.default_rng(0).permutation(432) * 1e-4)
+    own = table(fit(frame, robust=True), COLUMNS)
+    wanted = CoxPHFitter().fit(
+        frame[["week", "arrest", *COLUMNS]], "week", "arrest", robust=True, fit_options={"precision": 1e-12}
+    )
+    np.testing.assert_allclose(own["standard_error"], wanted.standard_errors_.loc[COLUMNS], rtol=2e-5)
+
+
+def test_strata_and_products_over_organizations(rossi):
+    own = table(
+        fit(rossi, robust=True, strata="wexp", features=None, formula="~ fin + age + prio + fin:prio"),
+        ["fin", "age", "prio", "fin:prio"],
+    )
+    frame = rossi.assign(**{"fin:prio": rossi["fin"] * rossi["prio"]})
+    wanted = lin_wei(frame, list(own.index), own["coefficient"].to_numpy(), rossi["wexp"].to_numpy())
+    np.testing.assert_allclose(own["standard_error"], wanted, rtol=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("more", "match"),
+    [
+        ({"cluster": "wexp"}, "cluster is for split='horizontal'"),
+        ({"robust": True, "ties": "efron"}, "robust of a vertical fit is for"),
+        ({"robust": True, "solver": "bfgs"}, "robust of a vertical fit is for"),
+        ({"robust": True, "missing": "complete"}, "robust of a vertical fit is for"),
+        ({"robust": True, "weights": "wexp"}, "without weights and entry"),
+    ],
+)
+def test_what_is_not_offered_is_refused_by_name(rossi, more, match):
+    with pytest.raises(ArgumentError, match=match):
+        fit(rossi, **more)
