@@ -24,14 +24,17 @@ OURS = """
 import json, resource, sys, time
 from pathlib import Path
 from fedbayes.bayes.missing import Reading
-from fedbayes.federation.horizontal import Columns, check_bins
+from types import SimpleNamespace
+import pyarrow.parquet
+from fedbayes.federation.horizontal import Columns, added, cells, check_bins
 from fedbayes.federation.horizontal.counts import table_queries
-from fedbayes.federation.tables.reading import read_file
+from fedbayes.federation.tables.parquet import parts
 path, domain = Path(sys.argv[1]), json.loads(sys.argv[2])
 columns = Columns("ill", ["sex", "stage", "age"], domain)
 began = time.process_time()
-frame = read_file(path, "parquet", Reading(domain), columns=list(domain))
-queries = table_queries(columns, columns.schema.encode(frame, "absorb"), check_bins(columns, 20))
+bins = check_bins(columns, 20)
+station = SimpleNamespace(parts=lambda names, domain, rows: parts(path, Reading(domain), names, rows))
+queries = added(table_queries(columns, part, bins) for part in columns.parts(station, True, cells(columns, bins)))
 spent = time.process_time() - began
 print(json.dumps([spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, [q.values[:, :-1].tolist() for q in queries if q.values.ndim == 2]]))
 """
@@ -71,19 +74,20 @@ def large(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(PEERS is None, reason="FEDBAYES_PEERS names no Python with duckdb")
 def test_tables_of_twenty_million_parquet_rows_beside_duckdb(large: Path) -> None:
-    ours = subprocess.run(
-        [sys.executable, "-c", OURS, str(large), json.dumps(DOMAIN)], capture_output=True, text=True, check=True
-    )
-    theirs = subprocess.run([str(PEERS), "-c", THEIRS, str(large)], capture_output=True, text=True, check=True)
-    seconds, memory, tables = json.loads(ours.stdout)
-    beside, counts = json.loads(theirs.stdout)
+    asked = {"ours": [sys.executable, "-c", OURS, str(large), json.dumps(DOMAIN)]}
+    asked["theirs"] = [str(PEERS), "-c", THEIRS, str(large)]
+    best: dict[str, list] = {}
+    for name in ("ours", "theirs") * 3:
+        found = json.loads(subprocess.run(asked[name], capture_output=True, text=True, check=True).stdout)
+        best[name] = min(best.get(name, found), found, key=lambda told: told[0])
+    (seconds, memory, tables), (beside, counts) = best["ours"], best["theirs"]
     assert [[cell for row in table for cell in row] for table in tables] == counts
     ratio, gib = seconds / beside, memory / 2**20
     print(f"\nours {seconds:.1f} s of a processor and {gib:.2f} GiB, duckdb {beside:.1f} s: {ratio:.1f}")
-    goals.note("parquet", ratio, note=f"{seconds:.1f} s and {beside:.1f} s of one processor")
+    goals.note("parquet", ratio, note=f"{seconds:.2f} s and {beside:.2f} s of one processor, best of 3 each")
     goals.note("parquet_memory", gib)
-    assert gib < 2.2
-    assert ratio < 30.0
+    assert gib < 0.5
+    assert ratio < 3.0
 
 
 def test_a_private_fit_over_a_hundred_stations(tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 import datetime
 import resource
 import time
+from functools import partial
+from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -10,11 +13,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from one_process import OneProcess
 from pyarrow import parquet as file_format
 
 from fedbayes.bayes.missing import Reading
 from fedbayes.bayes.schema import Schema
-from fedbayes.federation.tables.parquet import read
+from fedbayes.federation.horizontal import Columns, CountNoise, added
+from fedbayes.federation.tables import parquet
+from fedbayes.federation.tables.files import read_file, settled
+from fedbayes.federation.tables.parquet import parts, read
 
 DOMAINS = [
     {},
@@ -66,6 +73,110 @@ def test_codes_give_what_cells_give(tmp_path_factory, kind, data, domain, rows):
                     schema.encode(large, "absorb")
             else:
                 np.testing.assert_array_equal(schema.encode(large, "absorb")["c"], expected)
+
+
+ENTRIES = [
+    {"bounds": [0, 9]},
+    {"bounds": [0, 9], "missing": ["-9", 2]},
+    {"categories": ["1", "x", "NA", "true", "7"]},
+    {"categories": [2, -9, 9007199254740993], "missing": ["x", -9]},
+]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in COLUMNS if kind != "days"])
+@given(
+    data=st.data(),
+    rows=st.integers(1, 5),
+    least=st.integers(1, 4),
+    node=st.sampled_from([{}, {"missing": ["x", "2", "-9"]}]),
+)
+@settings(max_examples=60)
+def test_parts_encode_as_parquet_csv_and_frames_do(tmp_path_factory, kind, data, rows, least, node):
+    folder = tmp_path_factory.mktemp("parts")
+    path, values, types = folder / "t.parquet", *COLUMNS[kind]
+    cells = data.draw(st.lists(st.sampled_from(values), min_size=2, max_size=12))
+    column = pa.array(cells, types[0]).cast(data.draw(st.sampled_from(types)))
+    file_format.write_table(pa.table({"c": column, "n": range(len(cells))}), path, row_group_size=rows)
+    entry = data.draw(st.sampled_from(ENTRIES))
+    domain = {"c": entry, "n": {"bounds": [0, 5]}}
+    schema, reading = Schema.from_domain(domain), Reading(domain, node)
+    with mock.patch.object(parquet, "PART", 1):
+        found = [schema.encode(part, "absorb") for part in parts(path, reading, ["n", "c"], least, rows=1)]
+    assert max(len(part["n"]) for part in found) <= least
+    frame = pa.table({"c": column, "n": range(len(cells))}).to_pandas()
+    frame.to_csv(folder / "t.csv", index=False)
+    wholes = [read(path, reading)]
+    if kind != "large whole numbers":  # which pandas makes floats of, in a frame, beside a missing cell
+        wholes += [settled(frame, reading), read_file(folder / "t.csv", "csv", reading)]
+    for whole in wholes:
+        for name, expected in schema.encode(whole, "absorb").items():
+            np.testing.assert_array_equal(np.concatenate([part[name] for part in found]), expected)
+
+
+LABELS = {"ill": {"categories": ["no", "yes"]}, "sex": {"categories": ["f", "m"]}, "age": {"bounds": [0, 100]}}
+
+
+def patients(rows):
+    draw = np.random.default_rng(3)
+    drawn = {name: draw.choice([*LABELS[name]["categories"], None, "?"], rows) for name in ("ill", "sex")}
+    return pd.DataFrame({**drawn, "age": np.where(draw.random(rows) < 0.1, np.nan, draw.integers(-5, 110, rows))})
+
+
+@pytest.mark.parametrize("statistics", ["histogram", "gaussian"])
+def test_queries_of_parts_add_up_to_those_of_the_table(tmp_path, statistics):
+    from v6_dp_naive_bayes.model import Plan, summarise
+
+    table, path = patients(300), tmp_path / "t.parquet"
+    table.to_parquet(path, row_group_size=70)
+    columns = Columns("ill", ["sex", "age"], LABELS)
+    plan = Plan(columns, {"age": 7}, statistics, "bounds", CountNoise(), 1.0)
+    read_parts = partial(parts, path, Reading(LABELS), list(LABELS), rows=1)
+    with mock.patch.object(parquet, "PART", 32):
+        pieces = list(columns.parts(SimpleNamespace(parts=lambda *asked: read_parts(asked[2])), True, 20))
+    sizes = [len(piece["age"]) for piece in pieces]
+    assert max(sizes) == 32
+    assert sum(sizes) == 300
+    whole = summarise(plan, columns.schema.encode(table, "absorb"))
+    for found, expected in zip(added(summarise(plan, piece) for piece in pieces), whole, strict=True):
+        np.testing.assert_array_equal(found.values, expected.values)
+        assert (found.l1, found.l2, found.nonnegative) == (expected.l1, expected.l2, expected.nonnegative)
+
+
+def test_a_station_counts_parts_under_the_guards_of_the_whole_table(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(parquet, "parts", lambda *asked: (seen.append(asked[2]), parts(*asked, rows=1))[1])
+    for name in "abc":
+        patients(200).to_parquet(tmp_path / f"{name}.parquet")
+    parties = {name: tmp_path / f"{name}.parquet" for name in "abc"}
+    asked = {"label": "ill", "features": ["sex", "age"], "domain": LABELS, "epsilon": 20.0}
+    with OneProcess(parties) as federation:
+        counts = federation.run("dp_naive_bayes", "fit", asked)["model"]["class_counts"]
+    expected = 3 * patients(200)["ill"].value_counts()[["no", "yes"]]
+    np.testing.assert_allclose(counts, expected, atol=30)
+    assert {tuple(sorted(names)) for names in seen} == {("age", "ill", "sex")}
+    for limits, complaint in (
+        ({"minimum_rows": "201"}, "fewer rows"),
+        ({"denied_columns": "sex"}, "sex"),
+    ):
+        with (
+            OneProcess(parties, policies=dict.fromkeys("abc", limits)) as federation,
+            pytest.raises(Exception, match=complaint),
+        ):
+            federation.run("dp_naive_bayes", "fit", asked)
+    with OneProcess(parties) as federation, pytest.raises(Exception, match="'gone'"):
+        federation.run(
+            "dp_naive_bayes",
+            "fit",
+            {**asked, "features": ["sex", "gone"], "domain": {**LABELS, "gone": {"bounds": [0, 1]}}},
+        )
+
+
+def test_a_file_that_cannot_be_counted_in_parts_is_read_as_a_whole(tmp_path):
+    for name, values in (("days", [DAY, None]), ("lists", [[1], [2]])):
+        file_format.write_table(pa.table({name: values, "n": [1, 2]}), tmp_path / "t.parquet")
+        assert parts(tmp_path / "t.parquet", Reading(), [name, "n"], rows=1) is None
+        assert parts(tmp_path / "t.parquet", Reading(), ["n"], rows=1) is not None
+        assert parts(tmp_path / "t.parquet", Reading(), ["n"]) is None
 
 
 def test_a_frame_with_an_index_loses_no_row(tmp_path):

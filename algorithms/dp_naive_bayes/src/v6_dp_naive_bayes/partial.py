@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import MessageError
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, one_budget, release, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, Query, SumReply, added, one_budget, release, tally_station
 
 from .messages import GossipReply, GossipRequest, StatisticsReply, StatisticsRequest
 from .model import Plan, summarise
@@ -34,8 +34,7 @@ def partial_statistics(station: Station, request: StatisticsRequest) -> Statisti
     if plan.published:
         found = publish(plan, plan.columns.read(station, private=False))
         return StatisticsReply(station.exact(found, "naive Bayes statistics as published"))
-    encoded = plan.columns.read(station, private=plan.noise.private)
-    content = release(station, summarise(plan, encoded), plan.noise, NOTE)
+    content = release(station, _queries(station, plan, plan.noise.private), plan.noise, NOTE)
     return StatisticsReply(station.mask(content) if request.masked else content)
 
 
@@ -68,8 +67,11 @@ def partial_gossip(station: Station, request: GossipRequest) -> GossipReply:
 
 
 def _noisy(station: Station, plan: Plan) -> NDArray[np.int64]:
-    encoded = plan.columns.read(station, private=True)
-    return np.asarray(release(station, summarise(plan, encoded), plan.noise, NOTE, once=True).value)
+    return np.asarray(release(station, _queries(station, plan, True), plan.noise, NOTE, once=True).value)
+
+
+def _queries(station: Station, plan: Plan, private: bool) -> list[Query]:
+    return added(summarise(plan, part) for part in plan.columns.parts(station, private, sum(plan.sizes)))
 
 
 @partial

@@ -15,7 +15,7 @@ from fedbayes.dp.laws import Change, law_of
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, MessageError, ThresholdError, sampling_errors
 from fedbayes.federation.gate import Exact, Receipt, Released
-from fedbayes.federation.horizontal import EvaluateRequest, SumReply, table_queries, tally_station
+from fedbayes.federation.horizontal import EvaluateRequest, SumReply, cells, table_queries, tally_station
 from fedbayes.federation.secrets import own_keys
 from fedbayes.mpc.joye_libert import encrypt_factor
 from fedbayes.mpc.packing import Packing
@@ -64,10 +64,7 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
     )
     _check_uses(station, request.uses)
     modulus, exponent = station_exponent(station, request.keying)
-    encoded = request.columns.read(station, request.noise.private)
-    if request.noise.unit == "party":
-        encoded = at_most(encoded, request.noise.maximum_records)
-    counts = cell_counts(request, encoded)
+    counts = _counts(station, request)
     receipt = None
     if request.noise.kind != "none":
         draw = partial_of(noise_shares, request.noise, request.uses, len(request.columns.features), len(counts))
@@ -84,6 +81,14 @@ def partial_counts(station: Station, request: CountsRequest) -> CipherReply:
             "for this method; use dp_naive_bayes"
         ) from None
     return _ciphers(station, _content(station, sent, receipt, "encrypted tables of counts"))
+
+
+def _counts(station: Station, request: CountsRequest) -> npt.NDArray[np.int64]:
+    if request.noise.unit == "party":
+        encoded = request.columns.read(station, request.noise.private)
+        return cell_counts(request, at_most(encoded, request.noise.maximum_records))
+    parts = request.columns.parts(station, request.noise.private, cells(request.columns, request.bins))
+    return np.asarray(sum(cell_counts(request, part) for part in parts))
 
 
 def _content(station: Station, value: Any, receipt: Receipt | None, note: str) -> Exact[Any] | Released[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import SchemaError, bin_codes
+from fedbayes.bayes.encoding import SchemaError, bin_codes, blocks
 from fedbayes.bayes.features import CategoricalTables, Feature, Gaussian, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.bayes.schema import Schema
@@ -39,11 +39,14 @@ def count_table(labels: NDArray[Any], codes: NDArray[Any], classes: int, cardina
         The last column counts rows without a value.
     """
     width = cardinality + 1
-    cells = labels.astype(np.int64) * width
-    cells += codes
-    cells += 1 + width  # a missing label falls in the first row, a missing value in the first column
-    table = np.bincount(cells, minlength=(classes + 1) * width).reshape(classes + 1, width)[1:]
-    return np.roll(table, -1, axis=1)
+    table = np.zeros((classes + 1) * width, dtype=np.int64)
+    for rows in blocks(len(labels), len(table)):
+        cells = labels[rows].astype(np.int64) * width
+        cells += codes[rows]
+        cells += 1 + width  # a missing label falls in the first row, a missing value in the first column
+        table += np.bincount(cells, minlength=len(table))
+    labelled = table.reshape(classes + 1, width)[1:]
+    return np.concatenate([labelled[:, 1:], labelled[:, :1]], axis=1)
 
 
 def unit_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:

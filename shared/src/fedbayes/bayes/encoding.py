@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -28,10 +29,10 @@ from numpy.typing import NDArray
 Outside = Literal["clip", "refuse", "absorb"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_WHOLE = re.compile(r"-?\d{1,18}")
 _MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 _LONGEST_NUMBER = 40  # characters; longer texts are no number
-_LARGEST_TABLE = 1_000_000  # cells of a lookup table from whole numbers to codes
+BLOCK = 2**14
+"""Rows of a block: eight bytes each are less than what memory is asked of the system for, so that it is used again."""
 
 
 class SchemaError(ValueError):
@@ -96,13 +97,23 @@ def check_missing(name: str, declared: object) -> tuple[Any, ...]:
     return tuple(declared)
 
 
-def without(values: Any, missing: frozenset[str]) -> NDArray[Any]:
-    """Return a column, shape (n,), in which what has one of these canonical texts is None."""
-    positions, distinct = _factorize(values)
-    kept = [None if canonical_text(value) in missing else value for value in distinct]
-    table = np.empty(len(kept) + 1, dtype=object)
-    table[: len(kept)] = kept
-    return np.asarray(table[positions])
+def written_as(values: NDArray[Any], texts: Collection[str]) -> NDArray[np.bool_]:
+    """Return where numbers, an array of shape (n,), have one of these canonical texts."""
+    found = np.zeros(len(values), dtype=np.bool_)
+    for text in texts:
+        number = _number_written(text, values.dtype)
+        if number is not None:
+            found |= values == number
+    return found
+
+
+def _number_written(text: str, dtype: np.dtype[Any]) -> Any:
+    """Return the number of this type with this canonical text, or None."""
+    try:
+        number = dtype.type(text)
+    except (ValueError, OverflowError):
+        return None
+    return number if canonical_text(number) == text else None
 
 
 def is_number(value: object) -> bool:
@@ -122,189 +133,41 @@ def _float_text(value: float) -> str | None:
     return repr(value)
 
 
+@lru_cache(maxsize=128)
 def equal_widths(low: float, high: float, bins: int) -> NDArray[np.float64]:
-    """Return the edges of bins of equal width, float64, shape (bins + 1,), the inner ones as people write them: -1.6, not -1.5999999999999996."""
+    """Return the edges of bins of equal width, float64, shape (bins + 1,), read-only, the inner ones as people write them: -1.6, not -1.5999999999999996."""
     edges = np.linspace(low, high, bins + 1)
     inner = [0.0 if abs(edge) < 1e-14 * (high - low) else float(f"{edge:.15g}") for edge in edges[1:-1].tolist()]
     rounded = np.array([edges[0], *inner, edges[-1]])
-    return rounded if bool(np.all(np.diff(rounded) > 0)) else edges
+    chosen = rounded if bool(np.all(np.diff(rounded) > 0)) else edges
+    chosen.flags.writeable = False
+    return chosen
 
 
 def bin_codes(values: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return the bin of each value (float64 within the edges, NaN = missing): int32, -1 = missing."""
     count = len(edges) - 1
     width = (edges[-1] - edges[0]) / count
-    missing = np.isnan(values)
     exact = max(abs(edges[0]), abs(edges[-1])) * 2.0**-52 < 1e-7 * width
-    if exact and np.allclose(np.diff(edges), width, rtol=1e-9, atol=0.0):
-        offset = (np.where(missing, edges[0], values) - edges[0]) / width
-        position = np.floor(offset).astype(np.int32)
-        # A division may end on the wrong side of an edge; it is not wrong by more than a millionth of a bin.
-        near = np.flatnonzero(np.abs(offset - np.rint(offset)) < 1e-6)
-        position[near] = np.searchsorted(edges, values[near], side="right") - 1
-    else:
-        position = (np.searchsorted(edges, values, side="right") - 1).astype(np.int32)
-    codes = np.clip(position, 0, count - 1)
-    codes[missing] = -1
-    return np.asarray(codes)
+    even = bool(exact and np.all(np.abs(np.diff(edges) - width) <= 1e-9 * width))
+    codes = np.empty(len(values), dtype=np.int32)
+    for rows in blocks(len(values)):
+        part = values[rows]
+        found = _even_bins(part, edges, width) if even else np.searchsorted(edges, part, side="right") - 1
+        np.clip(found, 0, count - 1, out=codes[rows])
+        codes[rows][np.isnan(part)] = -1
+    return codes
 
 
-def numbers(name: str, values: Any, bounds: tuple[float, float], outside: Outside) -> NDArray[np.float64]:
-    """Return a numeric column as float64 within the bounds, NaN = missing.
-
-    Raises
-    ------
-    SchemaError
-        Naming the column: text that is no number, unless ``outside="absorb"``; with ``outside="refuse"``, a value outside the bounds.
-    """
-    array = _as_float(name, values, refuses=outside != "absorb")
-    if outside == "refuse" and bool(np.any((array < bounds[0]) | (array > bounds[1]))):
-        raise SchemaError(
-            f'column {name!r} holds a value outside its bounds: correct it, widen the bounds, or give outside="clip" where the function takes it'
-        )
-    return np.clip(array, *bounds)
+def _even_bins(values: NDArray[np.float64], edges: NDArray[np.float64], width: float) -> NDArray[np.int64]:
+    """Return the bin of each value where all are as wide: a division tells the nearest edge, and the value on which side of it it is."""
+    place = (values - edges[0]) / width
+    np.fmax(place, 0.0, out=place)
+    nearest_edge = np.rint(np.fmin(place, len(edges) - 1, out=place), out=place).astype(np.int64)
+    return np.asarray(nearest_edge - (values < edges[nearest_edge]))
 
 
-def _as_float(name: str, values: Any, refuses: bool = True) -> NDArray[np.float64]:
-    """Return the numbers; what is none is refused, or NaN."""
-    dtype = getattr(values, "dtype", None)
-    kind = getattr(dtype, "kind", "O")
-    if kind in "Mmc":
-        if not refuses:
-            return np.full(len(values), np.nan)
-        raise SchemaError(f"column {name!r} is no plain number: convert it, or give categories in the domain")
-    if kind in "iuf" and not hasattr(dtype, "na_value"):
-        return np.asarray(values, dtype=np.float64)
-    import pandas
-
-    try:
-        series = pandas.Series(values)
-        parsed = pandas.Series(pandas.to_numeric(series, errors="raise" if refuses else "coerce"))
-        return np.asarray(parsed.to_numpy(dtype=np.float64, na_value=np.nan))
-    except (ValueError, TypeError):
-        problem = SchemaError(
-            f"column {name!r} is numeric in the domain but holds text: correct the file, "
-            "or give its categories in the domain"
-        )
-    raise problem  # outside the handler: pandas quotes the offending value, which must not be chained
-
-
-def categories(name: str, values: Any, codes: Mapping[str, int], outside: Outside) -> NDArray[np.int32]:
-    """Return the codes of a categorical column, int32, -1 = missing.
-
-    Parameters
-    ----------
-    name : str
-        Name of the column, for messages.
-    values : array or pandas.Series
-        Shape (n,).
-    codes : mapping
-        Code of every accepted canonical text.
-    outside : {"clip", "refuse", "absorb"}
-        Make unknown categories missing (``clip`` and ``absorb``), or raise.
-
-    Raises
-    ------
-    SchemaError
-        Naming the column: with ``outside="refuse"``, a value outside the categories.
-    """
-    category_codes, missing = _category_codes(codes, values)
-    if outside == "refuse" and bool(np.any((category_codes < 0) & ~missing)):
-        raise SchemaError(
-            f"column {name!r} holds a value outside its categories: correct it, extend the domain, "
-            'or give outside="clip" where the function takes it'
-        )
-    return category_codes
-
-
-def _category_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return (codes, where missing)."""
-    dtype = getattr(values, "dtype", None)
-    kind = "O" if dtype is None or hasattr(dtype, "na_value") else str(dtype.kind)
-    if kind in "iu":
-        array = np.asarray(values)
-        whole_codes = _whole_codes(codes, array)
-        if whole_codes is not None:
-            return whole_codes, np.zeros(len(array), dtype=np.bool_)
-    if kind == "f":
-        array = np.asarray(values, dtype=np.float64)
-        missing = np.isnan(array)
-        whole = np.where(missing, 0.0, array)
-        if bool(np.all((whole == np.floor(whole)) & (np.abs(whole) <= 2.0**52))):
-            whole_codes = _whole_codes(codes, whole.astype(np.int64))
-            if whole_codes is not None:
-                whole_codes[missing] = -1
-                return whole_codes, missing
-    return _factorized_codes(codes, values)
-
-
-def unknown_share(codes: Mapping[str, int], values: Any) -> float:
-    """Return the share of the values that are there but in none of the categories, among those that are there; 0 of none."""
-    category_codes, missing = _category_codes(codes, values)
-    there = int(np.sum(~missing))
-    return float(np.sum((category_codes < 0) & ~missing)) / there if there else 0.0
-
-
-def absent(values: Any) -> NDArray[np.bool_]:
-    """Return where a column, shape (n,), holds nothing: None, NaN, NaT, NA or empty text."""
-    dtype = getattr(values, "dtype", None)
-    kind = "O" if dtype is None or hasattr(dtype, "na_value") else str(dtype.kind)
-    if kind in "iub":
-        return np.zeros(len(values), dtype=np.bool_)
-    if kind == "f":
-        return np.isnan(np.asarray(values, dtype=np.float64))
-    return _factorized_codes({}, values)[1]
-
-
-def identifier_codes(values: Any) -> NDArray[np.int64]:
-    """Return a number for every distinct identifier, int64, shape (n,); -1 where it is missing.
-
-    Identifiers are compared as they are written, but for blanks around them: ``007`` and ``7`` are two where the column is text.
-    """
-    positions, distinct = _factorize(values)
-    known: dict[str, int] = {}
-    numbers = [-1 if text is None else known.setdefault(text, len(known)) for text in map(_identifier, distinct)]
-    return np.asarray(np.array([*numbers, -1], dtype=np.int64)[positions])
-
-
-def _identifier(value: object) -> str | None:
-    text = canonical_text(value) if isinstance(value, (float, np.floating)) else str(value).strip()
-    return text if text and value is not None and type(value).__name__ not in ("NAType", "NaTType") else None
-
-
-def _whole_codes(codes: Mapping[str, int], values: NDArray[Any]) -> NDArray[np.int32] | None:
-    """Codes of whole numbers through a table over the range of the whole categories; None if too wide."""
-    whole = {int(text): code for text, code in codes.items() if _WHOLE.fullmatch(text)}
-    low = min(whole, default=0)
-    size = max(whole, default=0) - low + 1
-    if size > _LARGEST_TABLE or values.dtype == np.uint64:
-        return None
-    table = np.full(size + 1, -1, dtype=np.int32)
-    for value, code in whole.items():
-        table[value - low] = code
-    offsets = (values.astype(np.int64) - low).view(np.uint64)
-    return np.asarray(table[np.minimum(offsets, np.uint64(size)).view(np.int64)])
-
-
-def _factorized_codes(codes: Mapping[str, int], values: Any) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Codes of any values through their distinct ones (one pass of a hash table)."""
-    positions, distinct = _factorize(values)
-    texts = [canonical_text(value) for value in distinct]
-    table = np.array([codes.get(text, -1) if text is not None else -1 for text in texts] + [-1], dtype=np.int32)
-    absent = np.array([text is None for text in texts] + [True], dtype=np.bool_)
-    return np.asarray(table[positions]), np.asarray(absent[positions])
-
-
-def _factorize(values: Any) -> tuple[NDArray[np.int64], Sequence[object]]:
-    """Return (position of each value among the distinct ones, the distinct ones); missing values are at -1."""
-    if isinstance(values, np.ndarray) and (
-        values.dtype == np.bool_ or all(value is None or isinstance(value, str) for value in values)
-    ):
-        # Plain text and truth values need no pandas, whose import takes longer than this pass over a small table.
-        code_of: dict[object, int] = {None: -1}
-        positions = [code_of.setdefault(value, len(code_of) - 1) for value in values.tolist()]
-        return np.array(positions, dtype=np.int64), list(code_of)[1:]
-    import pandas
-
-    coded, distinct = pandas.factorize(pandas.Series(values), use_na_sentinel=True)
-    return np.asarray(coded, dtype=np.int64), list(distinct)
+def blocks(rows: int, least: int = BLOCK) -> Iterator[slice]:
+    """Yield the rows of a column in blocks of at least so many, of which what is made on the way fits in the processor's cache."""
+    size = max(BLOCK, least)
+    return (slice(start, start + size) for start in range(0, rows, size))

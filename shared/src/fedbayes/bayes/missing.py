@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import SchemaError, canonical_text, check_missing
+from .encoding import SchemaError, canonical_text, check_missing, written_as
 
 MISSING = "missing"
 USUAL = frozenset({"NA", "NaN", "nan", "null", "N/A", "NULL", "None"})
@@ -168,6 +168,9 @@ def settle(column: Any, rule: Rule, convert: bool) -> Any:
 
     if getattr(column.dtype, "kind", "O") in "biuf" and not rule.missing:
         return column
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        lost = written_as(column.to_numpy(), rule.missing - rule.listed)
+        return column.mask(lost) if lost.any() else column
     if isinstance(column.dtype, pandas.CategoricalDtype) or column.dtype.kind in "mM":
         column = column.astype(object)
     codes, distinct = pandas.factorize(column, use_na_sentinel=True)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import absent, bin_codes, numbers
+from fedbayes.bayes.column_codes import absent, numbers
+from fedbayes.bayes.encoding import bin_codes
 from fedbayes.bayes.schema import Column
 
 BESIDE = 2

@@ -19,18 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fedbayes.bayes.column_codes import categories, numbers, unknown_share, without
 from fedbayes.bayes.encoding import (
     Outside,
     SchemaError,
     canonical_text,
-    categories,
     check_missing,
     equal_widths,
     is_number,
     nearest,
-    numbers,
-    unknown_share,
-    without,
 )
 from fedbayes.bayes.missing import MISSING, top_missing, without_top
 

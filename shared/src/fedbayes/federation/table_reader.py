@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -137,6 +137,25 @@ class TableReader(Member):
         choosing.note(self, left_out, self._source.named)
         self._check_table(columns, list(table), rows)
         return table
+
+    def parts(
+        self, columns: list[str], domain: Mapping[str, Any] | None = None, rows: int = 0
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the station's table in parts of rows, each as `arrays` gives the whole: what is added up over rows needs no more of it at once.
+
+        Parts have so many `rows` if that is more than usual: as many as cells that are counted into, for those are added up for each part.
+        Under the same guards, held before the first part. A large parquet file is read part by part, anything else comes as one. Parts are for encoding with
+        ``outside="absorb"`` (see `tables.parquet.parts`).
+        """
+        self.check_columns(columns)
+        found = self._source.parts(columns, domain, rows)
+        if found is None:
+            yield self.arrays(columns, domain)
+            return
+        together.note_read(self, self._source, columns, (), domain)
+        parts, count = found
+        self._check_table(columns, self._source.names, count)
+        yield from parts
 
     def _check_table(self, columns: list[str], present: list[str], rows: int | None) -> None:
         for column in columns:

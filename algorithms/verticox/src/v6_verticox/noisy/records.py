@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import numbers
+from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem

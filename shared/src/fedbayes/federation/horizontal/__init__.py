@@ -18,8 +18,8 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 
     @partial
     def partial_counts(station: Station, request: CountsRequest) -> SumReply:
-        encoded = request.columns.read(station, request.noise.private)
-        queries = table_queries(request.columns, encoded, request.bins)
+        parts = request.columns.parts(station, request.noise.private)
+        queries = added(table_queries(request.columns, part, request.bins) for part in parts)
         return answer(station, release(station, queries, request.noise, "tables of counts"), request.noise)
 
     @partial
@@ -31,7 +31,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
         return evaluate_model(federation, asked, NaiveBayes.from_dict)
 
 - :class:`Columns` (a message; put it into your requests): ``label``, ``features``, ``domain``, ``schema``,
-  ``classes``, ``read(station) -> {column: codes or floats}`` with all guards.
+  ``classes``, ``read(station) -> {column: codes or floats}`` with all guards, ``parts(station)`` the same in parts of rows, where it is added up over them.
 - :class:`CountNoise` (a message) with ``private``, ``placement``, ``epsilon``, ``delta``, ``neighbors``,
   ``honest(stations)``, ``deviation(...)``, ``rows``; :func:`release` charges the ledger, adds this station's noise to a list
   of :class:`Query` (integer arrays with what one row changes) and returns one int64 vector that may leave, as
@@ -61,7 +61,7 @@ from .counts import (
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
-from .noise import CountNoise, Query, check_noise, release
+from .noise import CountNoise, Query, added, check_noise, release
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -82,6 +82,7 @@ __all__ = [
     "Target",
     "Unit",
     "Units",
+    "added",
     "answer",
     "asked_columns",
     "cells",

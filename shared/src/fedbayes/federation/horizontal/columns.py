@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fedbayes.bayes.schema import Schema, SchemaError
@@ -38,7 +39,7 @@ def schema_errors(kind: type[Exception]) -> Iterator[None]:
     raise failure from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns(Message):
     """The columns of a task and their public domains; part of the requests of every horizontal method.
 
@@ -71,7 +72,7 @@ class Columns(Message):
         if not label.is_categorical or label.cardinality < 2:
             raise SchemaError(f"label {self.label!r} must have at least two categories in the domain")
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """The features' domains in their order, then the label's."""
         return Schema.from_domain({name: self.domain[name] for name in [*self.features, self.label]})
@@ -118,6 +119,18 @@ class Columns(Message):
             )
         kept = self.unit.kept(station, table, encoded)
         return {name: column[kept] for name, column in encoded.items()}
+
+    def parts(self, station: Station, private: bool = True, rows: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the station's columns as `read` gives them, where it can be in parts of rows, to be added up: of so many if that is more than usual.
+
+        Where a value may be refused, or rows belong together, all come as one.
+        """
+        if not private or self.outside == "refuse" or self.unit.id_column is not None:
+            yield self.read(station, private)
+            return
+        with schema_errors(DataProblem):
+            for table in station.parts([*self.features, self.label], self.domain, rows):
+                yield self.schema.encode(table, "absorb")
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,6 +216,15 @@ def check_noise(
     return CountNoise(placement, budget, small, relation, fraction, unit.rows)
 
 
+def added(parts: Iterable[Sequence[Query]]) -> list[Query]:
+    """Return the queries of a table of the queries of its parts, of which there is one or more: their values add up over rows."""
+    rest = iter(parts)
+    total = list(next(rest))
+    for part in rest:
+        total = [replace(sum_, values=sum_.values + one.values) for sum_, one in zip(total, part, strict=True)]
+    return total
+
+
 def release(
     station: Station, queries: Sequence[Query], noise: CountNoise, note: str, once: bool = False
 ) -> Exact[NDArray[np.int64]] | Released[NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fedbayes.bayes.encoding import identifier_codes
+from fedbayes.bayes.column_codes import identifier_codes
 
 from .. import arguments, choosing
 from ..codec import Message

@@ -156,5 +156,7 @@ def settled_column(values: Any, rule: Rule, convert: bool = True) -> Any:
     if distinct.dropna().duplicated().any():  # two ways to write one number, beside texts
         return distinct.reset_index(drop=True).reindex(codes).reset_index(drop=True)
     there = distinct.notna().to_numpy()
+    if there.all():
+        return pandas.Series(pandas.Categorical.from_codes(codes, distinct.tolist()), copy=False)
     places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(codes.dtype)
     return pandas.Series(pandas.Categorical.from_codes(places[codes], distinct[there].tolist()), copy=False)

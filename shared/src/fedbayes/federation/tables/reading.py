@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -177,6 +177,19 @@ class Source:
             return made, self._small.rows, 0
         return {name: values[kept] for name, values in made.items()}, int(kept.sum()), int(len(kept) - kept.sum())
 
+    def parts(
+        self, columns: Sequence[str], domain: Mapping[str, Any] | None, rows: int
+    ) -> tuple[Iterator[Any], int] | None:
+        """Return columns of a large parquet file in parts (`parquet.parts`), and the number of rows; None where all are to be read at once."""
+        path = self._plain("parquet")
+        if path is None or self._dictionary is not None or len(set(self.names)) < len(self.names):
+            return None
+        if not set(columns) <= set(self.names):
+            return None
+        with ReadingErrors():
+            found = parquet.parts(path, self._reading(domain, ()), columns, rows)
+            return None if found is None else (_read_safely(found), parquet.rows(path))
+
     def reads(
         self, columns: Sequence[str], domain: Mapping[str, Any] | None, identifiers: Sequence[str]
     ) -> dict[str, str]:
@@ -234,6 +247,16 @@ class Source:
         raise DataProblem(
             f"column '{repeated[:60]}' is twice in this station's table; ask the node administrator to rename one"
         )
+
+
+def _read_safely(parts: Iterator[Any]) -> Iterator[Any]:
+    """Yield the parts of a table; what goes wrong while one is read tells nothing of it."""
+    while True:
+        with ReadingErrors():
+            part = next(parts, None)
+        if part is None:
+            return
+        yield part
 
 
 def _series(values: Any, index: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import numbers
+from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import DataProblem

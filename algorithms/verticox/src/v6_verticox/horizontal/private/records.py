@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import numbers
+from fedbayes.bayes.column_codes import numbers
 from fedbayes.bayes.schema import Column
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
