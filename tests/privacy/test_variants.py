@@ -90,7 +90,8 @@ def test_a_delta_without_an_epsilon_promises_nothing(question: Question) -> None
 def test_a_label_among_the_features_and_a_column_twice_are_refused(question: Question) -> None:
     arguments = arguments_of(question)
     name = "features" if "features" in taken(question) else "columns"
-    own = arguments.get(name) or [column for column in arguments["domain"] if column != arguments.get("label")]
+    domain = arguments.get("domain", ["z"])  # of a formula alone: a column of it
+    own = arguments.get(name) or [column for column in domain if column != arguments.get("label")]
     wrong = [[*own, own[0]]]
     for role in ("label", "time", "event", "id_column"):
         if arguments.get(role) is not None:

@@ -80,7 +80,7 @@ def station(**limits: Any) -> Station:
     made.policy, made.gate, made.participants, made.organization = Policy(**limits), Gate(), MEMBERS, 1
     made.manifest = SimpleNamespace(members=MEMBERS, models=(), algorithm="v6_toy")  # type: ignore[assignment]
     made.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
-    made.memory = SimpleNamespace(read=lambda name: b"d", once=lambda name, content: content)  # type: ignore[assignment]
+    made.memory = SimpleNamespace(read=lambda name: None, once=lambda name, content: content)  # type: ignore[assignment]
     made.round_name, made.function = "1:x", "partial_x"
     made.__dict__["dictionary"] = None
     made.__dict__["channel"] = SimpleNamespace(

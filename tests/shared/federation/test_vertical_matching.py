@@ -22,6 +22,8 @@ ARGUMENTS = {
     "id_column": "id",
     "helper": "none",
 }
+LIMITS = {f"s{place}": {"minimum_count": 0} for place in range(STATIONS)}
+"""All columns are the same number, so that some combinations of conditions hold for nobody."""
 
 
 def files():
@@ -43,7 +45,10 @@ def counted(change=lambda request: request):
             seen.append(request)
         return ask(self, function, request, organizations, *rest)
 
-    with mock.patch.object(Federation, "_ask", asking), InProcess("v6_scalar_product", files(), {}, "s0") as running:
+    with (
+        mock.patch.object(Federation, "_ask", asking),
+        InProcess("v6_scalar_product", files(), LIMITS, "s0") as running,
+    ):
         return running.run("count", ARGUMENTS), seen
 
 
@@ -120,7 +125,7 @@ def test_who_does_not_match_a_pair_cannot_be_made_to(to):
 
     with (
         mock.patch.object(Federation, "_ask", elsewhere),
-        InProcess("v6_scalar_product", files(), {}, "s0") as running,
+        InProcess("v6_scalar_product", files(), LIMITS, "s0") as running,
         pytest.raises(MessageError),
     ):
         running.run("count", ARGUMENTS)
