@@ -73,6 +73,23 @@ def test_one_row_changes_no_sum_by_more_than_the_claim(bounds, values, own, stat
         assert real <= claimed * (1 + 1e-12)
 
 
+@settings(deadline=None, max_examples=100)
+@given(
+    groups=st.integers(1, 17),
+    values=st.lists(st.sampled_from([*range(17), 99, None]), max_size=8),
+    own=st.sampled_from([*range(17), 99, None]),
+)
+def test_one_row_changes_one_cell_of_a_table_of_grouped_states(groups, values, own):
+    columns = Columns("y", ["x"], {"x": {"categories": list(range(17))}, "y": {"categories": ["a", "b"]}})
+    plan = Plan(columns, {}, "histogram", "bounds", CountNoise("local", 1.0), 1.0, {"x": groups})
+    before = pd.DataFrame({"x": np.array(values, dtype=object), "y": ["a"] * len(values)})
+    after = pd.concat([before, pd.DataFrame({"x": [own], "y": ["b"]})], ignore_index=True)
+    found = list(changes(plan, before, after))
+    assert found, "a table was counted"
+    for real, claimed in found:
+        assert real == claimed == 1.0
+
+
 @pytest.mark.parametrize(
     "bounds", [(50.0, math.nextafter(50.0, 100.0)), (1e16, 1e16 + 2), (1.7e18, 1.7e18 + 256), (0.0, 5e-324), (1.0, 1.0)]
 )
