@@ -14,7 +14,7 @@ from .arguments import Contingency, Count, InformationGain, ScalarProduct, Table
 from .association import association, null_level
 from .chain import chain_count, check_chain
 from .model import axes, decoded, error_bound, guarded_count, guarded_product, information_gains, is_shown, published
-from .questions import answer, ask_privacy, open_question, preflight_of
+from .questions import answer, ask_privacy, noise_told, open_question, preflight_of
 
 
 @central
@@ -42,6 +42,7 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         check_chain(engine)
     (cells,), extra = answer(engine, epsilon, asked.honest_fraction, last=not thesis)
     found = int(cells[0])
+    noise = noise_told(federation, engine.setup, [cells], epsilon, asked.honest_fraction)
     if not promise.covers(epsilon):
         found = guarded_count(cells, engine.rows, engine.minimum_count)
     if thesis:
@@ -51,7 +52,7 @@ def count(federation: Federation, asked: Count) -> dict[str, Any]:
         records=engine.rows,
         model={"count": found, "records": engine.rows},
         privacy=ask_privacy(epsilon)(engine.setup, table_sensitivity([len(cells)], engine.setup.neighbors)),
-        diagnostics={"protocol": asked.protocol, **extra},
+        diagnostics={"protocol": asked.protocol, **noise, **extra},
     )
 
 
@@ -75,6 +76,7 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
     names, epsilon = asked.columns, asked.epsilon
     tables = _tables(federation, names, asked)
     counts = tables.tables([names], epsilon, asked.honest_fraction, last=True)[0]
+    noise = noise_told(federation, tables.engine.setup, [counts], epsilon, asked.honest_fraction)
     states = [tables.columns[name] for name in names]
     shown, hidden = published(counts, 0 if promise.covers(epsilon) else tables.minimum_count, states)
     found = axes(states)
@@ -86,7 +88,7 @@ def contingency(federation: Federation, asked: Contingency) -> dict[str, Any]:
         association=related,
         model={"axes": found, "counts": shown, "records": tables.rows, "association": related},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity([names])),
-        diagnostics={"hidden_cells": hidden},
+        diagnostics={"hidden_cells": hidden, **noise},
     )
 
 
@@ -111,6 +113,7 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
     tables = _tables(federation, [label, *names], asked, joint=False)
     questions = [(label, name) for name in names]
     counts = tables.tables(questions, epsilon, asked.honest_fraction, last=True)
+    noise = noise_told(federation, tables.engine.setup, counts, epsilon, asked.honest_fraction)
     gains: dict[str, float | None] = dict(zip(names, information_gains(counts), strict=True))
     if not promise.covers(epsilon):
         gains = _safe_gains(federation, tables, questions, counts, gains)
@@ -125,6 +128,7 @@ def information_gain(federation: Federation, asked: InformationGain) -> dict[str
         records=tables.rows,
         model={"label": label, "information_gain": gains, "null_level": levels, "records": tables.rows},
         privacy=ask_privacy(epsilon)(tables.engine.setup, tables.sensitivity(questions)),
+        diagnostics=noise,
     )
 
 

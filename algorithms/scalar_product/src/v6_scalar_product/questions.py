@@ -13,7 +13,7 @@ from fedbayes.federation import Federation, Preflight, results
 from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import PARTIALS, open_parties, setup_of
-from fedbayes.federation.vertical.accounting import REPLACE_ONE
+from fedbayes.federation.vertical.accounting import REPLACE_ONE, change_of, trusted_fraction
 from fedbayes.federation.vertical.central import locate
 from fedbayes.federation.vertical.conditions import check_condition
 from fedbayes.federation.vertical.declared import Matched
@@ -27,6 +27,8 @@ from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_second
 Cells = npt.NDArray[np.int64]
 MOST_CONDITIONS = 100
 EXPECTED_ROWS = 100_000
+LOUD = 0.5
+"""Of the mean count of a cell: a larger deviation of the noise is warned of."""
 MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",
@@ -174,3 +176,35 @@ def answer(
     noise = None if epsilon is None else Installment(epsilon)
     found = engine.ask([tuple(level) for level in levels], ring, noise, honest_fraction, last=last)
     return [table.reshape(-1) for table in found], {"plan": plan, "parties": len(engine.replies)}
+
+
+def noise_told(
+    federation: Federation, setup: Setup, counts: Sequence[Cells], epsilon: float | None, honest_fraction: float
+) -> dict[str, float]:
+    """Return the standard deviation of the noise in a cell for the result's diagnostics, and warn where it dominates; nothing for exact answers.
+
+    Parameters
+    ----------
+    federation : Federation
+        Whose warnings tell of it.
+    setup : Setup
+        Of the question.
+    counts : sequence of int64 array
+        The noisy tables of one batch, one axis a column; a count is a table of one cell.
+    epsilon : float or None
+        The budget of the batch.
+    honest_fraction : float
+        Part of the stations whose noise must suffice.
+    """
+    if epsilon is None:
+        return {}
+    honest = trusted_fraction(setup.stations, federation.organization, honest_fraction)
+    change = change_of([table.shape for table in counts], setup.neighbors)
+    noise = Installment(epsilon).deviation(change, len(setup.stations), honest)
+    mean = min(float(table.mean()) for table in counts)
+    if noise > LOUD * mean:
+        federation.warn(
+            f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}); "
+            f"what would help: a larger epsilon (now {epsilon:g}), fewer columns or states, or more records"
+        )
+    return {"noise": noise}

@@ -23,6 +23,8 @@ from .model import Learned, Variable
 from .sources import Budget, Source
 
 NEARLY_ALL = 0.9
+LOUD = 0.5
+"""Of the mean count of a cell: a larger deviation of the noise is warned of."""
 EXACT = "exact counts are learned by central and stand behind the published probabilities"
 PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"
@@ -73,7 +75,7 @@ def fitted(
             "validation": scores,
         },
     )
-    told = [*of_missing(missing), *of_noise(learned), *of_dropping(options, missing), *found["warnings"]]
+    told = [*of_missing(missing), *of_noise(learned, source), *of_dropping(options, missing), *found["warnings"]]
     return {**found, "warnings": told}
 
 
@@ -88,15 +90,20 @@ def of_dropping(options: Fit, shares: Mapping[str, float | None]) -> list[str]:
     ]
 
 
-def of_noise(learned: Learned) -> list[str]:
-    """Return the warning of a measured network in whose tables noise is a large part."""
-    if not learned.measured or learned.measured[-1].variation < HEAVY:
+def of_noise(learned: Learned, source: Source) -> list[str]:
+    """Return the warning of a network in whose tables noise is a large part."""
+    remedy = f"it tells little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), fewer columns, coarser bins or a smaller max_parents"
+    if learned.measured:
+        part = learned.measured[-1].variation
+        told = f"noise alone moves about {part:.0%} of the records in a table that the network was fitted to: {remedy}"
+        return [told] if part >= HEAVY else []
+    if source.budget.exact or not learned.counts:
         return []
-    part = f"{learned.measured[-1].variation:.0%}"
-    return [
-        f"noise alone moves about {part} of the records in a table that the network was fitted to: it tells little; "
-        "give a larger epsilon, fewer columns, coarser bins or a smaller max_parents"
-    ]
+    noise, mean = source.deviation, float(np.median([np.mean(table) for table in learned.counts.values()]))
+    if noise <= LOUD * mean:
+        return []
+    told = f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}) of most tables"
+    return [f"{told}, so the network is hardly known: {remedy}"]
 
 
 def total_score(options: Fit, structure: Structure, minimum: float) -> float:

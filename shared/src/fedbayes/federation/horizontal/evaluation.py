@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -32,6 +33,10 @@ JOINT_SCORE_BINS = (
 )
 NOISY_LARGEST_LOSS = 8.0
 MOST_TALLIES = 4_000_000
+QUERIES = 4
+"""Of an evaluation that is not one table: scores, confusion, confidence, loss."""
+LOUD = 0.05
+"""Deviation of the accuracy by the noise that is warned of."""
 
 
 class Classifier(Protocol):
@@ -138,6 +143,16 @@ class Form:
                 for query in queries
             ]
         )
+
+    def accuracy_noise(self, noise: CountNoise, stations: int, vector: NDArray[np.int64]) -> float:
+        """Return about how much the noise moves the accuracy: the standard deviation of all rows by the noise, over their number; at most 1."""
+        if self.joint:
+            queries, cells, rows = 1, vector.size, vector.sum()
+        else:
+            before, cells = metrics.scored_classes(self.classes) * 2 * self.bins, self.classes**2
+            queries, rows = QUERIES, vector[before : before + cells].sum()
+        deviation = noise.deviation(queries, 1.0, 1.0, cells, stations, True) * math.sqrt(cells)
+        return deviation / max(float(rows), deviation)
 
     def tallies(self, vector: NDArray[np.int64]) -> metrics.Tallies:
         """Read the sum of the stations' vectors."""
@@ -250,7 +265,8 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
     parties = federation.open_channel(asked.organizations, before)
     request = EvaluateRequest(asked.model, column, added, whom)
     summed = sum_answers(federation, "partial_evaluate", request, parties.stations, added, last=True)
-    tallies = form.tallies(signed(summed, form.numbers))
+    vector = signed(summed, form.numbers)
+    tallies, noise = form.tallies(vector), _accuracy_noise(federation, form, added, len(parties.stations), vector)
     minimum = 0 if added.promises else federation.minimum_count
     scores = metrics.scores_of(tallies, minimum)
     scores["n"] = round(scores["n"])
@@ -261,8 +277,23 @@ def evaluate_model(federation: Federation, asked: Scoring, load: Loader[Classifi
         "classes": list(classifier.schema[classifier.label].categories or ()),
     }
     return federation.result(
-        model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics=confusion, **scores
+        model=None, privacy=evaluation_privacy(added, whom, classes), diagnostics={**confusion, **noise}, **scores
     )
+
+
+def _accuracy_noise(
+    federation: Federation, form: Form, noise: CountNoise, stations: int, vector: NDArray[np.int64]
+) -> dict[str, float]:
+    """Return what the noise does to the accuracy for the result's diagnostics, and warn where that is much; nothing for exact scores."""
+    if not noise.private:
+        return {}
+    level = form.accuracy_noise(noise, stations, vector)
+    if level > LOUD:
+        federation.warn(
+            f"the noise dominates: it moves the accuracy by about {level:.2g}, and the other scores as much; what would help: a larger epsilon "
+            f"(now {noise.epsilon:g}), or more rows"
+        )
+    return {"accuracy_noise": level}
 
 
 def load_model(load: Loader[C], model: Any) -> C:
