@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fedbayes.bayes.naive_bayes import SMALLEST_COUNT
-from fedbayes.bayes.smoothing import NOISE_SHARE
+from fedbayes.bayes.smoothing import NOISE_SHARE, believed_missing
 from fedbayes.dp import shares
 from v6_secure_naive_bayes import model
 from v6_secure_naive_bayes.messages import Noise
@@ -129,7 +129,7 @@ def _probabilities(table: npt.NDArray[Any], totals: Floats, deviation: float) ->
     counts, missing = table[:, :, :-1].astype(np.float64), table[:, :, -1].astype(np.float64)
     cells = np.maximum(counts, 0.0)
     if deviation:
-        cells = _projected(counts, np.maximum(totals - np.maximum(missing, 0.0), 1.0))
+        cells = _projected(counts, np.maximum(totals - believed_missing(missing, totals, deviation), 1.0))
     cells = cells + 1.0
     if deviation:
         cells = cells + NOISE_SHARE * deviation**2 / (deviation + cells.max(axis=1, keepdims=True))

@@ -81,6 +81,8 @@ def fit_cases(draw: Any) -> Case:
             )
         arguments["bins"] = draw(st.sampled_from([1, 5, bins]))
     if draw(st.integers(0, 3)) == 3:
+        arguments["rows"] = draw(st.sampled_from([1_000, 1_000_000]))
+    if draw(st.integers(0, 3)) == 3:
         arguments["pseudocount"] = draw(st.sampled_from([1e-6, 0.5, 10.0]))
     if draw(st.integers(0, 3)) == 3:
         arguments["outside"] = draw(st.sampled_from(["clip", "refuse"]))

@@ -37,7 +37,7 @@ def believed_missing(missing: Floats, totals: Floats, noise: float) -> Floats:
     Parameters
     ----------
     missing, totals : ndarray
-        As `table_probabilities` takes them.
+        As `table_probabilities` takes them: float64, shape (..., classes).
     noise : float
         Standard deviation of the noise in each, > 0.
 
@@ -45,10 +45,9 @@ def believed_missing(missing: Floats, totals: Floats, noise: float) -> Floats:
     ----------
     Efron, Morris, Stein's estimation rule and its competitors, 1973.
     """
-    together = max(float(missing.sum()), 0.0)
-    lost = MISSING_DOUBT * np.sqrt(len(missing)) * min(noise / together, 1.0) if together > 0 else 1.0
-    believed = max(0.0, 1.0 - float(lost) ** 2)
-    usual = believed * together * totals / totals.sum()
+    together = np.maximum(missing.sum(axis=-1, keepdims=True), 0.0)
+    lost = MISSING_DOUBT * np.sqrt(missing.shape[-1]) * noise / np.maximum(together, noise)
+    usual = np.maximum(0.0, 1.0 - lost**2) * together * totals / totals.sum(axis=-1, keepdims=True)
     weight = (usual / np.hypot(usual, noise)) ** 2
     return np.asarray(np.clip(usual + weight * (missing - usual), 0.0, totals))
 
