@@ -19,6 +19,8 @@ from .rounds.setup import Prepared
 Vector = npt.NDArray[np.float64]
 
 NOT_PRIVATE = "exact coefficients, standard errors and a coarse baseline hazard are released without noise"
+AS_ASKED = ("ties", "penalty", "time", "event", "strata", "weights", "entry")
+"""Arguments that a model holds as they were given."""
 
 
 def model_json(
@@ -47,13 +49,7 @@ def model_json(
         covariance = naive @ squares @ naive
     return {
         "kind": "cox",
-        "ties": options.ties,
-        "penalty": options.penalty,
-        "time": options.time,
-        "event": options.event,
-        "strata": options.strata,
-        "weights": options.weights,
-        "entry": options.entry,
+        **{name: getattr(options, name) for name in AS_ASKED},
         "features": list(prepared.question.features),
         "references": dict(prepared.references),
         **prepared.formula,
