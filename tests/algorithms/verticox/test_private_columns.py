@@ -98,6 +98,7 @@ def test_products_on_shares_are_exact(widths, weighted):
         np.testing.assert_allclose(found[kind], values, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.audit
 def test_with_much_budget_it_is_the_pooled_fit():
     """Epsilon 20, 20,000 records: within .9 of a standard error, where the noise alone has a deviation of about .25."""
     frame = simulated(1, 20_000)

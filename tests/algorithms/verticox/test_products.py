@@ -90,7 +90,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("formula", "wanted", "split"), WAYS)
 def test_products_are_those_of_pooled_records(patients, formula, wanted, split):
     check(fitted(patients, formula, split)["model"], pooled(patients, wanted))
@@ -112,6 +112,7 @@ def test_products_with_ties_as_breslow(patients):
     np.testing.assert_allclose(own[np.argsort(own[:, 0])], wanted[np.argsort(wanted[:, 0])], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("role", "column"), [("weights", "weight"), ("entry", "since")])
 def test_products_of_weighted_and_truncated_records(patients, role, column):
     frame = patients.assign(time=patients["time"] + np.argsort(np.argsort(patients["time"], kind="stable")) * 1e-6)
@@ -185,6 +186,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("formula", "more", "kind", "match"), REFUSED)
 def test_what_is_not_offered_is_refused_by_name(patients, formula, more, kind, match):
     rng = np.random.default_rng(0)
