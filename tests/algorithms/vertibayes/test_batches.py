@@ -7,8 +7,8 @@ import pytest
 
 from fedbayes.federation.errors import ArgumentError
 from v6_vertibayes.arguments import Fit
+from v6_vertibayes.budget import Budget
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.sources import Budget
 
 COLUMNS = ["a", "b", "c", "d", "e"]
 REQUIRED = [

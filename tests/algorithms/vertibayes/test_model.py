@@ -1,14 +1,14 @@
 """Learning and scoring without a federation."""
 
-from typing import ClassVar
-
 import numpy as np
 import pytest
 
 from fedbayes.bayes.network import BayesianNetwork
 from v6_vertibayes.arguments import Fit, fine_rules
+from v6_vertibayes.budget import Budget
 from v6_vertibayes.merging import MergedTables
 from v6_vertibayes.model import ObservedStates, Variable, learn
+from v6_vertibayes.sources import Source
 from v6_vertibayes.validation import assess, assess_counts, average
 
 VARIABLES = [Variable("a", ("x", "y"), True), Variable("b", ("0", "1"), True)]
@@ -93,15 +93,8 @@ def test_averages_skip_folds_without_a_score() -> None:
     assert mean["confusion"].tolist() == [[2, 0], [0, 2]]
 
 
-class Fine:
-    variables: ClassVar[dict[str, Variable]] = {
-        "age": Variable("age", tuple("abcd"), True, (1.0, 2.0, 3.0)),
-        "b": Variable("b", ("0", "1")),
-    }
-    records, minimum_count = 10, 0
-    found: ClassVar[list[str]] = ["age"]
-
-    def __call__(self, tables):
+class Fine(Source):
+    def answer(self, tables, noise, contrasts=None):
         return [np.arange(10).reshape(5, 2) for _ in tables]
 
     def reveals(self):
@@ -109,7 +102,8 @@ class Fine:
 
 
 def test_fine_bins_are_merged_and_missing_stays_apart() -> None:
-    merged = MergedTables(Fine(), {"age": (2.0,)})
+    variables = {"age": Variable("age", tuple("abcd"), True, (1.0, 2.0, 3.0)), "b": Variable("b", ("0", "1"))}
+    merged = MergedTables(Fine(Budget(), variables), {"age": (2.0,)})
     assert merged.variables["age"].states == ("(-inf, 2)", "[2, inf)")
     assert merged([("age", "b")])[0].tolist() == [[2, 4], [10, 12], [8, 9]]
     assert "finer" in merged.reveals()["central"]

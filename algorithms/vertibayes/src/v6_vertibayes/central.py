@@ -13,12 +13,13 @@ from fedbayes.federation.vertical.roles import identifying
 
 from . import results
 from .arguments import Classify, Evaluate, Fit, Sample
+from .budget import Budget
 from .evaluation import by_counts, chosen_method
 from .merging import merged_by_class
 from .model import learn
 from .prediction import Model
 from .scoring import RecordScores
-from .sources import Budget, Question, open_source
+from .sources import Question, open_source
 from .validation import validate
 
 

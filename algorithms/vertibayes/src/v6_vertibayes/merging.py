@@ -11,15 +11,16 @@ import numpy as np
 
 from fedbayes.bayes.discretise import Bins, minimum_description_length
 from fedbayes.bayes.tables import Counts
+from fedbayes.bayes.variable import Variable
 from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.errors import ArgumentError
+from fedbayes.federation.installments import Installment
 
 from .arguments import BY_CLASS
-from .model import Variable
-from .sources import Budget, Source
+from .sources import Source, Tables
 
 
-class MergedTables:
+class MergedTables(Source):
     """A source whose fine bins are merged.
 
     Parameters
@@ -35,51 +36,28 @@ class MergedTables:
     """
 
     def __init__(self, source: Source, cuts: Mapping[str, tuple[float, ...]]) -> None:
+        super().__init__(source.budget, dict(source.variables))
         self._source = source
-        self.records = source.records
-        self.minimum_count = source.minimum_count
-        self.found = source.found
+        self.neighbors, self.records, self.deviation = source.neighbors, source.records, source.deviation
+        self.minimum_count, self.found_in_data = source.minimum_count, source.found_in_data
         self._starts: dict[str, list[int]] = {}
-        self.variables = dict(source.variables)
         for column, kept in cuts.items():
             fine = source.variables[column]
             ends = [len(fine.states)] if fine.missing else []
             self._starts[column] = [0, *((fine.cuts or ()).index(cut) + 1 for cut in kept), *ends]
             self.variables[column] = Variable(column, Bins(kept).labels, fine.missing, kept)
 
-    @property
-    def neighbors(self) -> str:
-        """Which tables the promise is about."""
-        return self._source.neighbors
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise in a cell of the fine tables that were asked last."""
-        return self._source.deviation
-
-    @property
-    def budget(self) -> Budget:
-        """The budget of the tables."""
-        return self._source.budget
-
-    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return one table of counts per tuple of columns."""
-        return [self._merge(columns, counts) for columns, counts in zip(tables, self._source(tables), strict=True)]
-
-    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
-        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
-        answers = self._source.rest(tables, kept)
-        if not answers:
-            return []
+    def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
+        """Return tables of which the fine bins are merged; functions of these are not asked."""
+        if contrasts is not None:
+            raise ArgumentError(
+                'bins: "mdl" merges bins by noisy tables; with structure="private" give a number or cut points'
+            )
+        answers = self._source.answer(tables, noise)
+        self.deviation = self._source.deviation
         return [self._merge(columns, counts) for columns, counts in zip(tables, answers, strict=True)]
 
-    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
-        """Refuse: functions of merged bins are not asked."""
-        raise ArgumentError(
-            'bins: "mdl" merges bins by noisy tables; with structure="private" give a number or cut points'
-        )
-
-    def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+    def by_fold(self, tables: Tables) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
         answers = self._source.by_fold(tables)
         return [
@@ -95,8 +73,8 @@ class MergedTables:
 
     def reveals(self) -> dict[str, str]:
         """Return role -> what it learns."""
-        told = self._source.reveals()
-        return {**told, "central": f"{told.get('central', '')}; tables with finer bins than the model's"}
+        reveals = self._source.reveals()
+        return {**reveals, "central": f"{reveals.get('central', '')}; tables with finer bins than the model's"}
 
 
 def merged_by_class(source: Source, bins: Any, label: str | None) -> Source:
@@ -108,18 +86,17 @@ def merged_by_class(source: Source, bins: Any, label: str | None) -> Source:
         There is no label to judge bins by.
     """
     numeric = [name for name, variable in source.variables.items() if variable.cuts]
-    asked = [name for name in numeric if (bins.get(name) if isinstance(bins, Mapping) else bins) == BY_CLASS]
-    if bins != BY_CLASS and not asked:
+    by_class = [name for name in numeric if (bins.get(name) if isinstance(bins, Mapping) else bins) == BY_CLASS]
+    if bins != BY_CLASS and not by_class:
         return source
     if label is None:
         raise ArgumentError('bins="mdl" needs a label: the column by which bins are judged')
-    asked = [name for name in asked if name != label]
-    if not asked:
+    merged = [name for name in by_class if name != label]
+    if not merged:
         return source
-    answers = source([(name, label) for name in asked])
-    chosen = {}
-    for name, counts in zip(asked, answers, strict=True):
+    cuts = {}
+    for name, counts in zip(merged, source([(name, label) for name in merged]), strict=True):
         fine = source.variables[name]
-        kept = counts[: len(fine.states), : len(source.variables[label].states)]
-        chosen[name] = minimum_description_length(np.maximum(kept, 0), fine.cuts or ()).cuts
-    return MergedTables(source, chosen)
+        known = counts[: len(fine.states), : len(source.variables[label].states)]
+        cuts[name] = minimum_description_length(np.maximum(known, 0), fine.cuts or ()).cuts
+    return MergedTables(source, cuts)

@@ -17,10 +17,11 @@ from fedbayes.federation import Federation, results
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
 from .arguments import SEARCHES, Fit
+from .budget import Budget
 from .guards import pooled, pooled_tables
 from .measuring import HEAVY
 from .model import Learned, Variable
-from .sources import Budget, Source
+from .sources import Source
 
 NEARLY_ALL = 0.9
 LOUD = 0.5
@@ -175,9 +176,9 @@ def privacy(budget: Budget, source: Source, differences: bool = False) -> dict[s
     reveals = source.reveals()
     if budget.epsilon is None:
         return results.not_private(EXACT, reveals=reveals)
-    if source.found:
+    if source.found_in_data:
         return results.not_private(
-            f"the tables are noisy, but the states of {', '.join(source.found)} were found in data; give a domain",
+            f"the tables are noisy, but the states of {', '.join(source.found_in_data)} were found in data; give a domain",
             reveals,
         )
     moved = 2 if source.neighbors == REPLACE_ONE else 1

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.discretise import Bins, equal_width
 from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
-from fedbayes.dp import promise
+from fedbayes.bayes.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.contrasts import Contrasts
@@ -22,113 +22,16 @@ from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.opening import FOLDS
 from fedbayes.federation.vertical.roles import check_helper_name
-from fedbayes.federation.vertical.states import DEFAULT_BINS
+from fedbayes.federation.vertical.states import ColumnStates, check_public, public_states
 from fedbayes.mpc.ring import lift
 
+from .budget import Budget
 from .messages import CountsReply, CountsRequest
-from .model import Variable
 
 MOST_CELLS = 2**22
-
-
-class Budget:
-    """How many batches of tables may be asked, and an epsilon in parts, one a batch.
-
-    Parameters
-    ----------
-    epsilon : float or None
-        All of it; None where tables are exact.
-    batches : int or None
-        Most batches that can be asked; None where nobody knows (exact tables only).
-    delta : float
-        Of Gaussian noise, of which batches have parts of the square of mu; 0: Laplace noise, of which they have parts of epsilon.
-    weights : sequence of float, optional
-        Of the batches; equal ones if left out.
-    """
-
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        batches: int | None = 1,
-        delta: float = 0.0,
-        weights: Sequence[float] | None = None,
-    ) -> None:
-        self.epsilon, self.batches, self.delta, self._taken = epsilon, batches, delta, 0
-        self._weights = list(weights or [1.0] * (batches or 0))
-
-    @property
-    def exact(self) -> bool:
-        """Whether tables have no noise."""
-        return self.epsilon is None
-
-    @property
-    def covered(self) -> bool:
-        """Whether the noise stands in for the guards of exact tables."""
-        return promise.covers(self.epsilon, self.delta)
-
-    def take(self, parts: int = 1) -> Installment | None:
-        """Return what the next batch, which has so many parts, may spend."""
-        first, self._taken = self._taken, self._taken + parts
-        if self.epsilon is None or self.batches is None:
-            return None
-        if self._taken > self.batches:
-            raise ArgumentError("epsilon: more tables are asked than it was divided over; the job stops")
-        if self.delta:
-            return Installment(self.epsilon, self.delta, self._weights, list(range(first, self._taken)))
-        return Installment(self.epsilon * parts / self.batches)
-
-    def rest(self, kept: int) -> int:
-        """Return the parts that are left but for those that are kept for later; 0 where tables are exact."""
-        return 0 if self.epsilon is None or self.batches is None else self.batches - self._taken - kept
-
-    @property
-    def spent_epsilon(self) -> float:
-        """What the batches that were asked cost together; of Gaussian noise all is debited with the first."""
-        part = float(self._taken > 0) if self.delta else self._taken / (self.batches or 1)
-        return (self.epsilon or 0.0) * part
-
-    @property
-    def spent(self) -> bool:
-        """Whether no batch can follow."""
-        return self.batches is not None and self._taken >= self.batches
-
-
-class Source(Protocol):
-    """An oracle that knows its variables and says what each role learns; `found`: columns whose states come from
-    data.
-    """
-
-    variables: dict[str, Variable]
-    records: int | None
-    minimum_count: int
-    found: list[str]
-
-    @property
-    def budget(self) -> Budget:
-        """How much may be asked."""
-
-    @property
-    def neighbors(self) -> str:
-        """Which tables the promise is about: of one record more, or of one record with other values or without any."""
-
-    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return one table of counts per tuple of columns."""
-
-    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
-        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
-
-    def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return the tables with the fold as a further, first axis."""
-
-    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
-        """Return functions of the tables: one batch."""
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the noise in every cell of the tables that were asked last; 0 where they are exact."""
-
-    def reveals(self) -> dict[str, str]:
-        """Return role -> what it learns."""
+"""Cells of one table, 32 MB of counts: what a search over a few parents asks for is far smaller."""
+Tables = Sequence[tuple[str, ...]]
+"""The columns of every table that is asked for."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +78,7 @@ class Question:
             raise ArgumentError('validation="svdg" needs split="vertical"; use scv or public')
 
         if self.split == "horizontal" or self.budget.epsilon is not None:
-            object.__setattr__(self, "bins", public_bins(self.columns, self.domain, self.bins))
+            object.__setattr__(self, "bins", public_bins(self.columns, dict(self.domain), self.bins))
 
     def preflight(self) -> Preflight:
         """Return what the stations check before anything is spent."""
@@ -198,6 +101,74 @@ class Question:
         return f"{FOLDS}{self.folds}"
 
 
+class Source(ABC):
+    """An oracle of tables over the records of all stations: each call is one batch, and spends one part of the budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        How much may be asked.
+    variables : dict of str to Variable
+        The columns, as their tables have them.
+
+    Attributes
+    ----------
+    records : int or None
+        How many there are; None where nobody knows.
+    minimum_count : int
+        Smallest count that all nodes allow to be published.
+    found_in_data : list of str
+        Columns whose states were.
+    deviation : float
+        Standard deviation of the noise in every cell of the tables that were asked last; 0 where they are exact.
+    neighbors : str
+        Which tables the promise is about: of one record more, or of one record with other values or without any.
+    """
+
+    neighbors = REPLACE_ONE
+
+    def __init__(self, budget: Budget, variables: dict[str, Variable]) -> None:
+        self.budget, self.variables = budget, variables
+        self.records: int | None = None
+        self.minimum_count = 0
+        self.found_in_data: list[str] = []
+        self.deviation = 0.0
+
+    def __call__(self, tables: Tables) -> list[Counts]:
+        """Return one table of counts per tuple of columns."""
+        return self.answer(tables, self.budget.take())
+
+    def rest(self, tables: Tables, kept: int) -> list[Counts]:
+        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
+        parts = self.budget.rest(kept)
+        return self.answer(tables, self.budget.take(parts)) if parts else []
+
+    def contrasted(self, tables: Tables, contrasts: Contrasts) -> list[Counts]:
+        """Return functions of the tables."""
+        return self.answer(tables, self.budget.take(), contrasts)
+
+    @abstractmethod
+    def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
+        """Return tables, or functions of them, with noise for a part of the budget."""
+
+    def by_fold(self, tables: Tables) -> list[Counts]:
+        """Return the tables with the fold as a further, first axis."""
+        raise ArgumentError('validation="svdg" needs split="vertical"; use scv or public')
+
+    @abstractmethod
+    def reveals(self) -> dict[str, str]:
+        """Return role -> what it learns."""
+
+    def _check_sizes(self, tables: Tables) -> None:
+        """Raise `ArgumentError` before anything runs if one table would have too many cells."""
+        for table in tables:
+            cells = float(np.prod([len(self.variables[column].all_states()) for column in table]))
+            if cells > MOST_CELLS:
+                raise ArgumentError(
+                    f"a table over {', '.join(table)} would have too many cells; give coarser bins or lower max_parents"
+                )
+
+
 def open_source(federation: Federation, question: Question, organizations: list[int | str] | None) -> Source:
     """Open the channel and return the oracle for the way in which the records are split."""
     preflight = question.preflight()
@@ -207,7 +178,7 @@ def open_source(federation: Federation, question: Question, organizations: list[
     return VerticalTables(federation, open_parties(federation, organizations, question.helper, preflight), question)
 
 
-class VerticalTables:
+class VerticalTables(Source):
     """Tables over columns of several stations: products of private vectors; see `fedbayes.federation.vertical`.
 
     Parameters
@@ -219,8 +190,7 @@ class VerticalTables:
     """
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
-        self._question, self.budget, self.deviation = question, question.budget, 0.0
-        self.neighbors = question.neighbors
+        self._question = question
         folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
         setup = setup_of(
             federation,
@@ -236,46 +206,28 @@ class VerticalTables:
             neighbors=question.neighbors,
         )
         self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)
+        states = {column: self._tables.columns[column] for column in question.columns}
+        super().__init__(question.budget, {column: _variable(own) for column, own in states.items()})
+        self.neighbors = question.neighbors
         self.minimum_count = self._tables.minimum_count
-        self.found = sorted(name for name in question.columns if not self._tables.columns[name].public)
-        self.records: int | None = self._tables.rows
-        self.variables = {
-            name: Variable(name, _texts(states.labels), states.has_missing, states.cuts)
-            for name, states in ((column, self._tables.columns[column]) for column in question.columns)
-        }
+        self.found_in_data = sorted(column for column, own in states.items() if not own.public)
+        self.records = self._tables.rows
 
-    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return one table of counts per tuple of columns: one batch."""
-        return self._counted(tables, 1)
+    def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
+        """Return tables, or functions of them: one batch."""
+        self._check_sizes(tables)
+        return self._ask(tables, noise, contrasts)
 
-    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
-        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
-        parts = self._question.budget.rest(kept)
-        return self._counted(tables, parts) if parts else []
-
-    def _counted(self, tables: Sequence[tuple[str, ...]], parts: int) -> list[Counts]:
-        refuse_large(tables, self.variables)
-        return self._ask(tables, self._question.budget.take(parts))
-
-    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
-        """Return functions of the tables: one batch."""
-        refuse_large(tables, self.variables)
-        return self._ask(tables, self._question.budget.take(), contrasts)
-
-    def _ask(
-        self, tables: Sequence[tuple[str, ...]], noise: Installment | None, contrasts: Contrasts | None = None
-    ) -> list[Counts]:
-        last = self._question.budget.spent
+    def _ask(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
+        last = self.budget.spent
         self.deviation = self._tables.deviation(tables, noise, HONEST_FRACTION, contrasts) if noise else 0.0
         return self._tables.tables(
             list(tables), epsilon=noise, honest_fraction=HONEST_FRACTION, last=last, contrasts=contrasts
         )
 
-    def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
+    def by_fold(self, tables: Tables) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
-        fold = self._question.fold
-        asked = [(*table, fold) for table in tables]
-        answers = self._ask(asked, self._question.budget.take())
+        answers = self._ask([(*table, self._question.fold) for table in tables], self.budget.take())
         return [np.moveaxis(counts, -1, 0)[: self._question.folds] for counts in answers]
 
     def reveals(self) -> dict[str, str]:
@@ -283,7 +235,7 @@ class VerticalTables:
         return self._tables.reveals()
 
 
-class HorizontalTables:
+class HorizontalTables(Source):
     """Tables over records of several stations that hold the same columns: one secure sum a batch.
 
     Parameters
@@ -294,39 +246,21 @@ class HorizontalTables:
         Its domain gives every column's categories or bounds; numeric columns have public bins.
     """
 
-    records: int | None = None
     neighbors = "add_remove"
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
-        self._federation, self._stations, self._question = federation, parties.stations, question
-        self.budget, self.minimum_count, self.deviation = question.budget, 0, 0.0
-        self.variables = {column: _public_variable(column, question) for column in question.columns}
-        self.found: list[str] = []
+        domain, bins = dict(question.domain), question.bins
+        variables = {name: _variable(public_states(name, domain, bins, True)) for name in question.columns}
+        super().__init__(question.budget, variables)
+        self._federation, self._stations = federation, parties.stations
+        self._domain, self._bins = domain, bins
 
-    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return one table of counts per tuple of columns: one round."""
-        return self._counted(tables, 1)
-
-    def rest(self, tables: Sequence[tuple[str, ...]], kept: int) -> list[Counts]:
-        """Return the tables with what is left of the epsilon but for `kept` batches; none where nothing is left."""
-        parts = self._question.budget.rest(kept)
-        return self._counted(tables, parts) if parts else []
-
-    def contrasted(self, tables: Sequence[tuple[str, ...]], contrasts: Contrasts) -> list[Counts]:
-        """Return functions of the tables: one round."""
-        return self._counted(tables, 1, contrasts)
-
-    def _counted(
-        self, tables: Sequence[tuple[str, ...]], parts: int, contrasts: Contrasts | None = None
-    ) -> list[Counts]:
-        refuse_large(tables, self.variables)
-        question = self._question
-        noise = question.budget.take(parts)
-        asked = [list(table) for table in tables]
-        request = CountsRequest(dict(question.domain), question.bins, asked, noise, HONEST_FRACTION, contrasts)
-        replies = self._federation.round(
-            "partial_counts", request, self._stations, CountsReply, last=question.budget.spent
-        )
+    def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
+        """Return tables, or functions of them: one round."""
+        self._check_sizes(tables)
+        columns = [list(table) for table in tables]
+        request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts)
+        replies = self._federation.round("partial_counts", request, self._stations, CountsReply, last=self.budget.spent)
         self.minimum_count = max(reply.minimum_count.value for reply in replies.values())
         total = summed([reply.masked for reply in replies.values()])
         shapes = [[len(self.variables[column].all_states()) for column in table] for table in tables]
@@ -340,10 +274,6 @@ class HorizontalTables:
         pieces = np.split(lift(total), cuts[:-1])
         return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
-    def by_fold(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Refuse: records that are split by rows are not cut into folds."""
-        raise ArgumentError('validation="svdg" needs split="vertical"; use scv or public')
-
     def reveals(self) -> dict[str, str]:
         """Return role -> what it learns."""
         return {
@@ -352,23 +282,7 @@ class HorizontalTables:
         }
 
 
-def refuse_large(tables: Sequence[tuple[str, ...]], variables: Mapping[str, Variable]) -> None:
-    """Raise `ArgumentError` before anything runs if one table would have too many cells."""
-    for table in tables:
-        cells = float(np.prod([len(variables[column].all_states()) for column in table]))
-        if cells > MOST_CELLS:
-            raise ArgumentError(
-                f"a table over {', '.join(table)} would have too many cells; give coarser bins or lower max_parents"
-            )
-
-
-def _texts(labels: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(
-        label if isinstance(label, str) else str(canonical_text(label)) for label in labels if label is not None
-    )
-
-
-def public_bins(columns: Sequence[str], domain: Mapping[str, Any], bins: Any) -> dict[str, list[float]]:
+def public_bins(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> dict[str, list[float]]:
     """Return the cut points of every column without categories: as given, or of equal width over its bounds.
 
     Raises
@@ -376,30 +290,14 @@ def public_bins(columns: Sequence[str], domain: Mapping[str, Any], bins: Any) ->
     ArgumentError
         A column has neither.
     """
-    found, without = {}, []
-    for column in columns:
-        entry = domain.get(column, {})
-        rule = bins.get(column) if isinstance(bins, Mapping) else bins
-        if "categories" in entry:
-            continue
-        if isinstance(rule, list | tuple):
-            found[column] = [float(cut) for cut in rule]
-        elif "bounds" in entry:
-            low, high = (float(bound) for bound in entry["bounds"])
-            number = rule if isinstance(rule, int) else DEFAULT_BINS
-            found[column] = [float(cut) for cut in equal_width(low, high, number).cuts]
-        else:
-            without.append(column)
-    if without:
-        raise ArgumentError(
-            "domain: records that are split by rows, and tables with noise, need public states; give categories or bounds, "
-            f"or cut points in bins, for: {', '.join(without)}"
-        )
-    return found
+    check_public(columns, domain, bins)
+    cuts = {column: public_states(column, domain, bins, True).cuts for column in columns}
+    return {column: list(own) for column, own in cuts.items() if own is not None}
 
 
-def _public_variable(column: str, question: Question) -> Variable:
-    if column in question.bins:
-        bins = Bins(tuple(question.bins[column]))
-        return Variable(column, bins.labels, True, bins.cuts)
-    return Variable(column, _texts(question.domain[column]["categories"]), True)
+def _variable(states: ColumnStates) -> Variable:
+    """Return a column's states as texts, "missing" apart."""
+    texts = (
+        label if isinstance(label, str) else str(canonical_text(label)) for label in states.labels if label is not None
+    )
+    return Variable(states.name, tuple(texts), states.has_missing, states.cuts)

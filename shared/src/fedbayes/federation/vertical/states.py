@@ -218,7 +218,8 @@ def check_public(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> N
     ]
     if without:
         raise ArgumentError(
-            f"domain: with an epsilon every column needs public states; give categories, bounds, or cut points in bins, for: {', '.join(without)}"
+            "domain: tables with noise, and those of records that are split by rows, need public states; give categories, bounds, "
+            f"or cut points in bins, for: {', '.join(without)}"
         )
 
 
