@@ -43,13 +43,7 @@ def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:
 
 def width(classes: int) -> int:
     """Return the length of `summed`."""
-    return (
-        metrics.scored_classes(classes) * 2 * metrics.SCORE_BINS
-        + classes**2
-        + 2 * metrics.CALIBRATION_BINS
-        + classes * 3 * metrics.SCORE_BINS
-        + 1
-    )
+    return metrics.Tallies.size(classes) + classes * 3 * metrics.SCORE_BINS + 1
 
 
 def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) -> dict[str, Any]:
@@ -62,21 +56,14 @@ def scores(vector: npt.NDArray[np.int64], classes: int, minimum: float = 0.0) ->
     """
     if vector.shape != (width(classes),):
         raise ValueError("the tallies do not have the classes of the model")
-    cut = width(classes) - 1 - classes * 3 * metrics.SCORE_BINS
+    cut = metrics.Tallies.size(classes)
     tallies = metrics.Tallies.from_flat(vector[:cut], float(vector[-1]) / LOSS_UNITS, classes)
     curves = vector[cut:-1].reshape(classes, 3, metrics.SCORE_BINS).astype(np.float64)
     return {
         **metrics.scores_of(tallies, minimum),
-        "auc_published": _published(curves),
+        "auc_published": metrics.published_auc(
+            [(positive, negative + unlabelled) for negative, positive, unlabelled in curves], float(curves[0].sum())
+        ),
         "unlabelled": int(curves[0, UNLABELLED].sum()),
         "confusion": tallies.confusion,
     }
-
-
-def _published(curves: Array) -> float:
-    total = float(curves[0].sum())
-    area = 0.0
-    for negative, positive, unlabelled in curves:
-        area_of_class = metrics.auc_from_histograms(positive, negative + unlabelled)
-        area += 0.0 if np.isnan(area_of_class) else area_of_class * float(positive.sum())
-    return area / total if total > 0 else float("nan")

@@ -312,7 +312,6 @@ class Training:
         summed = self.federation.secure_sum(
             "partial_evaluate", request, self.stations, SumReply, field="vector", last=True
         )
-        classes = self.layout.classes
-        curves = metrics.scored_classes(classes) * 2 * metrics.SCORE_BINS
-        confusion = np.asarray(summed[curves : curves + classes**2]).astype(np.int64).reshape(classes, classes)
+        counts = signed(summed, metrics.Tallies.size(self.layout.classes) + 1)[:-1]
+        confusion = metrics.Tallies.from_flat(counts, 0.0, self.layout.classes).confusion
         return {"accuracy": float(np.trace(confusion) / max(confusion.sum(), 1)), "n": int(confusion.sum())}

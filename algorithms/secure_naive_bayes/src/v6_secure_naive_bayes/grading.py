@@ -229,7 +229,7 @@ def loss_bits(rows: int) -> int:
 
 def tally_size(classes: int) -> int:
     """Return how many numbers the tallies and the loss have."""
-    return metrics.scored_classes(classes) * 2 * SCORE_BINS + classes**2 + 2 * metrics.CALIBRATION_BINS + 1
+    return metrics.Tallies.size(classes, SCORE_BINS) + 1
 
 
 def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> Words:
@@ -249,9 +249,7 @@ def tallied(lattice: Lattice, counts: npt.NDArray[np.uint32], fraction: int) -> 
     weights = counts[: classes * cells].astype(np.float64)  # whole numbers whose sums stay below 2^53
     truth = np.repeat(np.arange(classes), cells)
     predicted, bins = np.tile(logs.argmax(axis=1), classes), metrics.score_bins(logs, SCORE_BINS)
-    tenth = np.clip(
-        (np.exp(logs.max(axis=1)) * metrics.CALIBRATION_BINS).astype(np.int64), 0, metrics.CALIBRATION_BINS - 1
-    )
+    tenth = metrics.tenths(np.exp(logs.max(axis=1)))
     chosen = [1] if metrics.scored_classes(classes) == 1 else list(range(classes))
     indices = [((truth == group) * SCORE_BINS + np.tile(bins[:, group], classes), 2 * SCORE_BINS) for group in chosen]
     indices.append((truth * classes + predicted, classes**2))

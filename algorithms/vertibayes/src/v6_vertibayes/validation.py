@@ -61,57 +61,36 @@ def assess(
     labelled = truth >= 0
     return {
         **_scores(truth[labelled], probabilities[labelled], weight[labelled], minimum),
-        "auc_published": _published_auc(truth, probabilities, weight),
+        "auc_published": metrics.published_auc(_curves(truth, probabilities, weight), float(weight.sum())),
         "states": list(network.states[label]),
     }
 
 
 def _scores(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array, minimum: float) -> dict[str, Any]:
     classes = probabilities.shape[1]
-    sides = [_sides(truth == c, probabilities[:, c], weight) for c in range(classes)]
-    areas = np.array([metrics.auc_from_histograms(*pair) for pair in sides])
-    sizes = np.array([weight[truth == c].sum() for c in range(classes)])
+    curves = _curves(truth, probabilities, weight)
     total = float(weight.sum())
     predicted = probabilities.argmax(axis=1)
     confusion = np.zeros((classes, classes))
     np.add.at(confusion, (truth, predicted), weight)
     confidence = np.zeros((metrics.CALIBRATION_BINS, 2))
-    tenth = np.minimum((probabilities.max(axis=1) * metrics.CALIBRATION_BINS).astype(int), metrics.CALIBRATION_BINS - 1)
-    np.add.at(confidence, (tenth, (predicted == truth).astype(int)), weight)
+    np.add.at(confidence, (metrics.tenths(probabilities.max(axis=1)), (predicted == truth).astype(int)), weight)
     losses = metrics.row_losses(truth, np.log(np.maximum(probabilities, TINY)))
     return {
-        "auc": _mean(areas, sizes),
+        "auc": metrics.mean_auc(curves),
         "accuracy": float(np.trace(confusion)) / total if total > 0 else float("nan"),
         "log_loss": float(losses @ weight) / total if total > 0 else float("nan"),
         "confusion": confusion,
         "calibration": metrics.calibration(confidence, minimum),
-        "roc": [metrics.roc(*pair, minimum) for pair in (sides[1:] if classes == 2 else sides)],
+        "roc": [metrics.roc(*curve, minimum) for curve in (curves[1:] if classes == 2 else curves)],
         "rows": total,
     }
 
 
-def _sides(positive: npt.NDArray[np.bool_], scores: Array, weight: Array) -> tuple[Array, Array]:
-    """Return how many positive, and how many other records have each score, by increasing score."""
-    _, tie = np.unique(np.round(scores, 12), return_inverse=True)
-    groups = int(tie.max()) + 1 if len(tie) else 0
-    above, below = np.zeros(groups), np.zeros(groups)
-    np.add.at(above, tie[positive], weight[positive])
-    np.add.at(below, tie[~positive], weight[~positive])
-    return above, below
-
-
-def _published_auc(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> float:
-    classes = probabilities.shape[1]
-    sides = (_sides(truth == c, probabilities[:, c], weight) for c in range(classes))
-    areas = np.array([metrics.auc_from_histograms(*pair) for pair in sides])
-    sizes = np.array([weight[truth == c].sum() for c in range(classes)])
-    known = ~np.isnan(areas)
-    return float((areas[known] * sizes[known]).sum() / weight.sum()) if weight.sum() > 0 else float("nan")
-
-
-def _mean(areas: Array, sizes: Array) -> float:
-    known = ~np.isnan(areas) & (sizes > 0)
-    return float(np.average(areas[known], weights=sizes[known])) if known.any() else float("nan")
+def _curves(truth: npt.NDArray[np.int64], probabilities: Array, weight: Array) -> list[metrics.Sides]:
+    """Return each class against all other records; probabilities that differ by rounding are ties."""
+    scores = np.round(probabilities, 12)
+    return [metrics.sides(truth == c, scores[:, c], weight) for c in range(probabilities.shape[1])]
 
 
 def blanket(network: BayesianNetwork, label: str) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ References
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,8 @@ from numpy.typing import NDArray
 from fedbayes.bayes.smoothing import project_on_simplex
 
 Floats = NDArray[np.float64]
+Sides = tuple[Floats, Floats]
+"""Positive and other rows by increasing score: a curve."""
 
 SCORE_BINS = 512  # of the histograms from which AUC is computed
 CALIBRATION_BINS = 10  # tenths of the predicted probability
@@ -82,11 +86,7 @@ def auc(positive: NDArray[np.bool_], scores: Floats) -> float:
     scores : ndarray
         Higher means more likely positive, float64, shape (n,).
     """
-    _, tie = np.unique(scores, return_inverse=True)
-    groups = int(tie.max()) + 1 if len(tie) else 0
-    above = np.bincount(tie[positive], minlength=groups).astype(np.float64)
-    below = np.bincount(tie[~positive], minlength=groups).astype(np.float64)
-    return auc_from_histograms(above, below)
+    return auc_from_histograms(*sides(positive, scores, np.ones(len(scores))))
 
 
 def auc_from_histograms(positive: Floats, negative: Floats) -> float:
@@ -112,15 +112,31 @@ def weighted_auc(truth: NDArray[Any], probabilities: Floats) -> float:
     probabilities : ndarray
         float64, shape (n, classes); any increasing function of them does, column by column.
     """
-    columns = range(probabilities.shape[1])
-    areas = np.array([auc(truth == c, probabilities[:, c]) for c in columns])
-    sizes = np.array([np.sum(truth == c) for c in columns], dtype=np.float64)
-    return _weighted(areas, sizes)
+    ones = np.ones(len(truth))
+    return mean_auc([sides(truth == c, probabilities[:, c], ones) for c in range(probabilities.shape[1])])
 
 
-def _weighted(areas: Floats, sizes: Floats) -> float:
+def sides(positive: NDArray[np.bool_], scores: Floats, weights: Floats) -> Sides:
+    """Return the weight of the positive, and of the other rows with each score, by increasing score, float64, shape (scores,)."""
+    _, tie = np.unique(scores, return_inverse=True)
+    groups = int(tie.max()) + 1 if len(tie) else 0
+    above, below = (np.bincount(tie[part], weights[part], minlength=groups) for part in (positive, ~positive))
+    return above, below
+
+
+def mean_auc(curves: Sequence[Sides]) -> float:
+    """Return the mean of areas weighted by the positive rows of each curve; NaN where no curve has both sides."""
+    areas = np.array([auc_from_histograms(*curve) for curve in curves])
+    sizes = np.array([max(float(positive.sum()), 0.0) for positive, _ in curves])
     known = ~np.isnan(areas) & (sizes > 0)
     return float(np.average(areas[known], weights=sizes[known])) if bool(known.any()) else float("nan")
+
+
+def published_auc(curves: Sequence[Sides], rows: float) -> float:
+    """Return the same as VertiBayes and its ensembles were scored: over all rows, those without a label beside every class."""
+    areas = np.array([auc_from_histograms(*curve) for curve in curves])
+    sizes = np.array([float(positive.sum()) for positive, _ in curves])
+    return float(np.nan_to_num(areas) @ sizes) / rows if rows > 0 else float("nan")
 
 
 def score_bins(log_probabilities: Floats, bins: int = SCORE_BINS) -> NDArray[np.int64]:
@@ -165,6 +181,16 @@ class Tallies:
             self.loss + other.loss,
         )
 
+    @staticmethod
+    def shapes(classes: int, bins: int = SCORE_BINS) -> list[tuple[int, ...]]:
+        """Return the shapes of scores, confusion and confidence."""
+        return [(scored_classes(classes), 2, bins), (classes, classes), (CALIBRATION_BINS, 2)]
+
+    @classmethod
+    def size(cls, classes: int, bins: int = SCORE_BINS) -> int:
+        """Return the number of counts that `flat` has."""
+        return sum(math.prod(shape) for shape in cls.shapes(classes, bins))
+
     def flat(self) -> tuple[NDArray[np.int64], float]:
         """Return (every count in one int64 array, the loss)."""
         parts = (self.scores, self.confusion, self.confidence)
@@ -179,13 +205,18 @@ class Tallies:
         ValueError
             The counts are not as many as those of this number of classes and bins.
         """
-        shapes = ((scored_classes(classes), 2, bins), (classes, classes), (CALIBRATION_BINS, 2))
-        cuts = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        if counts.shape != (int(cuts[-1]),):
-            raise ValueError(f"tallies of {classes} classes have {int(cuts[-1])} counts")
+        shapes = cls.shapes(classes, bins)
+        cuts = np.cumsum([math.prod(shape) for shape in shapes])
+        if counts.shape != (cls.size(classes, bins),):
+            raise ValueError(f"tallies of {classes} classes have {cls.size(classes, bins)} counts")
         parts = np.split(np.asarray(counts, dtype=np.float64), cuts[:-1])
         scores, confusion, confidence = (p.reshape(s) for p, s in zip(parts, shapes, strict=True))
         return cls(scores, confusion, confidence, float(loss))
+
+
+def tenths(probabilities: Floats) -> NDArray[np.int64]:
+    """Return the tenth that each probability is in, 0 to 9."""
+    return np.asarray(np.clip(probabilities * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64))
 
 
 def scored_classes(classes: int) -> int:
@@ -220,8 +251,7 @@ def tally(
     predicted = log_probabilities.argmax(axis=1)
     confusion = np.bincount(truth * classes + predicted, minlength=classes**2).reshape(classes, classes)
     surest = np.nan_to_num(np.exp(np.minimum(log_probabilities.max(axis=1), 0.0)), nan=0.0)
-    tenth = np.clip(surest * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64)
-    confidence = np.bincount(tenth * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
+    confidence = np.bincount(tenths(surest) * 2 + (predicted == truth), minlength=2 * CALIBRATION_BINS)
     loss = float(row_losses(truth, log_probabilities, largest).sum())
     return Tallies(scores, confusion.astype(np.float64), confidence.astype(np.float64).reshape(-1, 2), loss)
 
@@ -267,8 +297,7 @@ def tallies_of_joint(table: NDArray[Any], largest: float = LARGEST_LOSS) -> Tall
     odds = np.sinh((2.0 * (np.arange(bins) + 0.5) / bins - 1.0) * _WIDEST_SCORE)
     losses = np.minimum(np.stack([np.logaddexp(0.0, odds), np.logaddexp(0.0, -odds)]), largest)
     predicted = (np.arange(bins) >= bins // 2).astype(np.int64)
-    surest = 1.0 / (1.0 + np.exp(-np.abs(odds)))
-    tenth = np.clip(surest * CALIBRATION_BINS, 0, CALIBRATION_BINS - 1).astype(np.int64)
+    tenth = tenths(1.0 / (1.0 + np.exp(-np.abs(odds))))
     confusion, confidence = np.zeros((2, 2)), np.zeros((CALIBRATION_BINS, 2))
     for truth in (0, 1):
         np.add.at(confusion[truth], predicted, cells[truth])
@@ -289,15 +318,14 @@ def scores_of(tallies: Tallies, minimum: float = 0.0) -> dict[str, Any]:
     confusion = np.maximum(tallies.confusion, 0.0)
     rows = float(confusion.sum())
     right = float(np.trace(confusion)) / rows if rows > 0 else float("nan")
-    areas = np.array([auc_from_histograms(yes, no) for no, yes in tallies.scores])
-    sizes = np.maximum(tallies.scores[:, 1, :].sum(axis=1), 0.0)
+    curves = [(yes, no) for no, yes in tallies.scores]
     loss = max(tallies.loss, 0.0) / rows if rows > 0 else float("nan")
     return {
         "accuracy": right,
-        "auc": _weighted(areas, sizes),
+        "auc": mean_auc(curves),
         "log_loss": loss,
         "calibration": calibration(tallies.confidence, minimum),
-        "roc": [roc(yes, no, minimum) for no, yes in tallies.scores],
+        "roc": [roc(*curve, minimum) for curve in curves],
         "n": rows,
     }
 

@@ -120,8 +120,7 @@ class Form:
         """Length of the vector."""
         if self.joint:
             return 2 * self.bins
-        curves = metrics.scored_classes(self.classes)
-        return curves * 2 * self.bins + self.classes**2 + 2 * metrics.CALIBRATION_BINS + 1
+        return metrics.Tallies.size(self.classes, self.bins) + 1
 
     def check_size(self, kind: type[Exception]) -> None:
         """Raise an error if there are too many classes."""
