@@ -24,9 +24,9 @@ from test_vertibayes_networks import FOLDER, Published
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 from fedbayes.federation.vertical.accounting import change_of as moved
 from v6_vertibayes.arguments import Fit
+from v6_vertibayes.budget import Budget
 from v6_vertibayes.messages import change_of as added
 from v6_vertibayes.model import Variable, learn
-from v6_vertibayes.budget import Budget
 
 pytestmark = pytest.mark.benchmark
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from fedbayes.bayes.tables import PooledTables
-from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.coding import resolve
 from v6_vertibayes import results
 from v6_vertibayes.arguments import Fit
 from v6_vertibayes.model import Variable, learn

@@ -8,7 +8,7 @@ from one_process import OneProcess
 from fedbayes.bayes import metrics
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
-from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.coding import resolve
 from v6_bayesian_ensemble import tallies
 from v6_bayesian_ensemble.ensemble import Ensemble, Member
 from v6_bayesian_ensemble.model import Learning, column_codes, learn_parts

@@ -11,7 +11,7 @@ from limits_kit import predicting
 from one_process import OneProcess
 
 from fedbayes.bayes.tables import PooledTables
-from fedbayes.federation.vertical.states import resolve
+from fedbayes.federation.vertical.coding import resolve
 
 PEOPLE = 400
 COLUMNS = ["smoke", "age", "cough", "xray", "ill"]

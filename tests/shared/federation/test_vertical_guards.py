@@ -17,6 +17,7 @@ from fedbayes.federation.contrasts import Contrasts
 from fedbayes.federation.installments import Installment
 from fedbayes.federation.vertical import check_alignment
 from fedbayes.federation.vertical.accounting import change_of
+from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.factor_info import FactorInfo, Wanted, factor_name
 from fedbayes.federation.vertical.identifiers import matched_texts
 from fedbayes.federation.vertical.messages import (
@@ -28,7 +29,7 @@ from fedbayes.federation.vertical.messages import (
     SubmitRequest,
     TablesRequest,
 )
-from fedbayes.federation.vertical.states import check_bins_hold, public_states, resolve
+from fedbayes.federation.vertical.states import public_states
 from fedbayes.federation.vertical.workspace import Workspace
 
 SETUP = Setup(3, [1, 2], "id", False, {}, "quantile", True, False, True)

@@ -108,12 +108,10 @@ class Member:
         if self.network is None:
             raise ArgumentError("a member stayed at its station; it cannot vote here")
         own = self.network
+        columns = {name: columns[name] for name in self.columns if name in columns}
         if not set(columns) >= set(own.nodes) - {label}:
             own = restricted(own, [label, *columns])
-        codes = codes_of(
-            own, self.cuts, {name: columns[name] for name in own.nodes if name in columns and name != label}, rows
-        )
-        return self.placed(posteriors(own, codes, label), label, classes)
+        return self.placed(posteriors(own, codes_of(own, self.cuts, columns, rows), label), label, classes)
 
     def placed(self, posterior: Array, label: str, classes: Sequence[str]) -> Array:
         """Return probabilities of the network's classes, (rows, its classes), at the places of the ensemble's."""
@@ -256,11 +254,11 @@ class Ensemble:
 
         This is what the secure sum computes, in one place.
         """
-        beliefs = []
-        for member in self.members:
-            present = {name: columns[name] for name in member.columns if name in columns}
-            beliefs.append(member.posterior(self.label, self.classes, present, rows))
-        return self.elect(beliefs)
+        return self.elect([self.posterior(member, columns, rows) for member in self.members])
+
+    def posterior(self, member: Member, columns: Mapping[str, Any], rows: int) -> Array:
+        """Return a member's P(class | record) of records given by column, shape (rows, classes)."""
+        return member.posterior(self.label, self.classes, columns, rows)
 
     def elect(self, posteriors: Sequence[Array], present: Sequence[npt.NDArray[np.bool_]] | None = None) -> Array:
         """Return log P(class | record), (rows, classes), from each member's; `present`: the records that each has (default: all)."""

@@ -40,11 +40,16 @@ def right_and_seen(model: Ensemble, organization: int, frame: Any) -> npt.NDArra
     counts = np.zeros((len(model.members), 2, len(model.classes)), dtype=np.int64)
     for number, member in enumerate(model.members):
         if organization not in member.stations:
-            present = {name: frame[name] for name in member.columns if name in frame}
-            predicted = member.posterior(model.label, model.classes, present, len(frame)).argmax(axis=1)
+            predicted = model.posterior(member, frame, len(frame)).argmax(axis=1)
             counts[number, 0] = np.bincount(truth[(truth >= 0) & (truth == predicted)], minlength=len(model.classes))
             counts[number, 1] = np.bincount(truth[truth >= 0], minlength=len(model.classes))
     return counts
+
+
+def _records(station: Station, model: Ensemble, *more: str, minimum: bool = True) -> Any:
+    """Return the station's own rows: those columns of the members that it has, and more."""
+    own = [name for name in columns_of(model) if name in station.columns]
+    return station.data([*own, *more], minimum, states_of(model))
 
 
 @partial
@@ -58,9 +63,8 @@ def partial_local(station: Station, request: LocalRequest) -> TalliesReply:
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
-    own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.label], domain=states_of(model))
-    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    frame = _records(station, model, model.label)
+    logs = model.predict_log_proba(frame, len(frame))
     truth = column_codes(frame[model.label], model.classes, None)
     together = grouped(np.exp(logs), np.ones(len(logs)), station.policy.minimum_count)
     return _counted(station, tallies.summed(truth, np.log(np.maximum(together, np.exp(LEAST_LOG)))).view(np.uint64))
@@ -82,8 +86,7 @@ def partial_tested(station: Station, request: LocalRequest) -> TalliesReply:
     """
     station.require_private(False)
     model = Ensemble.read(request.model)
-    own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=[*own, model.label], domain=states_of(model))
+    frame = _records(station, model, model.label)
     counts = right_and_seen(model, station.organization, frame)
     return _counted(station, counts.ravel().view(np.uint64), len(model.members))
 
@@ -97,10 +100,9 @@ def partial_predict(station: Station, request: LocalRequest) -> PredictionsReply
     **Reveals** them to central, with the identifiers if a column is named; the node must allow predictions.
     """
     model = Ensemble.read(request.model)
-    own = [c for c in columns_of(model) if c in station.columns]
-    frame = station.data(columns=own, minimum=False, domain=states_of(model))
+    frame = _records(station, model, minimum=False)
     station.require_predictions()
-    logs = model.predict_log_proba({name: frame[name] for name in own}, len(frame))
+    logs = model.predict_log_proba(frame, len(frame))
     identifiers = station.identifiers(request.id_column, minimum=False) if request.id_column else []
     return PredictionsReply(
         station.exact(np.exp(logs), "predictions", queries=len(frame), summed=False),
@@ -125,8 +127,6 @@ def partial_outside(station: Station, request: LocalRequest) -> VotesReply:
     for entry in model.members:
         if entry.leader == station.organization:
             member = store.recalled(station, entry)
-            present = {name: records[name] for name in member.columns if name in records}
-            posterior = member.posterior(model.label, model.classes, present, rows)
-            more, weight = model.ballot(member, posterior)
+            more, weight = model.ballot(member, model.posterior(member, records, rows))
             added, behind = added + more, behind + weight
     return VotesReply(station.mask(station.exact(votes.encode(added, behind), "predictions", queries=rows)), {}, None)

@@ -8,25 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import PooledTables
 from fedbayes.bayes.variable import Variable
-from fedbayes.federation.vertical.states import ColumnStates, check_bins_hold, resolve
+from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 
 from .ensemble import Member
 from .model import Learning, Part, learn_parts
 
 Codes = dict[str, npt.NDArray[np.int64]]
-
-
-def variable_of(states: ColumnStates) -> Variable:
-    """Return a column as a variable of the search."""
-    texts = tuple(
-        str(canonical_text(state)) if not isinstance(state, str) else state
-        for state in states.labels
-        if state is not None
-    )
-    return Variable(states.name, texts, states.has_missing, states.cuts)
 
 
 def encoded(
@@ -40,7 +29,7 @@ def encoded(
     for name in names:
         states, codes[name] = resolve(name, frame[name], domain.get(name), bins, True, True)
         check_bins_hold(states, codes[name], minimum)
-        variables[name] = variable_of(states)
+        variables[name] = states.variable()
     return variables, codes
 
 

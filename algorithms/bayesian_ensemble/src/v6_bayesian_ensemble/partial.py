@@ -11,12 +11,12 @@ from fedbayes.bayes.record_scores import log_scores
 from fedbayes.federation import Station, partial
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.replies import SealedReply
+from fedbayes.federation.vertical.coding import indicators
 from fedbayes.federation.vertical.factor_info import FactorInfo
 from fedbayes.federation.vertical.messages import Delivery, ExtendReply, Setup
 from fedbayes.federation.vertical.opening import OwnPart, open_part, place_rows
 from fedbayes.federation.vertical.record_shares import score_share, summed
 from fedbayes.federation.vertical.replication import Replica, workspace_of
-from fedbayes.federation.vertical.states import indicators
 from fedbayes.federation.vertical.workspace import DTYPES, Workspace
 
 from . import store, tallies, votes
@@ -178,11 +178,9 @@ def _vote(
 ) -> tuple[Array, Array]:
     member = store.recalled(station, model.members[number])
     if len(member.stations) == 1:
-        own = list(member.columns)
-        frame = station.data(columns=own, domain=states_of(model))
+        frame = station.data(columns=list(member.columns), domain=states_of(model))
         rows = Rows(workspace, request.delivery.setup, request.delivery.rows, len(frame))
-        posterior = member.posterior(model.label, model.classes, {name: frame[name] for name in own}, len(frame))
-        added, behind = model.ballot(member, posterior)
+        added, behind = model.ballot(member, model.posterior(member, frame, len(frame)))
         return rows.in_job_order(added), rows.in_job_order(behind)
     return _group_vote(station, request, model, member, number)
 
@@ -267,8 +265,7 @@ def partial_predicted(station: Station, request: PredictedRequest) -> ExtendRepl
     part = OwnPart([], [], {}, {})
     width, own = len(model.classes) - 1, station.organization
     for member in model.members:
-        columns = {name: frame[name] for name in member.columns}
-        codes = member.posterior(model.label, model.classes, columns, len(frame)).argmax(axis=1)
+        codes = model.posterior(member, frame, len(frame)).argmax(axis=1)
         name = prediction_name(member.name)
         part.infos.append(FactorInfo(name, [name], [own], width, True, request.bits, request.stage, [own]))
         part.values.append(indicators(codes, width, DTYPES[request.bits]))

@@ -13,7 +13,8 @@ from fedbayes.bayes.network import BayesianNetwork
 from fedbayes.federation import Federation
 from fedbayes.federation.codec import Message
 from fedbayes.federation.vertical import SecureTables
-from fedbayes.federation.vertical.opening import FOLDS
+from fedbayes.federation.vertical.engine import SMALL_RING_ROWS
+from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.mpc.ring import lift
 
 from .arguments import Fit
@@ -23,12 +24,6 @@ from .model import Part
 from .votes import above_chance, by_score
 
 Array = npt.NDArray[np.float64]
-SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
-
-
-def fold_column(folds: int) -> str:
-    """Return the column that tells a record's fold."""
-    return f"{FOLDS}{folds}"
 
 
 def by_other_rows(federation: Federation, model: Ensemble, stations: Sequence[int]) -> Ensemble:
@@ -56,7 +51,7 @@ def by_folds(
     -----
     **Reveals** to central the families' tables by fold, and each member's confusion table by fold. Nobody sees a prediction.
     """
-    fold = fold_column(asked.folds)
+    (fold,) = fold_domain(asked.folds)
     families = [(*part.network.parents[node], node) for part in parts for node in part.network.nodes]
     counted = iter(tables.tables([(*family, fold) for family in families]))
     tested: list[Member] = []

@@ -8,23 +8,24 @@ from itertools import combinations
 from typing import Any
 
 from fedbayes.bayes.tables import Counts
-from fedbayes.bayes.variable import Variable
 from fedbayes.federation import Federation, Parties, Preflight
 from fedbayes.federation.errors import ArgumentError, DataProblem
 from fedbayes.federation.vertical import PARTIALS, SecureTables, open_parties, setup_of
+from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.federation.vertical.roles import check_helper_name
+from fedbayes.federation.vertical.states import check_cells
 
 from .arguments import Fit
 from .ensemble import Ensemble, Member, check_classes
 from .groups import groups_of
-from .members import member_of, variable_of
+from .members import member_of
 from .messages import ColumnsReply, ColumnsRequest, MemberReply, MemberRequest
 from .model import Part, learn_parts
-from .testing import by_folds, by_other_rows, fold_column
+from .testing import by_folds, by_other_rows
 from .votes import scaled
 
-MOST_CELLS = 2**22
 MOST_PAIRS = 500
+"""Of columns that are opened before the search asks: those of 32 columns; of more most would never be asked for."""
 
 
 @dataclass
@@ -172,11 +173,16 @@ def secure_members(
     chosen = {name: places for name, places in chosen.items() if places}
     if not chosen:
         raise ArgumentError("a vote needs at least one member; members must name organizations that hold features")
-    variables = {name: variable_of(states) for name, states in tables.columns.items()}
+    variables = {name: states.variable() for name, states in tables.columns.items()}
     together = [tuple(dict.fromkeys(c for own in places.values() for c in own)) for places in chosen.values()]
     _check_edges(asked, together)
+
+    def count(questions: Sequence[tuple[str, ...]]) -> list[Counts]:
+        check_cells(questions, variables)
+        return tables.tables(list(questions))
+
     united = asked.split == "hybrid"
-    parts = learn_parts(asked.learning, asked.label, together, variables, Bounded(tables, variables), united)
+    parts = learn_parts(asked.learning, asked.label, together, variables, count, united)
     minimum = max(asked.minimum_count, float(tables.minimum_count))
     trained = Trained(_empty(asked), tables.reveals(), tables.rows, parts[0].batches, minimum, tables)
     trained.parts = parts
@@ -187,8 +193,7 @@ def secure_members(
 
 def _open_tables(federation: Federation, asked: Fit, parties: Parties, wanted: Sequence[str]) -> SecureTables:
     """Align the records and open the label, the features and, for weights by held-out score, the folds."""
-    by_score = asked.weights == "score"
-    fold = {fold_column(asked.folds): {"categories": list(range(asked.folds))}} if by_score else {}
+    fold = fold_domain(asked.folds if asked.weights == "score" else 0)
     setup = setup_of(
         federation,
         parties,
@@ -237,25 +242,6 @@ def _check_edges(asked: Fit, together: Sequence[Sequence[str]]) -> None:
     for parent, child in edges:
         if not any({parent, child} <= {asked.label, *own} for own in together):
             raise ArgumentError(f"structure: the edge {parent} -> {child} joins columns of different members; drop it")
-
-
-class Bounded:
-    """Secure tables as an oracle that refuses tables with too many cells before anything runs."""
-
-    def __init__(self, tables: SecureTables, variables: Mapping[str, Variable]) -> None:
-        self._tables, self._variables = tables, variables
-
-    def __call__(self, tables: Sequence[tuple[str, ...]]) -> list[Counts]:
-        """Return one table of counts per tuple of columns: one batch."""
-        for columns in tables:
-            cells = 1.0
-            for column in columns:
-                cells *= len(self._variables[column].states) + 1
-            if cells > MOST_CELLS:
-                raise ArgumentError(
-                    f"a table over {', '.join(columns)} would have too many cells; give coarser bins or lower max_parents"
-                )
-        return self._tables.tables(list(tables))
 
 
 def _hybrid_local(federation: Federation, asked: Fit, parties: Parties, columns: dict[int, list[str]]) -> Trained:

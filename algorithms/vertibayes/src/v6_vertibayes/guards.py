@@ -6,7 +6,7 @@ network tells anyway: hidden configurations of parents count together, and score
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,15 +36,7 @@ def pooled(
     parents: Mapping[str, Sequence[str]], counts: Mapping[str, npt.NDArray[Any]], minimum: float
 ) -> dict[str, npt.NDArray[Any]]:
     """Return family counts with the hidden configurations of a node as one; as they are where none is hidden."""
-    hidden = hidden_configurations(parents, {node: np.maximum(table, 0) for node, table in counts.items()}, minimum)
-    pooled_counts = {}
-    for node, table in counts.items():
-        if not hidden[node].any() or not parents[node]:
-            pooled_counts[node] = table
-            continue
-        together = table[hidden[node]].sum(axis=0, keepdims=True)
-        pooled_counts[node] = np.concatenate([table[~hidden[node]], together])
-    return pooled_counts
+    return _together(parents, counts, minimum, counts, np.sum)
 
 
 def pooled_tables(
@@ -54,12 +46,21 @@ def pooled_tables(
     minimum: float,
 ) -> dict[str, Array]:
     """Return a network's tables in the shape of `pooled`: the mean of the rows of hidden configurations."""
+    return _together(parents, counts, minimum, tables, np.mean)
+
+
+def _together(
+    parents: Mapping[str, Sequence[str]],
+    counts: Mapping[str, npt.NDArray[Any]],
+    minimum: float,
+    tables: Mapping[str, npt.NDArray[Any]],
+    unite: Callable[..., Any],
+) -> dict[str, npt.NDArray[Any]]:
     hidden = hidden_configurations(parents, {node: np.maximum(table, 0) for node, table in counts.items()}, minimum)
-    shown = {}
+    united = {}
     for node, table in tables.items():
-        if not hidden[node].any() or not parents[node]:
-            shown[node] = table
-            continue
-        together = table[hidden[node]].mean(axis=0, keepdims=True)
-        shown[node] = np.concatenate([table[~hidden[node]], together])
-    return shown
+        rows = hidden[node]
+        united[node] = table
+        if rows.any() and parents[node]:
+            united[node] = np.concatenate([table[~rows], unite(table[rows], axis=0, keepdims=True)])
+    return united

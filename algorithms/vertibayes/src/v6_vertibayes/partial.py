@@ -14,10 +14,10 @@ from fedbayes.federation.errors import ArgumentError, MessageError
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.installments import pay
 from fedbayes.federation.replies import RecordsReply
+from fedbayes.federation.vertical.coding import check_bins_hold, resolve
 from fedbayes.federation.vertical.messages import Setup
 from fedbayes.federation.vertical.record_shares import score_share, summed
 from fedbayes.federation.vertical.replication import workspace_of
-from fedbayes.federation.vertical.states import check_bins_hold, resolve
 from fedbayes.federation.vertical.workspace import Workspace
 
 from .messages import CountsReply, CountsRequest, ScoresRequest, TallyReply, TallyRequest

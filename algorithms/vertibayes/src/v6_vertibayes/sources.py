@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.tables import Counts
 from fedbayes.bayes.variable import Variable
 from fedbayes.dp.shares import HONEST_FRACTION
@@ -20,16 +19,14 @@ from fedbayes.federation.installments import Installment
 from fedbayes.federation.transport import summed
 from fedbayes.federation.vertical import PARTIALS, SecureTables, check_alignment, open_parties, setup_of
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
-from fedbayes.federation.vertical.opening import FOLDS
+from fedbayes.federation.vertical.opening import fold_domain
 from fedbayes.federation.vertical.roles import check_helper_name
-from fedbayes.federation.vertical.states import ColumnStates, check_public, public_states
+from fedbayes.federation.vertical.states import check_cells, check_public, public_states
 from fedbayes.mpc.ring import lift
 
 from .budget import Budget
 from .messages import CountsReply, CountsRequest
 
-MOST_CELLS = 2**22
-"""Cells of one table, 32 MB of counts: what a search over a few parents asks for is far smaller."""
 Tables = Sequence[tuple[str, ...]]
 """The columns of every table that is asked for."""
 
@@ -95,11 +92,6 @@ class Question:
             private=self.budget.covered,
         )
 
-    @property
-    def fold(self) -> str:
-        """Name of the column that tells a record's fold."""
-        return f"{FOLDS}{self.folds}"
-
 
 class Source(ABC):
     """An oracle of tables over the records of all stations: each call is one batch, and spends one part of the budget.
@@ -159,15 +151,6 @@ class Source(ABC):
     def reveals(self) -> dict[str, str]:
         """Return role -> what it learns."""
 
-    def _check_sizes(self, tables: Tables) -> None:
-        """Raise `ArgumentError` before anything runs if one table would have too many cells."""
-        for table in tables:
-            cells = float(np.prod([len(self.variables[column].all_states()) for column in table]))
-            if cells > MOST_CELLS:
-                raise ArgumentError(
-                    f"a table over {', '.join(table)} would have too many cells; give coarser bins or lower max_parents"
-                )
-
 
 def open_source(federation: Federation, question: Question, organizations: list[int | str] | None) -> Source:
     """Open the channel and return the oracle for the way in which the records are split."""
@@ -190,8 +173,8 @@ class VerticalTables(Source):
     """
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
-        self._question = question
-        folded = {question.fold: {"categories": list(range(question.folds))}} if question.folds else {}
+        self._folds = question.folds
+        folded = fold_domain(question.folds)
         setup = setup_of(
             federation,
             parties,
@@ -207,7 +190,7 @@ class VerticalTables(Source):
         )
         self._tables = SecureTables.open(federation, setup, [*question.columns, *folded], narrow=True)
         states = {column: self._tables.columns[column] for column in question.columns}
-        super().__init__(question.budget, {column: _variable(own) for column, own in states.items()})
+        super().__init__(question.budget, {column: own.variable() for column, own in states.items()})
         self.neighbors = question.neighbors
         self.minimum_count = self._tables.minimum_count
         self.found_in_data = sorted(column for column, own in states.items() if not own.public)
@@ -215,7 +198,7 @@ class VerticalTables(Source):
 
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one batch."""
-        self._check_sizes(tables)
+        check_cells(tables, self.variables)
         return self._ask(tables, noise, contrasts)
 
     def _ask(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
@@ -227,8 +210,9 @@ class VerticalTables(Source):
 
     def by_fold(self, tables: Tables) -> list[Counts]:
         """Return the tables with the fold as a further, first axis."""
-        answers = self._ask([(*table, self._question.fold) for table in tables], self.budget.take())
-        return [np.moveaxis(counts, -1, 0)[: self._question.folds] for counts in answers]
+        (fold,) = fold_domain(self._folds)
+        answers = self._ask([(*table, fold) for table in tables], self.budget.take())
+        return [np.moveaxis(counts, -1, 0)[: self._folds] for counts in answers]
 
     def reveals(self) -> dict[str, str]:
         """Return role -> what it learns."""
@@ -250,14 +234,14 @@ class HorizontalTables(Source):
 
     def __init__(self, federation: Federation, parties: Parties, question: Question) -> None:
         domain, bins = dict(question.domain), question.bins
-        variables = {name: _variable(public_states(name, domain, bins, True)) for name in question.columns}
+        variables = {name: public_states(name, domain, bins, True).variable() for name in question.columns}
         super().__init__(question.budget, variables)
         self._federation, self._stations = federation, parties.stations
         self._domain, self._bins = domain, bins
 
     def answer(self, tables: Tables, noise: Installment | None, contrasts: Contrasts | None = None) -> list[Counts]:
         """Return tables, or functions of them: one round."""
-        self._check_sizes(tables)
+        check_cells(tables, self.variables)
         columns = [list(table) for table in tables]
         request = CountsRequest(self._domain, self._bins, columns, noise, HONEST_FRACTION, contrasts)
         replies = self._federation.round("partial_counts", request, self._stations, CountsReply, last=self.budget.spent)
@@ -293,11 +277,3 @@ def public_bins(columns: Sequence[str], domain: dict[str, Any], bins: Any) -> di
     check_public(columns, domain, bins)
     cuts = {column: public_states(column, domain, bins, True).cuts for column in columns}
     return {column: list(own) for column, own in cuts.items() if own is not None}
-
-
-def _variable(states: ColumnStates) -> Variable:
-    """Return a column's states as texts, "missing" apart."""
-    texts = (
-        label if isinstance(label, str) else str(canonical_text(label)) for label in states.labels if label is not None
-    )
-    return Variable(states.name, tuple(texts), states.has_missing, states.cuts)

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from ...mpc import alignment, factors
 from ..errors import ArgumentError, MessageError, PolicyError
 from ..station import Station
+from .coding import Codes, check_bins_hold, indicators, joint_codes, resolve
 from .conditions import check_condition, check_sides, holds
 from .factor_info import Condition, FactorInfo, Wanted, factor_name
 from .identifiers import matched_texts
 from .messages import Setup
-from .states import Codes, ColumnStates, check_bins_hold, indicators, joint_codes, resolve
+from .states import ColumnStates
 from .values import check_spread, counted, fixed_point, is_code, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
@@ -30,6 +31,11 @@ COUNTED = "counted"
 FOLDS = "~folds:"
 """A column "~folds:10" exists at the first station: the record's fold for cross-validation, 0 to 9, random for each job."""
 Matrix = npt.NDArray[Any]
+
+
+def fold_domain(folds: int) -> dict[str, Any]:
+    """Return the column that tells which of so many folds a record is in, with its domain; none of no folds."""
+    return {f"{FOLDS}{folds}": {"categories": list(range(folds))}} if folds else {}
 
 
 @dataclass(frozen=True)

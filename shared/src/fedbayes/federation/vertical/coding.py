@@ -1,0 +1,176 @@
+"""A column as states at its owner: the state of every row, by public domains and bins, or by what the owner finds in its own table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...bayes.discretise import Bins, equal_width, published, quantile
+from ...bayes.encoding import SchemaError, canonical_text
+from ...bayes.schema import LARGEST_BOUND, Column
+from ..errors import DataProblem, ThresholdError
+from .states import DEFAULT_BINS, MOST_STATES, ColumnStates, public_states
+
+FEW_VALUES = 10
+"""A numeric column without domain or bins and with at most this many values keeps them as categories."""
+
+Codes = npt.NDArray[np.int64]
+
+
+def resolve(
+    name: str,
+    values: Any,
+    entry: dict[str, Any] | None,
+    bins: Any,
+    missing_state: bool,
+    always: bool = False,
+    private: bool = False,
+) -> tuple[ColumnStates, Codes]:
+    """Return a column's states and the state of every row.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    values : pandas.Series
+        Its values, (rows,).
+    entry : dict or None
+        Its public domain: ``{"categories": [...]}`` or ``{"bounds": [low, high]}``.
+    bins : object
+        As checked by `check_bins`.
+    missing_state : bool
+        Whether "missing" may be a state of its own: it is one where the states are public or a value is missing.
+    always : bool
+        Whether it is one in any case (united records).
+    private : bool
+        Whether states must be public and nothing may be refused because of data: what is unknown is then missing, always a state.
+
+    Returns
+    -------
+    tuple of ColumnStates and int64 array (rows,)
+
+    Raises
+    ------
+    DataProblem
+        Naming the column: a value outside the domain, values missing without a state for them, or nothing but missing values.
+    """
+    try:
+        states, codes = _resolve_public(name, values, entry, bins) if private else _resolve(name, values, entry, bins)
+    except SchemaError as problem:
+        raise DataProblem(str(problem)) from None
+    if private:
+        return replace(states, labels=(*states.labels, None)), np.where(codes < 0, len(states.labels), codes)
+    missing = codes < 0
+    if len(codes) and missing.all():
+        raise DataProblem(f"column '{name}' has no value in any row at this station; leave the column out")
+    if missing.any() and not missing_state:
+        raise DataProblem(f"column '{name}' has missing values; make missing a state, or drop the rows at the station")
+    added = missing_state and (always or states.public or bool(missing.any()))
+    labels = (*states.labels, None) if added else states.labels
+    codes = np.where(missing, len(labels) - 1, codes)
+    return ColumnStates(name, labels, states.cuts, (), states.public), codes
+
+
+def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
+    if entry is not None and "categories" in entry:
+        known = Column.from_json(name, entry)
+        return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "refuse").astype(np.int64)
+    rule = bins.get(name) if isinstance(bins, dict) else bins
+    named = isinstance(bins, dict) and name in bins
+    if entry is None and not named and not _is_numeric(values):
+        return _found_categories(name, values)
+    column: Column | None = None
+    if entry is not None:
+        column = Column.from_json(name, entry)
+        numbers = np.asarray(column.encode(values, "clip"), dtype=np.float64)
+    else:
+        numbers = np.asarray(Column(name, bounds=(-LARGEST_BOUND, LARGEST_BOUND)).encode(values), dtype=np.float64)
+    binning, public = _bins(rule, numbers, column)
+    return ColumnStates(name, binning.labels, binning.cuts, (), public), binning.encode(numbers)
+
+
+def _resolve_public(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
+    """Return public states and every row's, -1 for what is missing or not understood; nothing is refused because of data."""
+    import pandas
+
+    states = public_states(name, {} if entry is None else {name: entry}, bins, False)
+    if states.cuts is None:
+        return states, Column.from_json(name, entry).encode(values, "clip").astype(np.int64)
+    numbers = np.asarray(pandas.to_numeric(values, errors="coerce"), dtype=np.float64)
+    if entry is not None:
+        low, high = (float(bound) for bound in entry["bounds"])
+        numbers = np.clip(numbers, low, high)
+    return states, Bins(states.cuts).encode(np.where(np.isfinite(numbers), numbers, np.nan))
+
+
+def check_bins_hold(states: ColumnStates, codes: Codes, minimum: int) -> None:
+    """Raise `ThresholdError` where cut points that were given leave a few records, and not none, in a bin or on one side.
+
+    Such bins are drawn around persons, and the column's owner alone can see it. Categories, and bins found in data, are not concerned.
+    """
+    if states.cuts is None or not states.public or minimum <= 1:
+        return
+    sizes = np.bincount(codes, minlength=states.cardinality)[: len(states.cuts) + 1]
+    below = np.cumsum(sizes)[:-1]
+    parts = np.concatenate([sizes, below, int(sizes.sum()) - below])
+    if bool(((parts > 0) & (parts < minimum)).any()):
+        raise ThresholdError(
+            f"bins: the cut points of column '{states.name}' leave too few records of its station on one side or between two of them; "
+            "give fewer or other ones, or an epsilon"
+        )
+
+
+def _is_numeric(values: Any) -> bool:
+    kind = getattr(values.dtype, "kind", "O")
+    return kind in "iuf" and int(values.nunique()) > FEW_VALUES
+
+
+def _bins(rule: Any, numbers: npt.NDArray[np.float64], column: Column | None) -> tuple[Bins, bool]:
+    """Return the bins and whether they are public."""
+    if isinstance(rule, list | tuple):
+        return Bins(tuple(float(cut) for cut in rule)), True
+    if rule == "published":
+        return published(numbers), False
+    if rule == "quantile" or (column is None and rule not in ("published",)):
+        return quantile(numbers, rule if isinstance(rule, int) else DEFAULT_BINS), False
+    low, high = column.bounds if column is not None and column.bounds is not None else (0.0, 1.0)
+    return equal_width(low, high, rule if isinstance(rule, int) else DEFAULT_BINS), True
+
+
+def _found_categories(name: str, values: Any) -> tuple[ColumnStates, Codes]:
+    """Categories are the canonical texts of the values that occur, in order."""
+    import pandas
+
+    positions, distinct = pandas.factorize(values, use_na_sentinel=True)
+    texts = [canonical_text(value) for value in distinct]
+    labels = sorted({text for text in texts if text is not None}, key=_natural)
+    if len(labels) > MOST_STATES:
+        raise DataProblem(f"column '{name}' has too many values for a table; give bins or leave it out")
+    places = {text: code for code, text in enumerate(labels)}
+    table = np.array([-1 if text is None else places[text] for text in texts] + [-1], dtype=np.int64)
+    return ColumnStates(name, tuple(labels), None, (), False), table[positions]
+
+
+def _natural(text: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(text), text)
+    except ValueError:
+        return (1, 0.0, text)
+
+
+def joint_codes(codes: Sequence[Codes], cardinalities: Sequence[int]) -> Codes:
+    """Return the joint state of several columns, the last one fastest."""
+    joint = np.zeros_like(codes[0])
+    for code, cardinality in zip(codes, cardinalities, strict=True):
+        joint = joint * cardinality + code
+    return joint
+
+
+def indicators(codes: Codes, width: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """Return (rows, width) with a 1 in the column of each row's state; states from `width` on have none."""
+    ones: npt.NDArray[Any] = (codes[:, None] == np.arange(width)[None, :]).astype(dtype)
+    return ones
