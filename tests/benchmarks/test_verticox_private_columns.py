@@ -14,9 +14,10 @@ from fedbayes.federation.horizontal import check_noise
 from v6_verticox.horizontal.messages import Question
 from v6_verticox.horizontal.private import records
 from v6_verticox.horizontal.private.messages import Asked
+from v6_verticox.horizontal.private.records import spent
 from v6_verticox.horizontal.private.report import spans
 from v6_verticox.messages.setup import Plan
-from v6_verticox.noisy.cuts import Limits, blocks_of, spent, weighed
+from v6_verticox.noisy.cuts import Limits, blocks_of, weighed
 from v6_verticox.noisy.fit import ColumnsFit
 from v6_verticox.noisy.messages import Joint
 from v6_verticox.noisy.program import COLUMN_BITS

@@ -14,6 +14,7 @@ from fedbayes.federation.station import Station
 from fedbayes.mpc.wide import Wide
 from v6_verticox.horizontal.private.layout import outline_layout
 from v6_verticox.horizontal.private.messages import STEPS, SlopeRequest
+from v6_verticox.horizontal.private.records import spent
 from v6_verticox.noisy import cuts
 from v6_verticox.noisy.blurred import blurred, units
 from v6_verticox.noisy.fit import ColumnsFit
@@ -225,7 +226,7 @@ def test_one_record_adds_no_more_than_the_norms(seed):
         for place, block in enumerate(cuts.blocks_of(widths))
     ]
     kept, risk = np.prod([one.kept for one in seen], axis=0), np.prod([one.risk for one in seen], axis=0)
-    white, out = np.concatenate([one.columns for one in seen], axis=1), cuts.spent(Request, time, event)
+    white, out = np.concatenate([one.columns for one in seen], axis=1), spent(Request, time, event)
     weight = risk * out.whole if Request.weighted else kept
     blocks = [
         white * (kept * out.dead - risk * out.whole),

@@ -14,6 +14,7 @@ from fedbayes.federation import results as common
 from .arguments import Fit
 from .cox.likelihood import LARGEST_EXPONENT, coefficient_table, inverse, likelihood_ratio
 from .cox.proportional import UNRANKED, UNSEEN, WEIGHTED, check, unavailable
+from .cox.survival import curve_json
 from .rounds.setup import Prepared
 
 Vector = npt.NDArray[np.float64]
@@ -96,18 +97,9 @@ def baseline_json(prepared: Prepared, hazard: Vector) -> dict[str, Any]:
     strata = []
     for code, name in enumerate(outcome.strata_names):
         chosen = codes == code
-        cumulative = hazard[chosen]
-        strata.append(
-            {
-                "stratum": name,
-                "time": edges[chosen].tolist(),
-                "cumulative_hazard": cumulative.tolist(),
-                "survival": np.exp(-cumulative).tolist(),
-            }
-        )
-    if len(strata) == 1:
-        return {key: value for key, value in strata[0].items() if key != "stratum"}
-    return {"strata": strata}
+        curve = curve_json(edges[chosen], hazard[chosen])
+        strata.append({"stratum": name, **curve})
+    return {"strata": strata} if len(strata) > 1 else curve
 
 
 def privacy(federation: Federation, prepared: Prepared, solver: str) -> dict[str, Any]:

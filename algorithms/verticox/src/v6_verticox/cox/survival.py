@@ -40,6 +40,11 @@ class _Ranks:
         return total
 
 
+def curve_json(times: Vector, hazard: Vector) -> dict[str, list[float]]:
+    """Return a cumulative baseline hazard and the survival that follows of it, (times,), as a model has them."""
+    return {"time": times.tolist(), "cumulative_hazard": hazard.tolist(), "survival": np.exp(-hazard).tolist()}
+
+
 def concordance(
     time: Vector,
     event: npt.NDArray[Any],

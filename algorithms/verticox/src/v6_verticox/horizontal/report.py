@@ -11,6 +11,7 @@ from fedbayes.federation import results as common
 
 from ..cox.likelihood import coefficient_table, inverse, likelihood_ratio
 from ..cox.proportional import WEIGHTED, check, trend, unavailable
+from ..cox.survival import curve_json
 from .fitting import Known, Solution, widths
 from .formula import entry_of
 from .messages import Question
@@ -111,12 +112,7 @@ def baseline_json(question: Question, spent: Vector) -> dict[str, Any]:
     for level, times, own in zip(
         question.levels, question.grids, np.split(spent, np.cumsum(question.sizes)[:-1]), strict=True
     ):
-        hazard = np.cumsum(own)
-        curve = {
-            "time": times.tolist(),
-            "cumulative_hazard": hazard.tolist(),
-            "survival": np.exp(-hazard).tolist(),
-        }
+        curve = curve_json(times, np.cumsum(own))
         parts.append({"stratum": level, **curve} if question.strata else curve)
     return {"strata": parts} if question.strata else parts[0]
 

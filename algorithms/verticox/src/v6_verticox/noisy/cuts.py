@@ -33,13 +33,12 @@ import numpy.typing as npt
 
 from ..horizontal.private.layout import PORTIONS, WEIGHTS, Layout, Vector
 from ..horizontal.private.messages import LARGEST, SlopeRequest
+from ..horizontal.private.records import HIGHEST, SMALLEST
 
 NARROW = 1.3
 """Length of whitened columns up to which a record is kept whole at the least, in roots of their number: their mean square is 1."""
 LEAST_REACH = 0.1
 """Of R: a hazard of less is taken for as much, so that no block's scale is without bound."""
-SMALLEST, HIGHEST = 1e-300, 30.0
-"""Of a divisor; of a linear predictor or the logarithm of a cap, either way."""
 
 
 @dataclass(frozen=True)
@@ -151,46 +150,3 @@ def weighed(
     kept = np.minimum(1.0, limits.lengths[holder] ** 2 / lengths) if columns.shape[1] else np.ones(len(columns))
     kept = kept * np.minimum(1.0, limits.caps[holder] / risk) * known
     return Weighed(white, kept[:, None], np.minimum(kept * risk, limits.caps[holder])[:, None])
-
-
-@dataclass(frozen=True)
-class Spent:
-    """The outcome holder's records at a point.
-
-    Parameters
-    ----------
-    events : ndarray of float, (records, groups)
-        1 in the group of cells of the event.
-    groups, periods : ndarray of float, (records, groups) and (records, periods)
-        Hazard that the record spends in each.
-    """
-
-    events: Vector
-    groups: Vector
-    periods: Vector
-
-    @property
-    def dead(self) -> Vector:
-        """Whether the record has the event, (records, 1)."""
-        return np.asarray(self.events.sum(axis=1, keepdims=True))
-
-    @property
-    def whole(self) -> Vector:
-        """The hazard that it spends, (records, 1)."""
-        return np.asarray(self.periods.sum(axis=1, keepdims=True))
-
-
-def spent(point: SlopeRequest, time: Vector, event: Vector) -> Spent:
-    """Return events and hazard of the outcome holder's records; times, (records,), are numbers of at least 0, up to the end of the grid."""
-    edges, heights = np.concatenate([[0.0], point.times]), np.concatenate([[0.0], point.hazard])
-    whole = np.interp(time, edges, heights)
-    seen = np.zeros((len(time), len(point.groups)))
-    group = np.minimum(np.searchsorted(point.times[point.groups], time), len(point.groups) - 1)
-    seen[np.arange(len(group)), group] = event.astype(np.bool_) & (time <= point.times[-1])
-    return Spent(seen, _parts(point.hazard[point.groups], whole), _parts(point.hazard[point.periods], whole))
-
-
-def _parts(tops: Vector, whole: Vector) -> Vector:
-    """Return what of each record's hazard, (records,), lies between one height and the next, (records, heights)."""
-    bottoms = np.concatenate([[0.0], tops[:-1]])
-    return np.asarray(np.clip(whole[:, None], bottoms, tops) - bottoms)

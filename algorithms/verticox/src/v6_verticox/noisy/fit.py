@@ -17,7 +17,7 @@ from fedbayes.mpc.wide import Wide
 from ..arguments import Fit
 from ..horizontal.messages import Question
 from ..horizontal.private import report
-from ..horizontal.private.fit import LARGEST_PENALTY
+from ..horizontal.private.fit import answer, ridge_of
 from ..horizontal.private.fitting import PrivateFit
 from ..horizontal.private.layout import BITS, Layout, Vector, Whole
 from ..horizontal.private.matrix import whitened
@@ -40,7 +40,6 @@ from .messages import (
     SurveyRequest,
 )
 from .program import MOST_HOLDERS, Step
-from .report import privacy
 
 CALLED = ("partial_arrange", "partial_survey", "partial_factors", "partial_products")
 REMEMBERED = 0.1
@@ -56,20 +55,9 @@ def private_by_columns(federation: Federation, options: Fit, question: Question)
     **Reveals** to central noisy sums over all records, which station has which column, and the number of common records; to stations which of their records
     are common. **Assumes** that the helper colludes with nobody, and that the honest fraction of the stations adds its share of the noise.
     """
-    asked = Asked(question, options.added, options.whom)
-    joint = arranged(federation, options, asked)
-    _, spans = report.spans(joint.asked)
-    ridge = np.minimum(options.penalty / spans**2, LARGEST_PENALTY)
-    fit = ColumnsFit(federation, joint, ridge)
-    outline, solution = fit.run()
-    for warning in report.warnings(joint.asked, outline, solution):
-        federation.warn(warning)
-    model = report.model_json(joint.asked, outline, solution, options.penalty)
-    return federation.result(
-        model={**model, "split": "vertical"},
-        privacy=privacy(joint),
-        diagnostics={"steps": STEPS, "times_asked": len(question.times), "clips": solution.clips},
-    )
+    joint = arranged(federation, options, Asked(question, options.added, options.whom))
+    fit = ColumnsFit(federation, joint, ridge_of(joint.asked, options.penalty))
+    return answer(federation, fit, options.penalty, "vertical", privacy(joint.asked))
 
 
 def arranged(federation: Federation, options: Fit, asked: Asked) -> Joint:
@@ -212,3 +200,23 @@ def _added(name: str, replies: Sequence[ProductsReply]) -> Wide:
     for share in shares[1:]:
         total = total + share
     return total
+
+
+def privacy(asked: Asked) -> dict[str, Any]:
+    """Return the privacy statement."""
+    return asked.noise.statement(
+        asked.unit,
+        composition=report.COMPOSITION,
+        sensitivity="what a record adds to a sum is cut at 1 (L2) by public bounds, and by cuts that each station makes alone and that are told with the "
+        "question; the number of common records is taken as public",
+        reveals={
+            "central": "with noise: events and time at risk by time of the grid that was asked for, means and squares of the features; at "
+            f"{STEPS} points the slope of the likelihood, how many events the hazard misses, one matrix of squares. Exactly: which station has which "
+            "column, and the number of common records",
+            "stations": "which of their records are common to all; coefficients, means and deviations of the features, and the hazard at each point, all "
+            "made of noisy sums; of values uniform numbers only",
+            "helper": "numbers of rows, columns and groups of times; with an identifier column, sizes of the overlaps",
+            "researcher": "the model: coefficients with standard errors that hold the noise, baseline hazard, numbers of records and events, all with noise",
+            "assumption": "the helper colludes with nobody, and the honest fraction of the stations adds its noise",
+        },
+    )

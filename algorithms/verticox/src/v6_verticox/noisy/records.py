@@ -7,18 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fedbayes.bayes.column_codes import numbers
-from fedbayes.bayes.schema import Column
 from fedbayes.federation import Station
 from fedbayes.federation.errors import DataProblem
 from fedbayes.federation.horizontal import schema_errors
 
 from ..horizontal.private.layout import BITS, Layout, Vector, Whole, numeric
 from ..horizontal.private.messages import SlopeRequest
-from ..horizontal.private.records import Records, outline_blocks
-from ..horizontal.rows import block
+from ..horizontal.private.records import Records, design_of, known_values, outcome_of, outline_blocks, spent
 from ..messages.names import Name
-from .cuts import Limits, blocks_of, spent, weighed
+from .cuts import Limits, blocks_of, weighed
 from .messages import Joint
 from .program import COLUMN_BITS, DIAGONAL, OUTCOME_BITS, Step
 
@@ -67,17 +64,12 @@ def read(station: Station, joint: Joint, holder: int) -> Own:
     time = event = None
     with schema_errors(DataProblem):
         if owner:
-            time = numbers(question.time, table[question.time], (-np.inf, np.inf), "absorb")
-            event = Column.from_json(question.event, {"categories": [0, 1]}).encode(table[question.event], "absorb")
-            known &= np.isfinite(time) & (time >= 0.0) & (event >= 0)
+            time, event, known = outcome_of(question, table)
         encoded = question.schema.select(names).encode(table, "absorb") if names else {}
-    blocks = [np.zeros((len(table), 0))]
-    for column in mine:
-        values = encoded[column.name]
-        known &= values >= 0 if column.is_categorical else np.isfinite(values)
-        values_of_column = block(question, column, values)
-        blocks.append(values_of_column - 1.0 / len(column.keys) if column.is_categorical else values_of_column)
-    columns = np.where(known[:, None], np.concatenate(blocks, axis=1), 0.0)
+    columns = np.zeros((len(table), 0))
+    if mine:
+        known = known & known_values(mine, encoded)
+        columns = np.where(known[:, None], design_of(question, mine, encoded), 0.0)
     if time is None or event is None:
         return Own(columns, known, None, None)
     end = question.times[-1]

@@ -15,6 +15,7 @@ from ..messages import Question
 from . import report
 from .declared import Private
 from .fitting import PrivateFit
+from .layout import Vector
 from .messages import STEPS, Asked
 
 LARGEST_PENALTY = 1e12
@@ -38,13 +39,25 @@ def private_by_rows(
     parties = federation.open_channel(organizations, preflight(question.columns, SUMMING, noise, noise.promises, unit))
     if len(parties.stations) < 2:
         raise PlacementError("sums over stations need two or more organizations with data; add one")
+    fit = PrivateFit(federation, parties.stations, asked, ridge_of(asked, penalty))
+    return answer(federation, fit, penalty, "horizontal", report.privacy(asked))
+
+
+def ridge_of(asked: Asked, penalty: float) -> Vector:
+    """Return a penalty of coefficients in the units of the data as one of design columns from -1 to 1, (columns,)."""
     _, units = report.spans(asked)
-    ridge = np.minimum(penalty / units**2, LARGEST_PENALTY)
-    outline, solution = PrivateFit(federation, parties.stations, asked, ridge).run()
-    for warning in report.warnings(asked, outline, solution):
+    return np.asarray(np.minimum(penalty / units**2, LARGEST_PENALTY))
+
+
+def answer(
+    federation: Federation, fit: PrivateFit, penalty: float, split: str, privacy: dict[str, Any]
+) -> dict[str, Any]:
+    """Run a private fit and return its result; 1 + `STEPS` rounds, or those of the sums on shares."""
+    outline, solution = fit.run()
+    for warning in report.warnings(fit.asked, outline, solution):
         federation.warn(warning)
     return federation.result(
-        model=report.model_json(asked, outline, solution, penalty),
-        privacy=report.privacy(asked),
-        diagnostics={"steps": STEPS, "times_asked": len(question.times), "clips": solution.clips},
+        model=report.model_json(fit.asked, outline, solution, penalty, split),
+        privacy=privacy,
+        diagnostics={"steps": STEPS, "times_asked": len(fit.question.times), "clips": solution.clips},
     )

@@ -15,7 +15,7 @@ Holford, Biometrics 36, 1980 (the likelihood with constant hazards). Lin, Wei, J
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +45,9 @@ from .messages import Asked, SlopeRequest
 CHUNK = 1 << 20
 """Numbers that are held at a time."""
 HIGHEST = 30.0
-"""Of a linear predictor, either way: a relative risk of 1e13 is beyond any model."""
+"""Of a linear predictor, or the logarithm of a cap, either way: a relative risk of 1e13 is beyond any model."""
 SMALLEST = 1e-300
+"""Of a divisor that may be zero, where the quotient is then of no account."""
 
 
 @dataclass(frozen=True)
@@ -86,26 +87,44 @@ def read(station: Station, asked: Asked) -> Records:
     question = asked.question
     table = asked.unit.table(station, question.columns, question.domain)
     with schema_errors(DataProblem):
-        time = numbers(question.time, table[question.time], (-np.inf, np.inf), "absorb")
-        event = Column.from_json(question.event, {"categories": [0, 1]}).encode(table[question.event], "absorb")
+        time, event, known = outcome_of(question, table)
         encoded = question.schema.encode(table, "absorb")
-    known = np.isfinite(time) & (time >= 0.0) & (event >= 0)
-    for name, values in encoded.items():
-        known &= values >= 0 if question.schema[name].is_categorical else np.isfinite(values)
+    known = known & known_values(question.schema, encoded)
     content = {"time of the outcome": time, "event of the outcome": event.astype(np.float64), **encoded}
     kept = asked.unit.kept(station, table, content)
     chosen = known if isinstance(kept, slice) else known & kept
     return records_of(question, time[chosen], event[chosen], {name: values[chosen] for name, values in encoded.items()})
 
 
-def records_of(question: Question, time: Any, event: Any, encoded: dict[str, Any]) -> Records:
-    """Return encoded records as they are used."""
-    end = question.times[-1]
+def outcome_of(question: Question, table: Any) -> tuple[Vector, npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    """Return times, events (-1 where it is neither 0 nor 1), and which records have both, a time of at least 0."""
+    time = numbers(question.time, table[question.time], (-np.inf, np.inf), "absorb")
+    event = Column.from_json(question.event, {"categories": [0, 1]}).encode(table[question.event], "absorb")
+    return time, event, np.isfinite(time) & (time >= 0.0) & (event >= 0)
+
+
+def known_values(columns: Iterable[Column], encoded: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+    """Return which records have a value in all of these columns, one or more."""
+    values = [
+        encoded[column.name] >= 0 if column.is_categorical else np.isfinite(encoded[column.name]) for column in columns
+    ]
+    return np.asarray(np.all(values, axis=0))
+
+
+def design_of(question: Question, columns: Iterable[Column], encoded: Mapping[str, Any]) -> Vector:
+    """Return design columns, as `Records` has them, (records, columns); `columns` are one or more."""
     blocks = []
-    for column in question.schema:
+    for column in columns:
         values = block(question, column, encoded[column.name])
         blocks.append(values - 1.0 / len(column.keys) if column.is_categorical else values)
-    return Records(np.minimum(time, end), (event == 1) & (time <= end), np.concatenate(blocks, axis=1))
+    return np.concatenate(blocks, axis=1)
+
+
+def records_of(question: Question, time: Any, event: Any, encoded: Mapping[str, Any]) -> Records:
+    """Return encoded records as they are used."""
+    end = question.times[-1]
+    columns = design_of(question, question.schema, encoded)
+    return Records(np.minimum(time, end), (event == 1) & (time <= end), columns)
 
 
 def outline(question: Question, records: Records) -> Whole:
@@ -146,38 +165,63 @@ def slope_blocks(request: SlopeRequest, layout: Layout, records: Records) -> lis
     centred = records.columns - request.centre
     white = centred @ request.whitening.T
     risk = np.exp(np.clip(centred @ request.coefficients, -HIGHEST, HIGHEST))
-    edges, heights = np.concatenate([[0.0], request.times]), np.concatenate([[0.0], request.hazard])
-    spent = np.interp(records.time, edges, heights)
-    dead = records.event & (records.time <= request.times[-1])
+    outcome = spent(request, records.time, records.event)
     most = np.maximum(risk * request.hazard[-1], 1.0)
     factor = _factor(np.linalg.norm(white, axis=1) * most, request.clip)
-    residual = dead - risk * spent
+    residual = outcome.dead[:, 0] - risk * outcome.whole[:, 0]
     rows, columns = np.triu_indices(white.shape[1])
-    weight = risk * spent * factor if request.weighted else np.ones(len(risk))
-    drift = white[:, :, None] * (factor * risk)[:, None, None] * _within(request, request.periods, spent)[:, None, :]
+    weight = risk * outcome.whole[:, 0] * factor if request.weighted else np.ones(len(risk))
+    drift = white[:, :, None] * (factor * risk)[:, None, None] * outcome.periods[:, None, :]
     squares = white[:, rows] * white[:, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0)) * weight[:, None]
     return [
         white * (factor * residual)[:, None],
-        _cut(_missed(request, records.time, dead, risk, spent), LONGEST_MISSED),
+        _cut(outcome.events - risk[:, None] * outcome.groups, LONGEST_MISSED),
         _cut(squares, LONGEST_INFORMATION * white.shape[1]),
         drift.reshape(len(white), -1),
     ]
 
 
-def _within(request: SlopeRequest, places: npt.NDArray[np.int64], spent: Vector) -> Vector:
-    """Return the part of each record's hazard that it spends in each group of cells, (records, groups)."""
-    tops = request.hazard[places]
+@dataclass(frozen=True)
+class Spent:
+    """Events and hazard of records at a point.
+
+    Parameters
+    ----------
+    events : ndarray of float, (records, groups)
+        1 in the group of cells of the event.
+    groups, periods : ndarray of float, (records, groups) and (records, periods)
+        Hazard that the record spends in each.
+    """
+
+    events: Vector
+    groups: Vector
+    periods: Vector
+
+    @property
+    def dead(self) -> Vector:
+        """Whether the record has the event, (records, 1)."""
+        return np.asarray(self.events.sum(axis=1, keepdims=True))
+
+    @property
+    def whole(self) -> Vector:
+        """The hazard that it spends, (records, 1)."""
+        return np.asarray(self.periods.sum(axis=1, keepdims=True))
+
+
+def spent(point: SlopeRequest, time: Vector, event: npt.NDArray[Any]) -> Spent:
+    """Return events and hazard of records; times, (records,), are numbers of at least 0, up to the end of the grid."""
+    edges, heights = np.concatenate([[0.0], point.times]), np.concatenate([[0.0], point.hazard])
+    whole = np.interp(time, edges, heights)
+    seen = np.zeros((len(time), len(point.groups)))
+    group = np.minimum(np.searchsorted(point.times[point.groups], time), len(point.groups) - 1)
+    seen[np.arange(len(group)), group] = event.astype(np.bool_) & (time <= point.times[-1])
+    return Spent(seen, _parts(point.hazard[point.groups], whole), _parts(point.hazard[point.periods], whole))
+
+
+def _parts(tops: Vector, whole: Vector) -> Vector:
+    """Return what of each record's hazard, (records,), lies between one height and the next, (records, heights)."""
     bottoms = np.concatenate([[0.0], tops[:-1]])
-    return np.asarray(np.clip(spent[:, None], bottoms, tops) - bottoms)
-
-
-def _missed(request: SlopeRequest, time: Vector, dead: npt.NDArray[np.bool_], risk: Vector, spent: Vector) -> Vector:
-    """Return events less their expected number by group of cells, (records, groups)."""
-    expected = risk[:, None] * _within(request, request.groups, spent)
-    group = np.minimum(np.searchsorted(request.times[request.groups], time), len(request.groups) - 1)
-    seen = np.zeros_like(expected)
-    seen[np.arange(len(group)), group] = dead
-    return np.asarray(seen - expected)
+    return np.asarray(np.clip(whole[:, None], bottoms, tops) - bottoms)
 
 
 def _factor(lengths: Vector, longest: float) -> Vector:

@@ -8,11 +8,16 @@ import numpy as np
 
 from ...cox.likelihood import coefficient_table
 from ...cox.proportional import unavailable
+from ...cox.survival import curve_json
 from .fitting import Solution
 from .layout import PORTIONS
 from .messages import STEPS, Asked
 from .outline import Outline
 
+COMPOSITION = (
+    "Gaussian: the square of mu, the largest that epsilon and delta allow, over an outline of the records and "
+    f"{STEPS} steps ({', '.join(f'{portion:g}' for portion in PORTIONS)} of it)"
+)
 UNCHECKED = "a private fit spends nothing on a check"
 
 
@@ -26,17 +31,16 @@ def spans(asked: Asked) -> tuple[Any, Any]:
     return np.array(middles), np.array([half for _, half in asked.question.spans])
 
 
-def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: float) -> dict[str, Any]:
+def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: float, split: str) -> dict[str, Any]:
     """Return the fitted model as JSON, in the units of the data; the baseline is that of a record at the (noisy) mean of every feature."""
     question = asked.question
     middle, unit = spans(asked)
     coefficients = solution.coefficients / unit
     covariance = solution.covariance / np.outer(unit, unit)
     labels = question.labels
-    hazard = solution.cumulative_hazard
     return {
         "kind": "cox",
-        "split": "horizontal",
+        "split": split,
         "ties": "breslow",
         "penalty": penalty,
         "time": question.time,
@@ -53,11 +57,7 @@ def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: floa
         **dict.fromkeys(("concordance", "log_likelihood", "null_log_likelihood", "likelihood_ratio_test")),
         "proportional_hazards": unavailable("rank", UNCHECKED),
         "offset": float(coefficients @ (middle + unit * outline.mean)),
-        "baseline": {
-            "time": outline.times.tolist(),
-            "cumulative_hazard": hazard.tolist(),
-            "survival": np.exp(-hazard).tolist(),
-        },
+        "baseline": curve_json(outline.times, solution.cumulative_hazard),
         "missing": "complete",
         "records": round(outline.records),
         "events": round(outline.total),
@@ -71,10 +71,9 @@ def model_json(asked: Asked, outline: Outline, solution: Solution, penalty: floa
 
 def privacy(asked: Asked) -> dict[str, Any]:
     """Return the privacy statement."""
-    parts = ", ".join(f"{portion:g}" for portion in PORTIONS)
     return asked.noise.statement(
         asked.unit,
-        composition=f"Gaussian: the square of mu, the largest that epsilon and delta allow, over an outline of the records and {STEPS} steps ({parts} of it)",
+        composition=COMPOSITION,
         sensitivity="what a row adds to a sum is cut at 1 (L2), by public bounds and by clips that are told with the question",
         reveals={
             "central": "over all stations, with noise: events and time at risk by time of the grid that was asked for, means and squares of the features; at "
