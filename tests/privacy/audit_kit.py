@@ -66,13 +66,10 @@ class Alone:
         self.policy = Policy(**limits)
         self.frame = frame
         self.charged: list[tuple[float, float]] = []
-        self.memory = mock.Mock()
+        self.memory = self.history = mock.Mock()  # remembers nothing, as a station without a folder database
 
     def data(self, columns: list[str], minimum: bool = True, domain: Any = None, identifiers: Any = ()) -> Any:
         return self.frame[list(columns)]
-
-    def note_left_out(self, column: str, domain: Any) -> None:
-        """Remember nothing, as a station without a folder database."""
 
     def arrays(self, columns: list[str], domain: Any = None) -> Any:
         return self.frame[list(columns)]

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbayes.federation import errors, readings
+from fedbayes.federation import errors
+from fedbayes.federation.answered import readings
+from fedbayes.federation.answered.readings import Readings, groups_of, sets_few_apart, words_of
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import StationError
-from fedbayes.federation.readings import Readings, groups_of, sets_few_apart, words_of
 
 ROWS = 120
 REFUSED = "would set apart"

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fedbayes.federation import errors, selections
+from fedbayes.federation import errors
+from fedbayes.federation.answered import selections
+from fedbayes.federation.answered.readings import words_of as read
+from fedbayes.federation.answered.selections import Selections, tells_of_few, words_of
 from fedbayes.federation.embedded import EmbeddedFederation
-from fedbayes.federation.readings import words_of as read
-from fedbayes.federation.selections import Selections, tells_of_few, words_of
 
 ROWS = 120
 REFUSED = "would set apart"

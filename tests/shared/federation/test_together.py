@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vantage6.algorithm.tools.mock_client import MockAlgorithmClient
 
-from fedbayes.federation import errors, together
+from fedbayes.federation import errors
+from fedbayes.federation.answered import organizations
+from fedbayes.federation.answered.organizations import Answers, tells_of_few
+from fedbayes.federation.answered.record import Record
 from fedbayes.federation.embedded import EmbeddedFederation
 from fedbayes.federation.errors import StationError
-from fedbayes.federation.record import Record
-from fedbayes.federation.together import Answers, tells_of_few
 
 ROWS = 60
 DOMAIN = {"age": {"bounds": [20, 80]}, "ill": {"categories": ["no", "yes"]}, "smoker": {"categories": ["no", "yes"]}}
@@ -128,14 +129,14 @@ def test_nobody_fills_the_record(tmp_path):
     """Of all sets of eleven organizations that are admitted, and of any order, no more are kept than there are organizations."""
     record, rng = Answers(tmp_path, 1, "table"), np.random.default_rng(3)
     admitted = [record.admit(["age"], frozenset(np.flatnonzero(rng.random(11) < 0.7).tolist()), 1) for _ in range(400)]
-    assert sum(admitted) > together.MOST_SETS
+    assert sum(admitted) > organizations.MOST_SETS
     with Record(tmp_path, 1, "table", "answers", "members").reading() as remembered:
         assert 1 <= len(remembered.of("age")) <= 11
 
 
 def test_too_many_sets_end_in_a_refusal_within_a_moment():
     rng = np.random.default_rng(1)
-    known = [frozenset(np.flatnonzero(rng.random(70) < 0.5).tolist()) for _ in range(together.MOST_SETS)]
+    known = [frozenset(np.flatnonzero(rng.random(70) < 0.5).tolist()) for _ in range(organizations.MOST_SETS)]
     assert tells_of_few(known, frozenset(range(70)), 3)
     assert tells_of_few(known[:40], frozenset(range(61)), 8) in (True, False)
 

@@ -121,7 +121,7 @@ def sides(positive: NDArray[np.bool_], scores: Floats, weights: Floats) -> Sides
     _, tie = np.unique(scores, return_inverse=True)
     groups = int(tie.max()) + 1 if len(tie) else 0
     above, below = (np.bincount(tie[part], weights[part], minlength=groups) for part in (positive, ~positive))
-    return above, below
+    return above.astype(np.float64), below.astype(np.float64)
 
 
 def mean_auc(curves: Sequence[Sides]) -> float:

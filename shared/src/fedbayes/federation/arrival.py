@@ -13,10 +13,11 @@ from .errors import MessageError, PolicyError
 from .manifest import Manifest, ModelClaim
 
 if TYPE_CHECKING:
-    from .station import Station
+    from .member import Member
+    from .table_reader import TableReader
 
 
-def check(station: Station, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest | None:
+def check(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest | None:
     """Check a request against what the platform says of this sub-task, and return the job's manifest.
 
     Raises
@@ -44,14 +45,14 @@ def check(station: Station, run: platform.Run, origin: platform.Origin, request:
     return manifest
 
 
-def _check_signer(station: Station, request: Request) -> None:
+def _check_signer(station: Member, request: Request) -> None:
     """Check that one key signs all requests of the job."""
     mark = request.signer + (b"\x01" if request.lasting else b"\x00")
     if station.memory.once("signer", mark) != mark:
         raise MessageError("the requests of this job are signed by different keys; the job stops")
 
 
-def _manifest(station: Station, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
+def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
     known = station.memory.read("manifest")
     if known is not None:
         manifest: Manifest = decode(Manifest, json.loads(known))
@@ -67,7 +68,7 @@ def _manifest(station: Station, run: platform.Run, origin: platform.Origin, requ
 
 
 def _check_new(
-    station: Station, run: platform.Run, origin: platform.Origin, request: Request, manifest: Manifest
+    station: TableReader, run: platform.Run, origin: platform.Origin, request: Request, manifest: Manifest
 ) -> None:
     if (manifest.session, manifest.aggregator) != (station.session, origin.organization):
         raise MessageError("the manifest is of another job; the job stops")
@@ -96,7 +97,7 @@ def _check_new(
         peers.keep_manifest(folder, manifest)
 
 
-def check_models(station: Station) -> None:
+def check_models(station: Member) -> None:
     """Check the seals of the models that were given as arguments, before an exact answer about them.
 
     Raises
@@ -131,7 +132,7 @@ def _is_own(claim: ModelClaim, folder: Any, organization: int, algorithm: str) -
     return fingerprint(seal.identity) in known
 
 
-def token_of(station: Station) -> str:
+def token_of(station: Member) -> str:
     """Return this node's tag of the job's manifest, for the seal of a model; empty without a folder database."""
     folder = station.policy.folder()
     if folder is None or station.identity is None or station.manifest is None:

@@ -12,19 +12,20 @@ from . import platform
 from .errors import PolicyError, ThresholdError
 
 if TYPE_CHECKING:
-    from .table_reader import TableReader
+    from ..bayes.dictionary import Dictionary
+    from .member import Member
 
 FEW_LEFT_OUT = "few-left-out"
 AIMED = "aimed-recode"
 FEW_IDENTIFIED = "few-identified"
 
 
-def note(station: TableReader, left_out: int, named: int) -> None:
+def note(station: Member, left_out: int, named: int) -> None:
     """Note for the whole job what reading a table has shown; `check_exact` looks at it.
 
     Parameters
     ----------
-    station : TableReader
+    station : Member
         Whose table was read.
     left_out : int
         Rows that the subset leaves out. If they are few, the difference between all rows and the subset reveals them.
@@ -38,13 +39,13 @@ def note(station: TableReader, left_out: int, named: int) -> None:
         station.memory.once(AIMED, b"1")
 
 
-def note_few_identified(station: TableReader) -> None:
+def note_few_identified(station: Member) -> None:
     """Note for the whole job that bounding the rows of each identifier sets a few rows apart; `check_exact` looks at it."""
     station.memory.once(FEW_IDENTIFIED, b"1")
 
 
-def check_exact(station: TableReader, arithmetic: bool) -> None:
-    """Raise if an exact answer may not leave because the task chooses rows; `arithmetic`: the task has formulae of its own.
+def check_exact(station: Member, study: Dictionary | None, arithmetic: bool) -> None:
+    """Raise if an exact answer may not leave because the task chooses rows; `study`: its dictionary; `arithmetic`: it has formulae of its own.
 
     Raises
     ------
@@ -53,7 +54,6 @@ def check_exact(station: TableReader, arithmetic: bool) -> None:
     ThresholdError
         If the subset leaves out a few rows, or rows that identifiers bound.
     """
-    study = station.dictionary
     derived = arithmetic or (study is not None and study.has_formula)
     aimed = study is not None and station.memory.read(AIMED) is not None
     chosen = bool(derived or aimed or platform.preprocessing())

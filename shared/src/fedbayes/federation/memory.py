@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -104,6 +105,20 @@ class Memory:
         """Return what `once` wrote, or None."""
         path = self.path / f"fact-{_safe(name)}"
         return path.read_bytes() if path.exists() else None
+
+    def note(self, kind: str, content: Any) -> None:
+        """Add plain JSON to what the job has noted of a kind, once."""
+        text = json.dumps(content).encode()
+        for number in itertools.count():
+            if self.once(f"{kind}-{number}", text) == text:
+                return
+
+    def noted(self, kind: str) -> list[Any]:
+        """Return what `note` added of a kind, in order."""
+        contents: list[Any] = []
+        while (text := self.read(f"{kind}-{len(contents)}")) is not None:
+            contents.append(json.loads(text))
+        return contents
 
     def leave(self, content: bytes) -> bytes:
         """Keep a sealed content for central, or for the station of central's own organization; return its digest.

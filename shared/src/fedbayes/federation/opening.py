@@ -35,7 +35,7 @@ class Preflight(Message):
     derived_from : tuple of str
         Columns that the task's own formulae use; a station that has one of them must allow formulae.
     summed : bool
-        Whether answers are sums over the stations' rows, which stations compare with the sums that they have answered before (`together`).
+        Whether answers are sums over the stations' rows, which stations compare with the sums that they have answered before (`answered`).
     """
 
     columns: tuple[str, ...] = ()

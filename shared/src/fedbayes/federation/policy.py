@@ -72,7 +72,7 @@ class Policy:
         aimed at single rows.
     allow_differences : bool
         Whether exact answers over other organizations than before may leave where the difference is about fewer than `minimum_organizations`
-        of them, or other readings, borders and conditions that set fewer than `minimum_count` rows apart; a node with a ledger remembers (`together`).
+        of them, or other readings, borders and conditions that set fewer than `minimum_count` rows apart; a node with a ledger remembers (`answered`).
     """
 
     minimum_rows: int = limit(COUNT, 10)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import __version__
-from . import limits, together
+from . import limits
 from .decorators import partial
 from .errors import ThresholdError, too_few
 from .manifest import Card
@@ -30,8 +30,8 @@ def partial_open_channel(station: Station, request: OpenRequest) -> OpenReply:
     station.use_dictionary(request.dictionary)
     if request.preflight is not None:
         _check(station, request.preflight)
-        if request.stations and request.preflight.summed and not request.preflight.private:
-            together.foresee(station, request.preflight.columns, frozenset(request.stations))
+        if station.has_data and request.stations and request.preflight.summed and not request.preflight.private:
+            station.history.foresee(set(request.preflight.columns) & set(station.columns), frozenset(request.stations))
     card = Card.make(station.organization, station.memory.keys().public_bytes, station.identity, station.session)
     return OpenReply(
         card=station.public(card),

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..dp import promise
-from . import arrival, choosing, platform, together
+from . import arrival, choosing, platform
 from .channel import Channel
 from .envelope import Request
 from .errors import BudgetError, MessageError, PolicyError, ThresholdError, too_few
 from .gate import Broadcast, Exact, Masked, Public, Receipt, Released, Sealed, Share, is_public
-from .manifest import digest_of
+from .manifest import Manifest, digest_of
 from .memory import Memory
 from .table_reader import TableReader
 from .uniform import is_uniform
@@ -67,12 +67,13 @@ class Station(TableReader):
             raise MessageError("a broadcast of the request is not for this station; the job stops")
         return self.channel.open_broadcast(sender, sent.content, sent.keys[self.organization], topic)
 
-    def require_members(self) -> None:
-        """Raise `MessageError` if the job has no manifest yet, `ThresholdError` if it has fewer members than the node demands."""
+    def require_members(self) -> Manifest:
+        """Return the job's manifest; raise `MessageError` if there is none yet, `ThresholdError` if it has fewer members than the node demands."""
         if self.manifest is None:
             raise MessageError("the channel is not open; central must call open_channel first")
         if len(self.manifest.members) < self.policy.minimum_organizations:
             raise ThresholdError(too_few("this node", self.policy.minimum_organizations))
+        return self.manifest
 
     @cached_property
     def channel(self) -> Channel:
@@ -190,7 +191,7 @@ class Station(TableReader):
                 "and with nothing whose refusals tell about values (outside='refuse') or that is only as published"
             )
         if not private:
-            choosing.check_exact(self, arithmetic)
+            choosing.check_exact(self, self.dictionary, arithmetic)
 
     def require_predictions(self) -> None:
         """Raise `PolicyError` if single records of this node may not be classified or predicted."""
@@ -229,7 +230,7 @@ class Station(TableReader):
             Questions that it answers, for `maximum_queries`.
         summed : bool
             Whether central gets the sum of this value over the round's participants, each of which holds other rows. Sums over different
-            sets of organizations can be subtracted, so the station compares the set with earlier ones (`together`). False for records whose
+            sets of organizations can be subtracted, so the station compares the set with earlier ones (`answered`). False for records whose
             columns are spread over stations, and for a value of this station alone.
 
         Raises
@@ -253,9 +254,9 @@ class Station(TableReader):
         return self.gate.made(Exact(value))
 
     def _guard(self, summed: bool) -> None:
-        self.require_members()
+        stations = self.require_members().stations
         arrival.check_models(self)
-        together.check(self, self._texts, summed)
+        self.history.check(frozenset(stations) & frozenset(self.participants) if summed else frozenset())
 
     def released(self, value: T, receipt: Receipt) -> Released[T]:
         """Return noisy numbers, which may then leave or be masked.

@@ -9,7 +9,8 @@ from typing import Any
 from ..bayes.dictionary import Dictionary
 from ..bayes.encoding import identifier_text
 from ..bayes.missing import public_part
-from . import choosing, dictionaries, platform, together
+from . import choosing, dictionaries
+from .answered.history import History
 from .envelope import Request
 from .errors import DataProblem, PolicyError, ThresholdError
 from .member import Member
@@ -45,8 +46,8 @@ class TableReader(Member):
     def use_dictionary(self, content: dict[str, Any] | None) -> None:
         """Keep the dictionary that a job's first round brings for the rounds that follow; see `dictionaries.keep`."""
         dictionaries.keep(self.memory, content)
-        for known in ("dictionary", "_source"):
-            self.__dict__.pop(known, None)
+        for made_of_it in ("dictionary", "_source", "history"):
+            self.__dict__.pop(made_of_it, None)
 
     @cached_property
     def _source(self) -> Source:
@@ -62,13 +63,20 @@ class TableReader(Member):
             self.policy.csv_decimal,
         )
 
+    @cached_property
+    def history(self) -> History:
+        """What the node remembers of its exact answers about the table."""
+        return History(self.policy, self.memory, self.organization, self._source)
+
     @property
     def columns(self) -> list[str]:
         """Names of the columns that this node lets the task use, with those that the study's dictionary derives from them."""
         names = [name for name in self._source.names if self.policy.allows(name)]
-        derived = self.dictionary.derived if self.dictionary is not None else {}
         denied = self.policy.denied_columns or ()
-        return [*names, *(name for name, needs in derived.items() if name not in denied and needs <= set(names))]
+        return [
+            *names,
+            *(name for name, needs in self._source.derived.items() if name not in denied and needs <= set(names)),
+        ]
 
     def data(
         self,
@@ -104,7 +112,7 @@ class TableReader(Member):
             If the table has fewer rows than the node demands.
         """
         self.check_columns(columns)
-        together.note_read(self, self._source, columns, identifiers, domain)
+        self.history.note_read(columns, identifiers, domain)
         if self.dictionary is not None:
             self._check_table(self.dictionary.sources(columns), self._source.names, None)
             frame, left_out = self._source.applied(columns, domain, identifiers)
@@ -129,7 +137,7 @@ class TableReader(Member):
         Under the same guards as `data`. A small CSV file is read without pandas, whose import takes longer than the file.
         """
         self.check_columns(columns)
-        together.note_read(self, self._source, columns, (), domain)
+        self.history.note_read(columns, (), domain)
         small = self._source.arrays(columns, domain)
         if small is None:
             return self.data(columns, domain=domain)  # type: ignore[no-any-return]
@@ -152,7 +160,7 @@ class TableReader(Member):
         if found is None:
             yield self.arrays(columns, domain)
             return
-        together.note_read(self, self._source, columns, (), domain)
+        self.history.note_read(columns, (), domain)
         parts, count = found
         self._check_table(columns, self._source.names, count)
         yield from parts
@@ -175,28 +183,8 @@ class TableReader(Member):
 
         Checked are `columns`, the columns that they are derived from, and those by which preprocessing or a subset leaves rows out.
         """
-        self.policy.check_columns(self.sources(columns))
+        self.policy.check_columns(self._source.origins(columns))
         self.policy.check_columns([name for name in columns if name in (self.policy.denied_columns or ())])
-
-    def sources(self, columns: list[str]) -> list[str]:
-        """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""
-        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
-        return [*(columns if self.dictionary is None else self.dictionary.sources(columns)), *filters]
-
-    def _texts(self, column: str) -> list[str | None]:
-        return self._source.texts(column)
-
-    def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
-        """Compare the conditions of an exact count, each (column, operator, value), with those of earlier ones (`together.check_conditions`)."""
-        together.check_conditions(self, self._source, domain, conditions)
-
-    def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
-        """Have the cut points of a column, `chosen` or found, in an exact answer compared with those of earlier answers (`together.note_bins`)."""
-        together.note_bins(self, self._source, column, domain, cuts, chosen)
-
-    def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
-        """Have an exact answer that leaves out rows with a missing cell in a column compared with earlier ones (`together.note_left_out`)."""
-        together.note_left_out(self, self._source, column, domain)
 
     def public_schema(self) -> dict[str, Any] | None:
         """Return the public domains from the administrator's schema file beside the ledger; None without such a file."""

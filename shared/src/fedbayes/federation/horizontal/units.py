@@ -71,7 +71,7 @@ class Unit(Message):
         """Return the same as a pandas.DataFrame, and have rows without an identifier held against those of earlier exact answers."""
         frame = station.data(self.columns(names), domain=domain, identifiers=self.columns([]))
         if self.id_column is not None and bool((identifier_codes(frame[self.id_column]) < 0).any()):
-            station.note_left_out(self.id_column, domain)
+            station.history.note_left_out(self.id_column, domain)
         return frame
 
     def kept(self, station: Station, table: Mapping[str, Any], content: Mapping[str, NDArray[Any]]) -> Any:

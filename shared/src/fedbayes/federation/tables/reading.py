@@ -15,8 +15,8 @@ from ...bayes.encoding import SchemaError, canonical_text
 from ...bayes.missing import Reading
 from ...bayes.recoding import applied, named_values
 from .. import platform
+from ..answered.readings import words_of
 from ..errors import DataProblem, PolicyError, ThresholdError
-from ..readings import words_of
 from . import parquet
 from .dialect import Dialect, of_file
 from .files import KINDS, column_names, read_file, settled
@@ -200,6 +200,16 @@ class Source:
             rule, recodes = reading.rule(name), name in entries and name not in identifiers
             words[name] = words_of(rule.missing, rule.listed, entries[name].recode if recodes else {})
         return words
+
+    @property
+    def derived(self) -> Mapping[str, Any]:
+        """Columns that the dictionary derives -> those of the table that each is made of."""
+        return {} if self._dictionary is None else self._dictionary.derived
+
+    def origins(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns of the table that `columns` are derived from, and those by which rows are left out."""
+        filters = [step["parameters"]["column"] for step in platform.preprocessing() if "column" in step["parameters"]]
+        return [*(columns if self._dictionary is None else self._dictionary.sources(columns)), *filters]
 
     def texts(self, column: str) -> list[str | None]:
         """Return a column as it is written, canonical texts, one a row; None where it is missing whatever the task says."""

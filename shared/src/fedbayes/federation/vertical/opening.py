@@ -180,7 +180,7 @@ class Encoder:
             if setup.guarded or setup.private:
                 check_bins_hold(*resolved, self._minimum)
             if not setup.covered:
-                self._station.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
+                self._station.history.note_bins(column, setup.domain, resolved[0].cuts or (), resolved[0].public)
             self._states[column] = resolved
         return self._states[column]
 
@@ -211,7 +211,7 @@ class Encoder:
         check_sides(holding, self._minimum)
         if not self.setup.covered:
             own_tests = [(test.column, test.op, test.value) for test in conditions if test.column in own]
-            self._station.check_conditions(own_tests, self.setup.domain)
+            self._station.history.check_conditions(own_tests, self.setup.domain)
         return holding[:, None].astype(DTYPES[bits])
 
 

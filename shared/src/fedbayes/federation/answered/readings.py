@@ -15,35 +15,25 @@ tells no more values apart than earlier ones is not recorded, so that nobody can
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bayes.encoding import canonical_text
-from ..bayes.missing import pointed
-from .errors import ThresholdError
+from ...bayes.encoding import canonical_text
+from ...bayes.missing import pointed
 from .record import Record
 
-if TYPE_CHECKING:
-    from .table_reader import TableReader
-
 MOST_READINGS = 64
-"""Readings of one column, as many as sets of organizations (`together.MOST_SETS`); where there are more, a new one is refused."""
+"""Readings of one column, as many as sets of organizations (`organizations.MOST_SETS`); where there are more, a new one is refused."""
 OF = "conditions on "
 """Before a column's name: the conditions of counts on it and the bins of tables, which are held against one another."""
 CUT = "bins"
 """Stands for an operator where words tell of bins."""
-SETS_FEW_APART = (
-    "dictionary, domain, bins, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here "
-    "would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
-    "administrator about FEDBAYES_ALLOW_DIFFERENCES"
-)
 Texts = Callable[[str], "list[str | None]"]
 """Gives a column's canonical texts, one a row."""
 GONE = -1
@@ -125,8 +115,8 @@ def _cut(
     """Return the bin of each value, `GONE` of what is missing or no number."""
     import pandas
 
-    from ..bayes.discretise import Bins
-    from ..bayes.network import MISSING
+    from ...bayes.discretise import Bins
+    from ...bayes.network import MISSING
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     codes = Bins(tuple(cuts)).encode(pandas.to_numeric(values, errors="coerce"))
@@ -142,8 +132,8 @@ def _held(
     """Return 1 for each value for which all conditions hold, else 0."""
     import pandas
 
-    from .vertical.conditions import holds
-    from .vertical.factor_info import Condition
+    from ..vertical.conditions import holds
+    from ..vertical.factor_info import Condition
 
     values = pandas.Series(_recoded(texts, missing, recode), dtype=object)
     held = np.ones(len(values), dtype=np.bool_)
@@ -254,71 +244,26 @@ def _splits(groups: Sequence[NDArray[np.int64]]) -> bool:
     return bool(counts[0] < counts[1])
 
 
-def note(station: TableReader, readings: Mapping[str, str]) -> None:
-    """Note for the job how this station reads columns, column -> reading."""
-    for number, text in enumerate(_noted(station)):
-        if text in (None, content := json.dumps(sorted(readings.items()))):
-            if text is None:
-                station.memory.once(f"readings-{number}", content.encode())
-            return
+def of_bins(column: str, words: str, cuts: Sequence[float]) -> dict[str, str]:
+    """Return the reading that bins make of a column of the table that is read by `words`; none without cut points."""
+    return {OF + column: bins_of(words, cuts)} if cuts else {}
 
 
-def note_bins(station: TableReader, column: str, words: str, cuts: Sequence[float]) -> None:
-    """Note the bins of a column of the table that is read by `words`: see `note`."""
-    if cuts:
-        note(station, {OF + column: bins_of(words, cuts)})
+def of_conditions(conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> dict[str, str]:
+    """Return the readings that conditions of a count, (column, operator, value) each, make of columns that are read by the words in `read`."""
+    tests = {column: [(operator, value) for name, operator, value in conditions if name == column] for column in read}
+    return {OF + column: conditions_of(tests[column], words) for column, words in read.items()}
 
 
-def note_conditions(station: TableReader, conditions: Sequence[tuple[str, str, Any]], read: Mapping[str, str]) -> None:
-    """Note the conditions of a count, (column, operator, value) each, on columns that are read by the words in `read`: see `note`."""
-    for column, words in read.items():
-        tests = [(operator, value) for name, operator, value in conditions if name == column]
-        note(station, {OF + column: conditions_of(tests, words)})
-
-
-def check(station: TableReader, texts: Texts, folder: Path, label: str) -> None:
-    """Remember the job's readings, or refuse an exact answer if readings of a column, this job's and earlier ones, set few rows apart.
-
-    Raises
-    ------
-    ThresholdError
-        If they do.
-    StationError
-        If the record cannot be read or written.
-    """
-    noted = [text for text in _noted(station) if text is not None]
-    seen = f"readings admitted|{len(noted)}"
-    if station.memory.read(seen) is not None:
-        return
-    asked = [(name, words) for text in noted for name, words in json.loads(text)]
-    admitted = Readings(folder, station.organization, label).admit(
-        asked, station.policy.minimum_count, lambda name: texts(name.removeprefix(OF))
-    )
-    if not admitted:
-        raise ThresholdError(SETS_FEW_APART)
-    station.memory.once(seen, b"1")
-
-
-def changes_few(station: TableReader, texts: Texts) -> bool:
-    """Return whether the job takes some values of few rows for others, or for missing, so that an answer without that would tell of these rows.
+def changes_few(asked: Iterable[tuple[str, str]], minimum: int, texts: Texts) -> bool:
+    """Return whether a reading takes some values of few rows for others, or for missing, so that an answer without that would tell of these rows.
 
     With readings that take values of many rows for others only, no two of them set few rows apart.
     """
-    for name, words in {
-        entry for text in _noted(station) if text is not None for entry in map(tuple, json.loads(text))
-    }:
+    for name, words in set(asked):
         if not name.startswith(OF) and words != PLAIN:
             rows = Counter(texts(name))
             groups = [groups_of(list(rows), one) for one in (PLAIN, words)]
-            if sets_few_apart(groups, np.array(list(rows.values())), station.policy.minimum_count):
+            if sets_few_apart(groups, np.array(list(rows.values())), minimum):
                 return True
     return False
-
-
-def _noted(station: TableReader) -> Iterator[str | None]:
-    """Yield what was noted in the job, and None at its end."""
-    for number in itertools.count():
-        content = station.memory.read(f"readings-{number}")
-        yield None if content is None else content.decode()
-        if content is None:
-            return

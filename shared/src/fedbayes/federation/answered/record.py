@@ -1,4 +1,4 @@
-"""What a node remembers of its exact answers, column by column, beside its ledger; later ones are held against it (`together`, `readings`)."""
+"""What a node remembers of its exact answers, column by column, beside its ledger; `organizations`, `readings` and `selections` compare later ones."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..dp.storage import Storage
-from .errors import StationError
+from ...dp.storage import Storage
+from ..errors import StationError
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,0 +1,202 @@
+"""One station's exact answers held against those that its node gave before: of organizations, of readings of columns, and of counts."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import platform
+from ..errors import ThresholdError
+from . import readings, selections
+from .organizations import Answers, Members
+from .readings import Readings
+from .selections import Selections
+
+if TYPE_CHECKING:
+    from ..memory import Memory
+    from ..policy import Policy
+    from ..tables.reading import Source
+
+TELLS_OF_FEW = (
+    "organizations: with exact answers about the same columns that were given before over others, this one would tell about fewer organizations "
+    "than this node demands; name the same organizations as before, give an epsilon, or ask the node administrator about "
+    "FEDBAYES_ALLOW_DIFFERENCES"
+)
+
+REMEMBERS_NOTHING = (
+    "conditions, bins, domain, dictionary: this node has no folder database to remember its exact answers in, and without that two tasks whose ranges, "
+    "borders or codes differ in one row would tell that row; ask with ==, with bins found in the data and values as they are, or give an epsilon, or ask the "
+    "node administrator for a folder database (FEDBAYES_LEDGER) or about FEDBAYES_ALLOW_DIFFERENCES"
+)
+BY_VALUE = ("==", "missing")
+"""Conditions whose groups of rows are the same in every task: those of one value."""
+SETS_FEW_APART = (
+    "dictionary, domain, bins, conditions or id_column: with exact answers that were given before, what is missing, unknown, recoded, cut or asked for here "
+    "would set apart fewer rows than this node demands; ask as before, with borders of earlier tasks or far from them, give an epsilon, or ask the node "
+    "administrator about FEDBAYES_ALLOW_DIFFERENCES"
+)
+READ, COLUMNS, LEFT_OUT = "readings", "columns", "left-out"
+"""What is noted for the rounds of the job: how columns are read, which of the table they are, and columns whose gaps leave rows out."""
+
+
+class History:
+    """What a node remembers of its exact answers, and refuses because of it.
+
+    A node that lets answers differ (FEDBAYES_ALLOW_DIFFERENCES) remembers nothing and refuses nothing. One without a folder database cannot remember, and
+    answers only what no task could ask in two ways.
+
+    Parameters
+    ----------
+    policy : Policy
+        The limits of the node.
+    memory : Memory
+        What the job has noted so far.
+    organization : int
+        Whose answers.
+    source : Source
+        The table that they are about.
+    """
+
+    def __init__(self, policy: Policy, memory: Memory, organization: int, source: Source) -> None:
+        self._policy, self._memory, self._organization, self._source = policy, memory, organization, source
+
+    def note_read(self, columns: Sequence[str], identifiers: Sequence[str], domain: Mapping[str, Any] | None) -> None:
+        """Note for the rounds of the job which columns of the table this station reads, and how."""
+        if self._policy.allow_differences:
+            return
+        self._note_readings(self._source.reads(self._source.origins(columns), domain, identifiers))
+        values = [name for name in columns if name not in identifiers]
+        self._memory.note(COLUMNS, sorted(set(self._source.origins(values))))
+
+    def note_left_out(self, column: str, domain: Mapping[str, Any] | None) -> None:
+        """Note for the job that its answers leave out rows with a missing cell in a column.
+
+        `check` compares these rows with those of counts and of other tasks. Derived columns are guarded by FEDBAYES_ALLOW_FORMULAS instead.
+        """
+        read = {} if self._folder is None else self._source.reads([column], domain, (column,))
+        if read:
+            self._memory.note(LEFT_OUT, selections.words_of([(column, "missing", None)], read))
+
+    def note_bins(self, column: str, domain: Mapping[str, Any] | None, cuts: Sequence[float], chosen: bool) -> None:
+        """Note for the rounds of the job in which bins this station counts a column; nothing of a derived one.
+
+        Raises
+        ------
+        ThresholdError
+            If the borders are `chosen` by the task, and nothing is remembered.
+        """
+        if chosen and cuts and self._forgets:
+            raise ThresholdError(REMEMBERS_NOTHING)
+        if self._folder is not None:
+            for name, words in self._source.reads([column], domain, ()).items():
+                self._note_readings(readings.of_bins(name, words, cuts))
+
+    def check_conditions(self, conditions: Sequence[tuple[str, str, Any]], domain: Mapping[str, Any] | None) -> None:
+        """Remember the conditions of an exact count, each (column, operator, value), or refuse them if with earlier ones they set few rows apart.
+
+        Conditions on derived columns are not recorded: they are guarded by FEDBAYES_ALLOW_FORMULAS. A node without a record answers conditions on one
+        value only.
+
+        Raises
+        ------
+        ThresholdError, StationError
+            As `check`.
+        """
+        if self._forgets and (len(conditions) > 1 or any(test not in BY_VALUE for _, test, _ in conditions)):
+            raise ThresholdError(REMEMBERS_NOTHING)
+        if self._folder is None or not conditions:
+            return
+        columns = list(dict.fromkeys(name for name, _, _ in conditions))
+        read = self._source.reads([name for name in columns if name not in self._source.derived], domain, ())
+        self._note_readings(readings.of_conditions(conditions, read))
+        self._check_readings(self._folder)
+        if len(read) == len(columns):
+            self._admit_rows(self._folder, selections.words_of(conditions, read))
+
+    def check(self, members: Members) -> None:
+        """Remember an exact answer, or refuse it if it would, with earlier ones, tell about fewer organizations or rows than this node demands.
+
+        Parameters
+        ----------
+        members : frozenset of int
+            Organizations whose rows the answer adds up; empty where it is not summed over organizations.
+
+        Raises
+        ------
+        ThresholdError
+            If the answer is refused.
+        StationError
+            If the record cannot be read or written.
+        """
+        if self._forgets and readings.changes_few(self._readings(), self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(REMEMBERS_NOTHING)
+        if self._folder is None:
+            return
+        self._check_readings(self._folder)
+        for words in self._memory.noted(LEFT_OUT):
+            self._admit_rows(self._folder, words)
+        columns = sorted(set().union(*self._memory.noted(COLUMNS)))
+        if members and not Answers(*self._place(self._folder)).admit(
+            columns, members, self._policy.minimum_organizations
+        ):
+            raise ThresholdError(TELLS_OF_FEW)
+
+    def foresee(self, columns: Collection[str], members: Members) -> None:
+        """Refuse in a preflight what `check` would refuse: an exact answer about columns over a set of organizations. Nothing is remembered.
+
+        Raises
+        ------
+        ThresholdError, StationError
+            As `check`. What readings of columns would set apart is not foreseen: no value of the table is looked at.
+        """
+        if self._folder is None:
+            return
+        names = sorted(set(self._source.origins(list(columns))))
+        if not Answers(*self._place(self._folder)).foresees(names, members, self._policy.minimum_organizations):
+            raise ThresholdError(TELLS_OF_FEW)
+
+    @cached_property
+    def _folder(self) -> Path | None:
+        """Where the records are; None where nothing is held against earlier answers."""
+        return None if self._policy.allow_differences else self._policy.folder() or platform.embedded_record()
+
+    @property
+    def _forgets(self) -> bool:
+        """Whether exact answers should be held against earlier ones and cannot be."""
+        return not self._policy.allow_differences and self._folder is None
+
+    def _place(self, folder: Path) -> tuple[Path, int, str]:
+        """Return what a record is opened with; its data have one name for two labels of one file, and never one that a researcher writes."""
+        label = platform.requested_label()
+        path = "" if label is None else os.environ.get(f"{label.upper()}_DATABASE_URI", "")
+        if path and os.path.exists(path):
+            path = os.path.realpath(path)
+        return folder, self._organization, hashlib.sha256(repr((path, self._policy.cohort)).encode()).hexdigest()[:32]
+
+    def _note_readings(self, read: Mapping[str, str]) -> None:
+        self._memory.note(READ, sorted(read.items()))
+
+    def _readings(self) -> list[tuple[str, str]]:
+        """Return the readings of columns that the job has noted so far."""
+        return [(name, words) for noted in self._memory.noted(READ) for name, words in noted]
+
+    def _check_readings(self, folder: Path) -> None:
+        """Remember the job's readings, or refuse if readings of a column, this job's and earlier ones, set few rows apart."""
+        admitted = f"readings admitted|{len(self._memory.noted(READ))}"
+        if self._memory.read(admitted) is not None:
+            return
+
+        def texts(name: str) -> list[str | None]:
+            return self._source.texts(name.removeprefix(readings.OF))
+
+        if not Readings(*self._place(folder)).admit(self._readings(), self._policy.minimum_count, texts):
+            raise ThresholdError(SETS_FEW_APART)
+        self._memory.once(admitted, b"1")
+
+    def _admit_rows(self, folder: Path, words: str) -> None:
+        if not Selections(*self._place(folder)).admit(words, self._policy.minimum_count, self._source.texts):
+            raise ThresholdError(SETS_FEW_APART)

@@ -1,0 +1,184 @@
+"""The record of organizations: over which sets of organizations a node has given exact answers, so that these cannot be subtracted from one another.
+
+A sum over the stations a, b, c, d minus the same sum over a, b, c is d's own table, although each task had as many organizations as every
+node demands. So a node with a folder database remembers, for each column of its table, the sets of organizations over which it has given
+exact answers. An answer over another set is refused if some linear combination of the sums over it and over earlier sets is about fewer
+organizations than the node's minimum. The same set may be asked again: a difference of two answers over it is about all its organizations.
+
+- What counts is the linear span: {a, b, c} and {d, e, f} and {a, ..., g} give g alone, as {a, b, c} and {a, ..., d} give d.
+- A station knows only of the tasks that it took part in.
+- The record is by column of the table. Whatever a dictionary, a bin or a subset makes of a column counts as a question about that column.
+- A set is remembered when an answer is made, in one transaction on disk before the answer leaves, whatever becomes of the job: a station
+  cannot see whether central got the other stations' parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .record import Record, Remembered
+
+MOST_SETS = 64
+"""Sets that one column is remembered to be answered over; none follows from others, so there are no more than organizations, and nobody fills the record."""
+MOST_GROUPS = 10_000
+"""Groups of organizations that are looked at in one check, a second's work; where there are more, a new set is refused."""
+_PRIME = 2_147_483_647
+"""Ranks are taken modulo 2^31 - 1: products fit into 64 bits, and minors of the 0/1 matrices of so few sets hardly ever are multiples."""
+Members = frozenset[int]
+
+
+class Answers:
+    """The sets of organizations that one node's exact answers were about; `Record` has the parameters."""
+
+    def __init__(self, folder: Path, organization: int, source: str) -> None:
+        self._record = Record(folder, organization, source, "answers", "members")
+
+    def admit(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+        """Remember an answer about columns over a set of organizations, unless it would reveal a sum over fewer than `fewest` of them.
+
+        Parameters
+        ----------
+        columns : collection of str
+            As they are named in the table.
+        members : frozenset of int
+            Organizations with data that the answer adds up over.
+        fewest : int
+            Organizations; 1 or less admits everything.
+
+        Returns
+        -------
+        bool
+            Whether the answer may leave; then it is remembered.
+
+        Raises
+        ------
+        StationError
+            If the file cannot be read or written.
+        """
+        if not columns:
+            return True
+        with self._record.reading() as remembered:
+            if remembered is not None and all(follows(self._sets(remembered, name), members) for name in columns):
+                return True
+        with self._record.transaction() as remembered:
+            known = {name: self._sets(remembered, name) for name in columns}
+            if any(tells_of_few(sets, members, fewest) for sets in known.values()):
+                return False
+            for name, sets in known.items():
+                if not follows(sets, members):
+                    remembered.add(name, json.dumps(sorted(members)))
+        return True
+
+    def foresees(self, columns: Collection[str], members: Members, fewest: int) -> bool:
+        """Return whether `admit` would let an answer out, as things stand; nothing is remembered."""
+        with self._record.reading() as remembered:
+            return remembered is None or not any(
+                tells_of_few(self._sets(remembered, name), members, fewest) for name in columns
+            )
+
+    def _sets(self, remembered: Remembered, name: str) -> list[Members]:
+        """Return the sets over which a column was answered."""
+        try:
+            return [frozenset(json.loads(text)) for text in remembered.of(name)]
+        except (TypeError, json.JSONDecodeError):
+            raise self._record.damaged from None
+
+
+def tells_of_few(known: Sequence[Members], new: Members, fewest: int) -> bool:
+    """Return whether a combination of sums over `new` and over `known` sets is about fewer than `fewest` organizations, and needs both.
+
+    Parameters
+    ----------
+    known : sequence of frozenset of int
+        Sets whose sums are known.
+    new : frozenset of int
+        The set asked about.
+    fewest : int
+        Organizations.
+
+    Notes
+    -----
+    Sums over sets are linear forms in the organizations' tables. Up to what is known, the sum over `new` is the form v if and only if their difference is in
+    the span of the known sets: if both have one syndrome, their product with a basis of what all known sets are orthogonal to. So of each small group it
+    is asked whether the syndrome of `new` is a combination of those of its members. Organizations that no set tells apart have one coefficient in every
+    form, so groups are made of such bundles.
+    """
+    if fewest <= 1 or not known or follows(known, new):
+        return False
+    if len(known) >= MOST_SETS:
+        return True
+    rows = _rows(known, new)
+    bundles: dict[tuple[bool, ...], int] = {}
+    for pattern in zip(*rows, strict=True):
+        bundles[pattern] = bundles.get(pattern, 0) + 1
+    matrix = np.array(list(bundles), dtype=np.int64).T
+    checks = _orthogonal(matrix[:-1])
+    syndrome = matrix[-1] @ checks % _PRIME
+    for looked, group in enumerate(_groups(list(bundles.values()), fewest)):
+        if looked >= MOST_GROUPS:
+            return True
+        alone = not np.delete(matrix[-1], group).any()
+        if not alone and _in_span(checks[list(group)], syndrome):
+            return True
+    return False
+
+
+def follows(known: Sequence[Members], new: Members) -> bool:
+    """Return whether sums over `new` follow from sums over `known` sets, so that there is nothing to remember."""
+    if new in known or not known:
+        return new in known
+    table = np.array(_rows(known, new), dtype=np.int64)
+    return not (table[-1] @ _orthogonal(table[:-1]) % _PRIME).any()
+
+
+def _rows(known: Sequence[Members], new: Members) -> list[list[bool]]:
+    everyone = sorted(new.union(*known))
+    return [[member in one for member in everyone] for one in (*known, new)]
+
+
+def _groups(sizes: list[int], fewest: int) -> Iterator[tuple[int, ...]]:
+    """Yield positions of bundles that hold fewer than so many organizations together."""
+    small = [index for index, size in enumerate(sizes) if size < fewest]
+    for number in range(1, fewest):
+        for group in itertools.combinations(small, number):
+            if sum(sizes[index] for index in group) < fewest:
+                yield group
+
+
+def _orthogonal(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a basis of the vectors orthogonal to `rows`, modulo `_PRIME`; one a column, shape (columns of `rows`, n)."""
+    left, pivots = rows % _PRIME, list[int]()
+    for column in range(left.shape[1]):
+        start = len(pivots)
+        nonzero = np.flatnonzero(left[start:, column])
+        if len(nonzero) == 0:
+            continue
+        left[[start, start + nonzero[0]]] = left[[start + nonzero[0], start]]
+        left[start] = left[start] * pow(int(left[start, column]), -1, _PRIME) % _PRIME
+        factors = left[:, column].copy()
+        factors[start] = 0
+        left = (left - factors[:, None] * left[start] % _PRIME) % _PRIME
+        pivots.append(column)
+    free = [column for column in range(left.shape[1]) if column not in pivots]
+    basis = np.zeros((left.shape[1], len(free)), dtype=np.int64)
+    basis[free, range(len(free))] = 1
+    basis[pivots] = -left[: len(pivots), free] % _PRIME
+    return basis
+
+
+def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
+    """Return whether `wanted` is a combination of `rows`, modulo `_PRIME`."""
+    left = np.concatenate([rows, wanted[None]])
+    for number in range(len(rows)):
+        places = np.flatnonzero(left[number])
+        if len(places):
+            pivot = left[number] * pow(int(left[number, places[0]]), -1, _PRIME) % _PRIME
+            factors = left[number + 1 :, places[0], None]
+            left[number + 1 :] = (left[number + 1 :] - factors * pivot % _PRIME) % _PRIME
+    return not left[-1].any()
