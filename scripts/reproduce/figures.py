@@ -11,7 +11,7 @@ from matplotlib import pyplot
 from .core import COLUMNS
 from .pages import HEADS
 
-MOST_TICKS = 8
+MOST_TICKS = 8  # that do not run into each other
 NOWHERE = "none"  # the x of what does not depend on it: a line across
 STYLE: dict[Any, Any] = {
     "svg.hashsalt": "fedbayes",

@@ -9,7 +9,7 @@ from ..core import Item
 TABLES = ("5.2", "5.3", "5.4", "5.5", "A1", "A2", "A3", "A4", "A5", "A6")
 BIASED = ("A5", "A6")
 RULE = "mean uniform"
-LABELLED, AS_ENSEMBLES, AS_VERTIBAYES = 0, 1, 2
+LABELLED, AS_ENSEMBLES, AS_VERTIBAYES = 0, 1, 2  # ways of scoring
 
 
 def table(name: str, results: Results) -> Item:

@@ -26,7 +26,7 @@ from ..core import Item
 from .thesis_products import known
 
 DATA = {"Alarm": "alarm10k", "Asia": "asia10k", "Diabetes": "diabetes", "Iris": "iris"}
-MISSING = (0, 5, 10, 30)
+MISSING = (0, 5, 10, 30)  # per cent, of the thesis' tables
 LIMITED = {"Alarm": 1, "Asia": 5, "Diabetes": 3}  # folds of ten that are run of the large sets
 NETWORKS = {"asia": "asia", "iris_auto": "iris", "diabetes_few_bins": "diabetes", "alarm": "alarm"}
 

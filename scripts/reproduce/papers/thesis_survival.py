@@ -17,7 +17,7 @@ from .. import core
 from ..core import Item
 from .thesis_products import known
 
-RHO, SEED, MOST = 0.25, 1, 500
+RHO, SEED, MOST = 0.25, 1, 500  # penalty and iterations of the thesis; any seed
 NUMERIC = ["Age", "Tumor Size", "Regional Node Examined", "Reginol Node Positive"]
 MEASURES = ("mse", "sad", "mad")
 

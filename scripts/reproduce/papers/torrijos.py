@@ -21,7 +21,7 @@ WRITTEN = {"NBfed": "plain", "NBw5": "local", "NBw5 global": "averaged 20", "NBw
 CONFIGURATIONS = ("NBw5 global", "NBw5 personal", "NBw global", "NBw personal")
 ALGORITHMS = ("NB", "NBfed", "NBw", "NBw5", "NBw5 global")
 FRESH = ("votes", "tictactoe", "car", "flare")
-UNLIMITED, ROUNDS_UNLIMITED, ROUNDS = 1000, 3, 20
+UNLIMITED, ROUNDS_UNLIMITED, ROUNDS = 1000, 3, 20  # local iterations and rounds of the paper's tables
 
 Scores = dict[tuple[str, str], list[float]]
 

@@ -15,9 +15,9 @@ from .. import core
 from ..core import Item, Paper
 
 FIGURES = {"figure-4": "adult", "figure-5": "mushroom", "figure-6": "seeds", "figure-7": "skin"}
-EPSILONS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)
-FOLDS = 10
-RATIOS = ((1, 2), (1, 1), (2, 1), (4, 1))
+EPSILONS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # of the paper's figures
+FOLDS = 10  # of the paper
+RATIOS = ((1, 2), (1, 1), (2, 1), (4, 1))  # of the paper's table
 Encoded = dict[str, np.ndarray]
 
 

@@ -58,7 +58,7 @@ def test_gradients_are_cut_at_the_length_that_they_have():
 
 def test_second_derivatives_are_those_of_independent_attributes():
     """Of rows drawn with independent attributes and scores that tell nothing, p (1 - p) is that of the classes' shares."""
-    found = terms.known(LAYOUT, TABLES, COUNTS, ORDERED).told
+    found = terms.known(LAYOUT, TABLES, COUNTS, ORDERED).curvature
     assert found.shape == (2, 1 + LAYOUT.values, 1 + LAYOUT.values)
     sizes = COUNTS[:2]
     share = sizes[0] / sizes.sum()
@@ -86,7 +86,7 @@ def test_without_noise_the_best_sums_of_a_quadratic_are_found():
 
     def ask(sums):
         apart = (sums - best) - (sums - best).mean(axis=1, keepdims=True)
-        return np.stack([known.told[label] @ apart[:, label] for label in (0, 1)], axis=1)
+        return np.stack([known.curvature[label] @ apart[:, label] for label in (0, 1)], axis=1)
 
     found = known.full * terms.learn(ask, known, start, 0.0, 12).reshape(known.full.shape)
     assert np.abs(ask(found)).max() < 0.02 * np.abs(ask(known.full * start.reshape(known.full.shape))).max()

@@ -290,7 +290,7 @@ def test_rows_are_left_out_by_allowed_columns_only(tmp_path: Path, monkeypatch: 
     steps = [{"function": "filter_range", "parameters": {"column": "income", "min_": 1}}]
     monkeypatch.setenv("DEFAULT_PREPROCESSING", json.dumps(steps))
     station = object.__new__(Station)
-    station.__dict__["dictionary"] = None
+    station.__dict__ |= {"dictionary": None, "_source": Source(None, {})}
     path = tmp_path / "t.csv"
     path.write_text("age,income\n1,2\n")
     with database(path, "csv"):

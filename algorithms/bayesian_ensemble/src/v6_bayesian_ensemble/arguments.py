@@ -49,7 +49,7 @@ ORDERS = ("columns", "information")
 MISSING = ("drop", "category")
 HYBRIDS = ("local", "shared")
 SCORINGS = ("labelled", "published")
-MOST_PARENTS = 5
+MOST_PARENTS = 5  # a family of six columns with five states each has 15,625 cells
 SEARCHED = when("structure", "k2", "augmented")
 
 STORE = Store(

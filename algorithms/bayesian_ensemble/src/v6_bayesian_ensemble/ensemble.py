@@ -22,7 +22,7 @@ from . import votes
 from .model import codes_of, restricted
 
 Array = npt.NDArray[np.float64]
-MOST_MEMBERS = 1000
+MOST_MEMBERS = 1000  # more than any collaboration has organizations
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from fedbayes.bayes.tables import Counts, TableCache, TableOracle
 from fedbayes.bayes.variable import MISSING_STATE, Variable
 
 MARK = "\x1f"
-MOST_CELLS_AT_ONCE = 10_000
+MOST_CELLS_AT_ONCE = 10_000  # of a family of two columns, to be counted with the first pairs
 Array = npt.NDArray[np.float64]
 
 

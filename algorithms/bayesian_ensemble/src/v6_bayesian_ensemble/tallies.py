@@ -17,7 +17,7 @@ from fedbayes.bayes import metrics
 
 LOSS_UNITS = 2.0**16  # a loss travels as a whole number of 2^-16 nats
 Array = npt.NDArray[np.float64]
-NEGATIVE, POSITIVE, UNLABELLED = range(3)
+NEGATIVE, POSITIVE, UNLABELLED = range(3)  # rows of a curve
 
 
 def summed(truth: npt.NDArray[np.int64], logs: Array) -> npt.NDArray[np.int64]:

@@ -15,8 +15,8 @@ VOTES = ("mean", "majority", "log_pool")
 WEIGHTS = ("uniform", "rows", "score", "dynamic")
 FRAC_BITS = 32  # of a vote in a 64-bit ring
 LEAST_LOG = -30.0  # of a probability in a vote or a score: the largest loss of a record
-SHARPNESS = 20.0
-LEAST_WEIGHT = 0.05
+SHARPNESS = 20.0  # 1 / 0.05: a weight falls by e for every twentieth of accuracy
+LEAST_WEIGHT = 0.05  # of the best member's: a smaller one is three twentieths of accuracy behind, and has no vote
 Array = npt.NDArray[np.float64]
 
 

@@ -67,21 +67,21 @@ def information(layout: Layout, tables: Tables, counts: NDArray[Any]) -> Floats:
     base = np.diag(tables.base) - np.outer(tables.base * prior, np.ones(classes))
     each = given.T[:, :, None] * said  # (true class, value, class)
     means = np.concatenate([np.tile(base, (classes, 1, 1)), np.add.reduceat(each, layout.starts, axis=1)], axis=1)
-    found = np.einsum("k,c,kac,kbc->ab", prior, prior, means, means)
+    derivatives = np.einsum("k,c,kac,kbc->ab", prior, prior, means, means)
     squares = np.add.reduceat(each * said, layout.starts, axis=1)
-    place = np.arange(classes, layout.parameters)
-    found[place, place] = np.einsum("k,c,kac->a", prior, prior, squares)
-    return np.asarray(CERTAINTY * sizes.sum() * found)
+    diagonal = np.arange(classes, layout.parameters)
+    derivatives[diagonal, diagonal] = np.einsum("k,c,kac->a", prior, prior, squares)
+    return np.asarray(CERTAINTY * sizes.sum() * derivatives)
 
 
-def learn(ask: Callable[[Floats], Floats], told: Floats, variance: float, rounds: int) -> Floats:
+def learn(ask: Callable[[Floats], Floats], curvature: Floats, variance: float, rounds: int) -> Floats:
     """Return weights after so many noisy gradients, the mean of the second half.
 
     Parameters
     ----------
     ask : callable
         Gives the noisy gradient of the summed loss at some weights (parameters,); one round.
-    told : ndarray (parameters, parameters)
+    curvature : ndarray (parameters, parameters)
         Expected second derivatives; see `information`.
     variance : float
         Of the noise in an entry of the gradient.
@@ -92,13 +92,13 @@ def learn(ask: Callable[[Floats], Floats], told: Floats, variance: float, rounds
     ----------
     Kalman, A new approach to linear filtering and prediction problems, 1960.
     """
-    weights = np.ones(len(told))
-    unsure = np.eye(len(told)) * SPREAD**2
+    weights = np.ones(len(curvature))
+    unsure = np.eye(len(curvature)) * SPREAD**2
     kept: list[Floats] = []
     for step in range(rounds):
-        gain = unsure @ told @ np.linalg.pinv(told @ unsure @ told + variance * np.eye(len(told)))
+        gain = unsure @ curvature @ np.linalg.pinv(curvature @ unsure @ curvature + variance * np.eye(len(curvature)))
         weights = weights - gain @ ask(weights)
-        unsure = (np.eye(len(told)) - gain @ told) @ unsure
-        unsure = (unsure + unsure.T) / 2.0 + np.eye(len(told)) * SPREAD**2 * DRIFT * CALMING**step
+        unsure = (np.eye(len(curvature)) - gain @ curvature) @ unsure
+        unsure = (unsure + unsure.T) / 2.0 + np.eye(len(curvature)) * SPREAD**2 * DRIFT * CALMING**step
         kept.append(weights)
     return np.asarray(np.mean(kept[len(kept) // 2 :], axis=0))

@@ -18,10 +18,12 @@ from .model import LARGEST_WEIGHT, Floats, Layout, Tables
 Objective = Callable[[Floats], tuple[Floats, Floats]]
 
 FIRST_STEPS = (0.25, 1.0, 4.0, 16.0)
+"""Before any curvature is known: two powers of four either way of the expected step."""
 STEPS = ((1.0, 0.0), (2.0, 0.0), (0.5, 0.5), (0.5, 0.0))
-MOST_PAIRS = 80
-RECENT_PAIRS = 6
-FLATTEST = 1e-10
+"""Parts of the quasi-Newton and of the scaled gradient's direction: the whole, twice and half of the first, and a blend."""
+MOST_PAIRS = 80  # of curvature: those of some twenty rounds of four points
+RECENT_PAIRS = 6  # the scale of the curvature is taken of those of about the last two rounds
+FLATTEST = 1e-10  # cosine of step and change of the gradient below which a pair tells of rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,11 @@ def minimise(objective: Objective, start: Floats, rounds: int, tolerance: float,
         if np.abs(here.gradient).max() <= tolerance:
             return Fit(here.weights, path, True)
         tried = here.weights + reach * memory.steps(here.gradient)
-        found = _ask(objective, np.clip(tried, -LARGEST_WEIGHT, LARGEST_WEIGHT))
-        best = min(found, key=lambda point: point.value)
+        points = _ask(objective, np.clip(tried, -LARGEST_WEIGHT, LARGEST_WEIGHT))
+        best = min(points, key=lambda point: point.value)
         better = best.value < here.value
         newest = best if better else here
-        others = sorted((point for point in found if point is not newest), key=lambda point: -point.value)
+        others = sorted((point for point in points if point is not newest), key=lambda point: -point.value)
         memory.learn(newest, [*others, here] if better else others)
         decrease = here.value - newest.value
         reach = 1.0 if better else reach / 4.0
@@ -122,7 +124,7 @@ def minimise(objective: Objective, start: Floats, rounds: int, tolerance: float,
 
 def _ask(objective: Objective, weights: Floats) -> list[Point]:
     values, gradients = objective(weights)
-    return [Point(*told) for told in zip(weights, values.tolist(), gradients, strict=True)]
+    return [Point(*point) for point in zip(weights, values.tolist(), gradients, strict=True)]
 
 
 def expected_curvature(layout: Layout, tables: Tables, counts: NDArray[np.int64]) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .likelihood import Evidence, loss_and_gradient
 from .model import Floats
 
-PUBLISHED_CORRECTIONS = 5
+PUBLISHED_CORRECTIONS = 5  # of the authors' code
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from .model import Codes, Floats, Layout, Tables
 
-MOST_ENTRIES = 1 << 24
+MOST_ENTRIES = 1 << 24  # of the matrix of ones, 128 MB; beyond it terms are looked up attribute by attribute
 
 
 def terms(layout: Layout, tables: Tables, codes: Codes) -> Floats:
     """Return q, what every attribute says of every class: float64 (m, n, classes); 0 where the value is missing."""
     rows, attributes = codes.shape
-    place = layout.places(codes)
+    positions = layout.places(codes)
     padded = np.vstack([tables.single, np.zeros(layout.classes)])
     if tables.pairs is None or tables.joint is None:
-        plain = np.ascontiguousarray(padded[place.T])
+        plain = np.ascontiguousarray(padded[positions.T])
         if tables.means is not None and tables.variances is not None:
             plain[attributes - layout.gaussians :] = _densities(layout, tables.means, tables.variances, codes)
         return plain
@@ -35,10 +35,10 @@ def terms(layout: Layout, tables: Tables, codes: Codes) -> Floats:
     pairs[:-1, :-1] = tables.pairs
     flat = pairs.reshape(size * size, layout.classes)
     for parent in range(attributes):
-        said[parent] = joint[place[:, parent]]
+        said[parent] = joint[positions[:, parent]]
         for child in range(attributes):
             if child != parent:
-                said[parent] += flat[place[:, parent] * size + place[:, child]]
+                said[parent] += flat[positions[:, parent] * size + positions[:, child]]
     said /= attributes
     return said
 
@@ -59,7 +59,7 @@ class Evidence:
     ----------
     layout : Layout
     tables : Tables
-    place : ndarray (n, m) of int64
+    positions : ndarray (n, m) of int64
         Place of each value; `layout.values` where it is missing.
     ones : ndarray (n, values) of float64 or None
         1 where a row has a value. None in the semi-naive form, and where it would be too large.
@@ -69,21 +69,21 @@ class Evidence:
 
     layout: Layout
     tables: Tables
-    place: NDArray[np.int64]
+    positions: NDArray[np.int64]
     ones: Floats | None
     said: Floats | None
 
     @classmethod
     def of(cls, layout: Layout, tables: Tables, codes: Codes) -> Evidence:
         """Prepare rows: codes are int32 (n, m), -1 is missing."""
-        place = layout.places(codes)
+        positions = layout.places(codes)
         own = tables.pairs is not None or layout.gaussians > 0
         if own or len(codes) * layout.values > MOST_ENTRIES:
             said = terms(layout, tables, codes) if own else None
-            return cls(layout, tables, place, None, said)
+            return cls(layout, tables, positions, None, said)
         ones = np.zeros((len(codes), layout.values + 1))
-        ones[np.arange(len(codes))[:, None], place] = 1.0
-        return cls(layout, tables, place, np.ascontiguousarray(ones[:, :-1]), None)
+        ones[np.arange(len(codes))[:, None], positions] = 1.0
+        return cls(layout, tables, positions, np.ascontiguousarray(ones[:, :-1]), None)
 
     def log_posterior(self, weights: Floats) -> Floats:
         """Return log P(class | row) at some weights, float64 (n, classes)."""
@@ -98,9 +98,9 @@ class Evidence:
         if self.ones is not None:
             return np.asarray(self.ones @ (by_value * self.tables.single))
         padded = np.vstack([by_value, np.zeros(self.layout.classes)])
-        scores = np.zeros((len(self.place), self.layout.classes))
+        scores = np.zeros((len(self.positions), self.layout.classes))
         for attribute, said in enumerate(self._said()):
-            scores += padded[self.place[:, attribute]] * said
+            scores += padded[self.positions[:, attribute]] * said
         return scores
 
     def _said(self) -> Iterator[Floats]:
@@ -109,8 +109,8 @@ class Evidence:
             yield from self.said
             return
         padded = np.vstack([self.tables.single, np.zeros(self.layout.classes)])
-        for place in self.place.T:
-            yield padded[place]
+        for positions in self.positions.T:
+            yield padded[positions]
 
     def pulled(self, residual: Floats) -> Floats:
         """Return the gradient by values, (values, classes), of the rows' residuals (n, classes)."""
@@ -121,7 +121,7 @@ class Evidence:
             pulled = residual * said
             for label in range(self.layout.classes):
                 by_value[:, label] += np.bincount(
-                    self.place[:, attribute], weights=pulled[:, label], minlength=len(by_value)
+                    self.positions[:, attribute], weights=pulled[:, label], minlength=len(by_value)
                 )
         return by_value[:-1]
 

@@ -21,10 +21,10 @@ WEIGHTS = ("value", "attribute")
 PRIORS = ("log", "published")
 TABLES = ("secure_sum", "local", "dp")
 CONTINUOUS = ("binned", "gaussian")
-MOST_COUNTS = 5_000_000
-MOST_POINTS = 8
-MOST_ITERATIONS = 1000
-LARGEST_CLIP = 1e6
+MOST_COUNTS = 5_000_000  # 40 MB in a round
+MOST_POINTS = 8  # a round asks four (`descent`)
+MOST_ITERATIONS = 1000  # at a station; the published fits take five
+LARGEST_CLIP = 1e6  # far above the length of any row's gradient
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,11 @@ from fedbayes.bayes.smoothing import table_probabilities
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
-PSEUDO_ROWS = 1.0
-GRID = 4096
-MOMENT_SCALE = 2.0**20
-SMALLEST_VARIANCE = 1e-4
-LARGEST_WEIGHT = 1e6
+PSEUDO_ROWS = 1.0  # m of the m-estimates (Torrijos et al., section 2)
+GRID = 4096  # points of a normally distributed attribute: a quarter of a thousandth of its range apart
+MOMENT_SCALE = 2.0**20  # fixed point of sums of points and squares: exact to a millionth
+SMALLEST_VARIANCE = 1e-4  # a hundredth of the range as deviation, so that densities stay below 40
+LARGEST_WEIGHT = 1e6  # times the logarithm of a count far from where floats overflow
 CERTAIN = 2.0  # deviations of noise, beyond which rows of a class are believed to have no value
 
 
@@ -80,8 +80,8 @@ class Layout:
 
     def places(self, codes: Codes) -> NDArray[np.int64]:
         """Return where each value stands among all values, int64 (n, m); the place after the last is a missing value."""
-        known = np.minimum(codes, np.array(self.cardinalities, dtype=np.int64) - 1) + self.starts
-        return np.asarray(np.where(codes >= 0, known, self.values))
+        positions = np.minimum(codes, np.array(self.cardinalities, dtype=np.int64) - 1) + self.starts
+        return np.asarray(np.where(codes >= 0, positions, self.values))
 
     def points(self, codes: Codes) -> Floats:
         """Return the normally distributed attributes as points of [0, 1], float64 (n, gaussians); junk where missing."""
@@ -120,39 +120,39 @@ def count(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int6
         Additive over disjoint sets of rows.
     """
     classes, values = layout.classes, layout.values
-    place = layout.places(codes)
+    positions = layout.places(codes)
     single = np.zeros((values + 1, classes), dtype=np.int64)
-    for column in place.T:
+    for column in positions.T:
         single += np.bincount(column * classes + labels, minlength=(values + 1) * classes).reshape(single.shape)
     parts = [np.bincount(labels, minlength=classes).astype(np.int64), single[:-1].ravel()]
     if layout.gaussians:
         parts.append(_moments(layout, codes, labels).ravel())
     if layout.structure == "a1de":
-        parts.append(_pairs(layout, place, labels).ravel())
+        parts.append(_pairs(layout, positions, labels).ravel())
     return np.concatenate(parts)
 
 
 def _moments(layout: Layout, codes: Codes, labels: NDArray[Any]) -> NDArray[np.int64]:
     """Return the sums of points and of their squares, (2, gaussians, classes), in fixed point; missing ones are left out."""
     points = layout.points(codes)
-    known = codes[:, len(layout.cardinalities) - layout.gaussians :] >= 0
+    present = codes[:, len(layout.cardinalities) - layout.gaussians :] >= 0
     one_hot = np.eye(layout.classes)[labels]
-    powers = [np.rint(np.where(known, points**power, 0.0) * MOMENT_SCALE) for power in (1, 2)]
+    powers = [np.rint(np.where(present, points**power, 0.0) * MOMENT_SCALE) for power in (1, 2)]
     return np.stack([(power.T @ one_hot).astype(np.int64) for power in powers])
 
 
-def _pairs(layout: Layout, place: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.int64]:
+def _pairs(layout: Layout, positions: NDArray[np.int64], labels: NDArray[Any]) -> NDArray[np.int64]:
     classes, values = layout.classes, layout.values
     pairs = np.zeros((values + 1, values + 1, classes), dtype=np.int64)
     bounds = [*layout.starts.tolist(), values]
-    for first in range(place.shape[1]):
+    for first in range(positions.shape[1]):
         own = slice(bounds[first], bounds[first + 1])
         width = bounds[first + 1] - bounds[first]
-        known = place[:, first] < values
-        base = (place[known, first] - bounds[first]) * (values + 1)
-        for second in range(place.shape[1]):
+        present = positions[:, first] < values
+        base = (positions[present, first] - bounds[first]) * (values + 1)
+        for second in range(positions.shape[1]):
             if second != first:
-                cells = (base + place[known, second]) * classes + labels[known]
+                cells = (base + positions[present, second]) * classes + labels[present]
                 pairs[own] += np.bincount(cells, minlength=width * (values + 1) * classes).reshape(
                     width, values + 1, classes
                 )
@@ -176,13 +176,13 @@ def without_noise(layout: Layout, counts: NDArray[np.int64], deviation: float) -
         Standard deviation of the noise in a cell, > 0.
     """
     classes, values = layout.classes, layout.values
-    told = np.asarray(counts, dtype=np.float64)
-    sizes = np.maximum(told[:classes], deviation)
-    single = told[classes : classes * (1 + values)].reshape(values, classes)
+    noisy = np.asarray(counts, dtype=np.float64)
+    sizes = np.maximum(noisy[:classes], deviation)
+    single = noisy[classes : classes * (1 + values)].reshape(values, classes)
     tables = _cleaned(layout, single, sizes, deviation)
     parts = [sizes, tables]
     if layout.structure == "a1de":
-        pairs = told[classes * (1 + values) :].reshape(values, values, classes)
+        pairs = noisy[classes * (1 + values) :].reshape(values, values, classes)
         parts += [
             _cleaned(layout, given, np.maximum(rows, deviation), deviation)
             for given, rows in zip(pairs, tables, strict=True)
@@ -192,14 +192,14 @@ def without_noise(layout: Layout, counts: NDArray[np.int64], deviation: float) -
 
 def _cleaned(layout: Layout, cells: Floats, sizes: Floats, deviation: float) -> Floats:
     """Return the tables of all attributes, (values, classes), of classes of so many rows, without what noise alone can make."""
-    found = np.zeros_like(cells)
+    clean = np.zeros_like(cells)
     for start, width in zip(layout.starts, layout.cardinalities, strict=True):
         table = cells[start : start + width].T
         absent = sizes - table.sum(axis=1)
         absent = np.where(absent > CERTAIN * deviation * np.sqrt(width + 1.0), absent, 0.0)
         shares = table_probabilities(table, absent, sizes, deviation, 0.0)
-        found[start : start + width] = (shares * np.maximum(sizes - absent, 0.0)[:, None]).T
-    return found
+        clean[start : start + width] = (shares * np.maximum(sizes - absent, 0.0)[:, None]).T
+    return clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,8 +256,8 @@ def tables_from_counts(layout: Layout, counts: NDArray[Any], prior: str = "log")
     base = np.log(share) if prior == "log" else share
     single = cells[classes : classes * (1 + values)].reshape(values, classes)
     smoothing = PSEUDO_ROWS / np.repeat(np.array(layout.cardinalities, dtype=np.float64), layout.cardinalities)[:, None]
-    known = np.add.reduceat(single, layout.starts, axis=0)
-    sums = np.repeat(known, layout.cardinalities, axis=0)
+    totals = np.add.reduceat(single, layout.starts, axis=0)
+    sums = np.repeat(totals, layout.cardinalities, axis=0)
     log_single = np.log((single + smoothing) / (sums + PSEUDO_ROWS))
     if layout.gaussians:
         return Tables(base, log_single, None, None, *_normal(layout, np.asarray(counts), single))

@@ -27,9 +27,9 @@ from .likelihood import Evidence, loss_and_gradient
 from .messages import CountsRequest, Shape, StepRequest
 from .model import LARGEST_WEIGHT, Codes, Floats, Layout, Tables, count, tables_from_counts
 
-FRACTION_BITS = 24
-NOISY_FRACTION_BITS = 16
-LARGEST_NUMBER = 2.0**31
+FRACTION_BITS = 24  # of exact sums: 6e-8 an entry, and 2^39 are left for the number
+NOISY_FRACTION_BITS = 16  # of noisy ones, whose noise is far wider than 1.5e-5
+LARGEST_NUMBER = 2.0**31  # of one station, so that the sum of 128 stays in 63 bits with the fraction
 TABLE_BITS = 4
 """Fractional bits of noisy counts: noise in sixteenths, so that the shares of a thousand stations, which are whole numbers, need no more noise than one."""
 PARTS = 2
@@ -41,8 +41,8 @@ HALVED = "halved"
 def encode_rows(shape: Shape, encoded: dict[str, Any]) -> tuple[Codes, NDArray[np.int64]]:
     """Return (codes (n, m) of int32, labels (n,)) of the rows with a known label; numeric columns are binned."""
     truth = np.asarray(encoded[shape.columns.label])
-    known = truth >= 0
-    return shape.codes(encoded)[known], truth[known].astype(np.int64)
+    labelled = truth >= 0
+    return shape.codes(encoded)[labelled], truth[labelled].astype(np.int64)
 
 
 @partial
@@ -139,8 +139,8 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
     """Return [share, and loss and direction of every point] in fixed point; the share divides the sum of directions."""
     weighs = bool(request.iterations and request.by_rows)
     share = 1.0 if request.iterations and not weighs else float(rows)
-    told = [np.concatenate([[loss], direction * rows if weighs else direction]) for loss, direction in moves]
-    numbers = np.clip(np.concatenate([[share], *told]), -LARGEST_NUMBER, LARGEST_NUMBER)
+    directions = [np.concatenate([[loss], direction * rows if weighs else direction]) for loss, direction in moves]
+    numbers = np.clip(np.concatenate([[share], *directions]), -LARGEST_NUMBER, LARGEST_NUMBER)
     return np.asarray(np.rint(numbers * 2.0**FRACTION_BITS).astype(np.int64))
 
 

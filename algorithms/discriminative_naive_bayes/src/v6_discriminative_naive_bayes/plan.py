@@ -75,6 +75,6 @@ def _bins(columns: Columns, name: str, number: int) -> Any:
 def told(rounds: int, bins: Mapping[str, Any], given: Mapping[str, bool], clip: float | None) -> dict[str, Any]:
     """Return what was chosen, for results and plans, and why; empty where the caller said everything."""
     numbers = {name: rule if isinstance(rule, int) else len(rule) + 1 for name, rule in bins.items()}
-    found: dict[str, Any] = {"rounds": rounds, "bins": numbers, "clip": clip}
-    chosen = {name: value for name, value in found.items() if not given[name] and value not in (None, {})}
+    settled: dict[str, Any] = {"rounds": rounds, "bins": numbers, "clip": clip}
+    chosen = {name: value for name, value in settled.items() if not given[name] and value not in (None, {})}
     return {**chosen, "from": "domain, budget and rows as they were told, never data"} if chosen else {}

@@ -43,7 +43,7 @@ LAST = 0.3
 CUT, ENOUGH, GROWTH = 0.45, 2200.0, 0.4
 """Part of the longest gradient at which rows are cut where there are `ENOUGH` times as many rows as the noise of one gradient with the whole budget
 is wide, in rows; it grows with this power of that number, from `LEAST_CUT` to 1."""
-LEAST_CUT = 0.3
+LEAST_CUT = 0.3  # of the longest gradient; chosen as the numbers above
 UNLIKE, LEAST = 0.7, 0.1
 """How far the cells of a value lie from the classes' parts, as a part of these, and the least part that is believed of a class. All numbers above were
 chosen on parts of Adult's training rows."""
@@ -105,9 +105,9 @@ def drawn_together(
     ----------
     Efron, Morris, Stein's estimation rule and its competitors, 1973. Rasmussen, Williams, Gaussian processes for machine learning, 2006, section 2.2.
     """
-    told = np.asarray(counts, dtype=np.float64).reshape(1 + layout.values, layout.classes)
-    sizes = np.maximum(told[0], deviation)
-    rows = np.maximum(told[1:].sum(axis=1, keepdims=True), 0.5 * deviation * layout.classes**0.5)
+    noisy = np.asarray(counts, dtype=np.float64).reshape(1 + layout.values, layout.classes)
+    sizes = np.maximum(noisy[0], deviation)
+    rows = np.maximum(noisy[1:].sum(axis=1, keepdims=True), 0.5 * deviation * layout.classes**0.5)
     means = rows * sizes / sizes.sum()
     cells = means.copy()
     for block, in_order in zip(_blocks(layout), ordered, strict=True):
@@ -117,9 +117,9 @@ def drawn_together(
             usual = UNLIKE * means[own, label]
             common = alike * np.outer(usual, usual)
             within = common + deviation**2 * np.eye(len(usual))
-            cells[own, label] += common @ np.linalg.solve(within, told[block, label] - means[own, label])
-    found = np.vstack([sizes, np.maximum(cells, LEAST * means + 1.0)])
-    return np.asarray(np.rint(found), dtype=np.int64).ravel()
+            cells[own, label] += common @ np.linalg.solve(within, noisy[block, label] - means[own, label])
+    drawn = np.vstack([sizes, np.maximum(cells, LEAST * means + 1.0)])
+    return np.asarray(np.rint(drawn), dtype=np.int64).ravel()
 
 
 def first_weights(layout: Layout) -> Floats:
@@ -137,13 +137,13 @@ class Known:
         Sums of plain naive Bayes.
     spread : ndarray (classes, 1 + values, 1 + values)
         Covariance of how far the best sums are from the start.
-    told : ndarray (classes, 1 + values, 1 + values)
+    curvature : ndarray (classes, 1 + values, 1 + values)
         Expected second derivatives of the summed loss.
     """
 
     full: Floats
     spread: Floats
-    told: Floats
+    curvature: Floats
 
 
 def known(layout: Layout, tables: Tables, counts: NDArray[np.int64], ordered: NDArray[np.bool_]) -> Known:
@@ -177,11 +177,11 @@ def _blocks(layout: Layout) -> list[slice]:
 
 def _prior(layout: Layout, ordered: NDArray[np.bool_]) -> Floats:
     """Return the covariance of the differences between two classes, (1 + values, 1 + values)."""
-    found = np.zeros((1 + layout.values, 1 + layout.values))
-    found[0, 0] = PRIOR_SPREAD**2
+    covariance = np.zeros((1 + layout.values, 1 + layout.values))
+    covariance[0, 0] = PRIOR_SPREAD**2
     for block, in_order in zip(_blocks(layout), ordered, strict=True):
-        found[block, block] = SPREAD**2 * _alike(block.stop - block.start, in_order)
-    return found
+        covariance[block, block] = SPREAD**2 * _alike(block.stop - block.start, in_order)
+    return covariance
 
 
 def _alike(width: int, in_order: bool) -> Floats:
@@ -194,10 +194,10 @@ def _alike(width: int, in_order: bool) -> Floats:
 
 def _with_scales(layout: Layout, shared: Floats, own: Floats) -> Floats:
     """Return a covariance to which one weight for all values of each attribute is added."""
-    found: Floats = shared.copy()
+    covariance: Floats = shared.copy()
     for block in _blocks(layout):
-        found[block, block] += SCALE**2 * np.outer(own[block], own[block])
-    return found
+        covariance[block, block] += SCALE**2 * np.outer(own[block], own[block])
+    return covariance
 
 
 def _second_derivatives(layout: Layout, counts: NDArray[np.int64]) -> Floats:
@@ -220,10 +220,10 @@ def _second_derivatives(layout: Layout, counts: NDArray[np.int64]) -> Floats:
 
 def _moments(layout: Layout, chances: Floats) -> Floats:
     """Return the mean products of the values' ones and zeros in a class, as if attributes were independent."""
-    found = np.outer(chances, chances)
+    moments = np.outer(chances, chances)
     for block in _blocks(layout):
-        found[block, block] = np.diag(chances[block])
-    return found
+        moments[block, block] = np.diag(chances[block])
+    return moments
 
 
 def learn(
@@ -262,24 +262,24 @@ def learn(
     unsure, noise = before.spread.copy(), variance * (1.0 - 1.0 / classes)
     path: list[Floats] = []
     for step in range(rounds):
-        told = ask(sums)
-        told = told - told.mean(axis=1, keepdims=True)  # what is told of all classes alike is noise alone
+        gradient = ask(sums)
+        gradient = gradient - gradient.mean(axis=1, keepdims=True)  # what is told of all classes alike is noise alone
         moved = sums.copy()
         for label in range(classes):
-            gain, unsure[label] = _weighed(unsure[label], before.told[label], noise)
-            moved[:, label] -= gain @ told[:, label]
+            gain, unsure[label] = _weighed(unsure[label], before.curvature[label], noise)
+            moved[:, label] -= gain @ gradient[:, label]
             unsure[label] += before.spread[label] * DRIFT * CALMING**step
         sums = before.full + (moved - before.full) / (1.0 + regularization)
         path.append(sums)
-    found = np.mean(path[-max(1, round(LAST * rounds)) :], axis=0)
-    weights = np.divide(found, before.full, out=np.ones_like(found), where=before.full != 0.0)
+    settled = np.mean(path[-max(1, round(LAST * rounds)) :], axis=0)
+    weights = np.divide(settled, before.full, out=np.ones_like(settled), where=before.full != 0.0)
     return np.asarray(np.clip(weights, -LARGEST_WEIGHT, LARGEST_WEIGHT)).ravel()
 
 
-def _weighed(unsure: Floats, told: Floats, variance: float) -> tuple[Floats, Floats]:
+def _weighed(unsure: Floats, curvature: Floats, variance: float) -> tuple[Floats, Floats]:
     """Return the gain of a measured gradient, and the covariance after it."""
-    crossed = told @ unsure
-    within = (1.0 + DOUBT) * (crossed @ told)
+    crossed = curvature @ unsure
+    within = (1.0 + DOUBT) * (crossed @ curvature)
     within[np.diag_indices(len(within))] += max(variance, 1e-12 * float(np.trace(within)) / len(within), 1e-300)
     gain = np.linalg.solve(within, crossed).T
     after = unsure - gain @ crossed

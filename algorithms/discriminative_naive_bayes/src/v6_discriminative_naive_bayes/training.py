@@ -30,17 +30,18 @@ from .partial import (
 )
 from .settings import PERSONAL_ITERATIONS, Settings, settled
 
-LEARNING_RATE = 0.3
+LEARNING_RATE = 0.3  # of Adam on noisy gradients; chosen on parts of Adult's training rows
 MOMENTUM, SQUARES, SMALL = 0.9, 0.99, 1e-12
-CAUTION = 5.0
+"""Adam's decays, the second faster than usual for tens of steps, and what keeps a divisor above 0."""
+CAUTION = 5.0  # variances of noise that a square must exceed to be half believed; chosen on the same rows
 
 
-def trust(told: Floats, variance: float) -> Floats:
+def trust(sums: Floats, variance: float) -> Floats:
     """Return how far numbers stand out of noise of a known variance: 0 (not at all) to 1, entry by entry.
 
     The squares of the numbers over themselves and `CAUTION` times the variance, as in Wiener's filter.
     """
-    squares = np.square(told)
+    squares = np.square(sums)
     return np.asarray(squares / np.maximum(squares + CAUTION * variance, SMALL**2))
 
 
@@ -97,10 +98,10 @@ class Training:
         classes, columns = self.layout.classes, self.shape.columns
         rows = float(self.counts[:classes].sum())
         values = self.counts[classes : classes * (1 + self.layout.values)].reshape(-1, classes).sum(axis=1)
-        known = np.add.reduceat(values, self.layout.starts)
-        for name, found, cells in zip(columns.features, known, self.layout.cardinalities, strict=True):
+        rows_with_value = np.add.reduceat(values, self.layout.starts)
+        for name, with_value, cells in zip(columns.features, rows_with_value, self.layout.cardinalities, strict=True):
             noise = deviation * (classes * (1 + cells)) ** 0.5
-            for warning in without_values(columns.schema, name, float(found), rows, noise):
+            for warning in without_values(columns.schema, name, float(with_value), rows, noise):
                 self.federation.warn(warning)
 
     def learn(self) -> Fit:
@@ -161,8 +162,8 @@ class Training:
 
     def _objective(self, points: Floats) -> tuple[Floats, Floats]:
         """Return the mean negative conditional log-likelihood over all stations and its gradient at every point: one round."""
-        told = self._ask(points) / 2.0**FRACTION_BITS
-        sums = told[1:].reshape(len(points), -1) / max(float(told[0]), 1.0)
+        answer = self._ask(points) / 2.0**FRACTION_BITS
+        sums = answer[1:].reshape(len(points), -1) / max(float(answer[0]), 1.0)
         return regularised(sums[:, 0], sums[:, 1:], points, self.settings.regularization)
 
     def _average(self, weights: Floats) -> Fit:
@@ -176,14 +177,14 @@ class Training:
         longest = (self.settings.cut * len(self.stations)) ** 2
         for _ in range(self.settings.rounds):
             if self.settings.step_noise.private:
-                told = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
-                moved = told * trust(told, variance) / len(self.stations)
+                answer = self._ask(weights[None]) / 2.0**NOISY_FRACTION_BITS
+                moved = answer * trust(answer, variance) / len(self.stations)
                 moved *= longest / (longest + len(weights) * variance)
             else:
-                told = self._ask(weights[None]) / 2.0**FRACTION_BITS
-                share = told[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
-                moved = told[2:] / max(share, 1.0)
-                objective.append(float(told[1]))
+                answer = self._ask(weights[None]) / 2.0**FRACTION_BITS
+                share = answer[0] if self.settings.aggregation == "by_rows" else float(len(self.stations))
+                moved = answer[2:] / max(share, 1.0)
+                objective.append(float(answer[1]))
             weights = np.clip(weights + moved, -LARGEST_WEIGHT, LARGEST_WEIGHT)
             if self._settled(objective):
                 return Fit(weights, objective, True)
@@ -229,9 +230,9 @@ class Training:
             points = np.clip(sums.reshape(1, -1), -LARGEST_WEIGHT, LARGEST_WEIGHT)
             return np.asarray(self._ask(points, additive=True) / 2.0**NOISY_FRACTION_BITS).reshape(sums.shape)
 
-        known = terms.known(layout, tables, counts, self._ordered())
+        beforehand = terms.known(layout, tables, counts, self._ordered())
         first = terms.first_weights(layout) if start is None else start
-        return terms.learn(ask, known, first, variance, rounds, self.settings.regularization)
+        return terms.learn(ask, beforehand, first, variance, rounds, self.settings.regularization)
 
     def _by_adam(self, weights: Floats, variance: float, rate: float, rounds: int) -> Floats:
         """Return the mean of the second half of a path of Adam's steps.
@@ -258,7 +259,7 @@ class Training:
     def _by_attribute(self, counts: NDArray[np.int64], variance: float, rounds: int) -> Floats:
         """Return weights of which those of an attribute are alike, after the first rounds."""
         shape = replace(self.shape, weights="attribute")
-        told = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)
+        curvature = information(shape.layout, tables_from_counts(shape.layout, counts, shape.prior), counts)
         pull = self.settings.regularization * max(float(counts[: self.layout.classes].sum()), 1.0)
 
         def ask(weights: Floats) -> Floats:
@@ -266,7 +267,7 @@ class Training:
             gradient = self._ask(held[None], shape) / 2.0**NOISY_FRACTION_BITS
             return np.asarray(gradient + pull * (held - 1.0))
 
-        weights = learn(ask, told + pull * np.eye(len(told)), variance, rounds)
+        weights = learn(ask, curvature + pull * np.eye(len(curvature)), variance, rounds)
         if self.shape.weights == "attribute":
             return weights
         return np.concatenate([part.ravel() for part in shape.layout.spread(weights)])

@@ -29,7 +29,7 @@ STATISTICS = ("histogram", "gaussian")
 MECHANISMS = ("auto", "laplace", "gaussian")
 SENSITIVITIES = ("bounds", "published")
 UNITS = 2**16  # a sum of values in [-1, 1] is counted in 65,536ths
-TINY = 1e-6
+TINY = 1e-6  # of a count that noise made negative, as published
 
 Floats = NDArray[np.float64]
 

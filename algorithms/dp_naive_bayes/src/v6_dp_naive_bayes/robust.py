@@ -25,7 +25,7 @@ from fedbayes.bayes.naive_bayes import NaiveBayes
 Floats = NDArray[np.float64]
 
 FEWEST = {"median": 3, "trimmed_mean": 3, "krum": 3, "bulyan": 3}
-RARE = 2.0
+RARE = 2.0  # deviations of its noise below which a class is too rare to be compared
 
 
 def tolerated(rule: str, stations: int) -> int:

@@ -19,9 +19,9 @@ from fedbayes.dp.mechanisms import discrete_laplace
 from fedbayes.federation.vertical import ColumnStates
 from fedbayes.randomness import standard_normal
 
-LEVEL = 0.95
-Z = 1.959963984540054
-DRAWS = 400
+LEVEL = 0.95  # of intervals and of the null level: the usual one in 20
+Z = 1.959963984540054  # the standard normal quantile of (1 + LEVEL) / 2
+DRAWS = 400  # of the null level: its 95th percentile is then known to about one percentile
 Counts = npt.NDArray[np.int64]
 
 

@@ -24,7 +24,7 @@ from fedbayes.federation.vertical.factor_info import Condition
 
 from .messages import ChainOpenRequest, ChainSumReply, ChainSumRequest
 
-MOST_OWNERS = 5
+MOST_OWNERS = 5  # each one more doubles the published protocol's sub-protocols
 Vector = npt.NDArray[np.uint32]
 
 

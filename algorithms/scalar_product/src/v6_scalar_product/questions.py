@@ -25,8 +25,8 @@ from fedbayes.federation.vertical.roles import reveals_of
 from fedbayes.mpc.subset_shares import MOST_FACTORS, subset_seconds, tree_seconds
 
 Cells = npt.NDArray[np.int64]
-MOST_CONDITIONS = 100
-EXPECTED_ROWS = 100_000
+MOST_CONDITIONS = 100  # a question that a person writes has a few
+EXPECTED_ROWS = 100_000  # by which openings are planned before the number of rows is known
 LOUD = 0.5
 """Of the mean count of a cell: a larger deviation of the noise is warned of."""
 MOVES = {

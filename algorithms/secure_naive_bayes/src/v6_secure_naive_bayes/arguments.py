@@ -32,7 +32,7 @@ from .membership import Membership
 from .messages import KINDS, TABLES, UNITS, Noise
 from .records import check_list
 
-LEAST_DELTA = 1e-100
+LEAST_DELTA = 1e-100  # below it the diluted law's quantile is no float
 DILUTED = ("diluted_geometric", "published")
 SPLITS = ("horizontal", "vertical")
 WHOLE = "vertically split tables have their whole noise each, and none is encrypted"

@@ -31,9 +31,9 @@ from fedbayes.randomness import uniform_bits
 from .lattice import Lattice
 from .messages import GradesRequest, Plan, ScoresReply, ScoresRequest
 
-LEAST_STATIONS = 3
-SCORE_BINS = 64
-HIGH = np.uint64(32)
+LEAST_STATIONS = 3  # two counters and one more: of two each could subtract its own score
+SCORE_BINS = 64  # as many as noisy scores have (`federation.horizontal`)
+HIGH = np.uint64(32)  # tallies modulo 2^32 travel in the upper half of a word, whose sum wraps as theirs
 TOPIC = "masked places"
 KEYS = "point keys"
 OWN = "own masked places"

@@ -23,7 +23,7 @@ from .keying import MOST_SUMS, Keyring, check_work, encryption_label, open_keyri
 from .membership import Membership
 from .messages import CipherReply, ConfirmRequest, CountsRequest, Noise
 
-BYTES_OF_A_MASKED_COUNT = 8
+BYTES_OF_A_MASKED_COUNT = 8  # a word of the ring Z/2^64
 
 
 @dataclass(frozen=True)

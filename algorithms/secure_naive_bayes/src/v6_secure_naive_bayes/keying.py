@@ -25,9 +25,9 @@ from .messages import DealReply, DealRequest, Keying
 
 KEYS = ("dealerless", "dealer")
 REFERENCE_BITS = 3072  # modulus for which the limits below hold; work grows with its cube
-MOST_SUMS = 2_000
-MOST_PRODUCTS = 20_000
-MOST_SECONDS = 1800.0
+MOST_SUMS = 2_000  # ciphertexts of a station in a fit, at `REFERENCE_BITS`; the README has what each takes
+MOST_PRODUCTS = 20_000  # the same of records' factors, 10 ms each (README)
+MOST_SECONDS = 1800.0  # of a round with as many, at a station that is ten times as slow
 DEALT = "exponent"
 
 

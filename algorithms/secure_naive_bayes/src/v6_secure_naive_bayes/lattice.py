@@ -23,12 +23,12 @@ from fedbayes.bayes.features import CategoricalTables, Histogram
 from fedbayes.bayes.naive_bayes import NaiveBayes
 from fedbayes.federation.errors import ArgumentError
 
-MOST_BITS = 20
-LEAST_BITS = 12
-WORK_BITS = 27
-MOST_WORK_BITS = 33
-LARGEST_ODDS = 40.0
-COARSEST = 0.25
+MOST_BITS = 20  # a million places, one for each combination of scores and label
+LEAST_BITS = 12  # the least that is useful (`most_bits`)
+WORK_BITS = 27  # rows times places: some seconds of a counter's work
+MOST_WORK_BITS = 33  # 64 times as much: some minutes
+LARGEST_ODDS = 40.0  # logarithm: beyond it a probability is 0 or 1 in double precision
+COARSEST = 0.25  # largest error of a record's score by rounding, in log-odds
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 

@@ -16,7 +16,7 @@ from fedbayes.federation.horizontal import Columns
 KINDS = ("polya", "diluted_geometric", "published", "none")
 UNITS = ("record", "party", "identifier")
 TABLES = ("fresh", "kept", "renewed")
-MOST_QUERIES = 10_000
+MOST_QUERIES = 10_000  # records of one task; each takes a ciphertext a class
 
 
 @dataclass(frozen=True, slots=True)

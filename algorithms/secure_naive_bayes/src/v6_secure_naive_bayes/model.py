@@ -33,7 +33,7 @@ from fedbayes.dp.laws import Change, DilutedLaplace, DiscreteLaplace, Law
 
 from .messages import Noise
 
-MOST_ROWS = 1 << 22
+MOST_ROWS = 1 << 22  # of a station, four million: what a slot of a ciphertext has room for
 FAR_DEVIATIONS = 12.0  # of the noise: no accident
 SURE_DEVIATIONS = 6.0  # of the noise
 DROWNED = "the noise is larger than the mean count of a class: the model says little; raise epsilon, or take fewer features or bins"

@@ -13,7 +13,7 @@ from fedbayes.federation.signatures import Store
 
 from .messages import SENSITIVITIES, Settings
 
-LARGEST_DEGREES = 1000.0
+LARGEST_DEGREES = 1000.0  # of freedom: beyond it Student's law is normal
 
 EVIDENCE = (
     ("statement and ledger agree, for every combination of arguments", "tests/privacy/test_statements.py"),

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 DEVIATION_FLOOR = 1.0 / 200.0  # of the public range: the least standard deviation that is believed
-_FEWEST_ROWS = 1.0
-_ABSENT = 1e-9
+_FEWEST_ROWS = 1.0  # of a class, so that noise leaves no divisor at 0
+_ABSENT = 1e-9  # the weight of a station without a row of a class beside those with one
 
 
 def combine_moments(

@@ -27,8 +27,8 @@ from .queries import MISSING_QUERIES, ONE_BIN, Release, class_rows, counted, lap
 
 Floats = NDArray[np.float64]
 
-UNIT = (0.0, 1.0)
-LARGEST_VARIANCE, LARGEST_DEVIATION = 0.25, 0.5
+UNIT = (0.0, 1.0)  # bounds of a feature in units of its range
+LARGEST_VARIANCE, LARGEST_DEVIATION = 0.25, 0.5  # of values from 0 to 1: half at either end
 _STEP = 2.0**-24  # of the terms of a sum: sums of multiples of it are exact up to 2^29 rows, in any order
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fedbayes import randomness
 
 Floats = NDArray[np.float64]
-_LARGEST = 2.0**53
+_LARGEST = 2.0**53  # whole numbers beyond are no floats
 
 
 def moments(values: Floats, bounds: tuple[float, float], epsilon: float) -> tuple[float, float, float, float]:

@@ -48,10 +48,10 @@ METHODS = ("counts", "records")
 MISSING = ("em_on_counts", "em", "drop", "category")
 VALIDATIONS = ("none", "scv", "svdg", "public")
 ORDERS = ("columns", "information")
-MOST_SYNTHETIC_ROWS = 1_000_000
-MOST_PARENTS = 7
+MOST_SYNTHETIC_ROWS = 1_000_000  # EM on as many takes minutes
+MOST_PARENTS = 7  # eight columns of five states have 390,625 cells
 BY_CLASS = "mdl"
-FINE_BINS = 10
+FINE_BINS = 10  # of equal frequency, which the criterion merges
 PSEUDOCOUNT = 0.5
 """Of Krichevsky and Trofimov, 1981."""
 NOISY_RECORDS = (when("epsilon"), unless("split", "horizontal"))

@@ -13,8 +13,8 @@ from .prediction import Model
 from .sources import Source
 from .validation import assess_counts, blanket
 
-MOST_BLANKET_CELLS = 100_000
-MOST_BLANKET_COLUMNS = 8
+MOST_BLANKET_CELLS = 100_000  # of the table over the label and its blanket: 800 kB in a round
+MOST_BLANKET_COLUMNS = 8  # of that table: more take more than three rounds of products
 
 
 def chosen_method(model: Model, label: str, method: str | None, split: str, private: bool = False) -> str:

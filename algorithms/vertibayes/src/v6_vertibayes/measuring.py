@@ -126,11 +126,11 @@ class Measurer:
         named: list[tuple[str, ...]] = [(name,) for name in self._names]
         answers = self._oracle(named)
         deviation = self._deviation()
-        found = [Margin((v,), counts.astype(np.float64), deviation) for v, counts in enumerate(answers)]
-        self.rows = max(float(np.mean([margin.counts.sum() for margin in found])), 1.0)
-        cells = float(np.mean([margin.counts.size for margin in found]))
+        margins = [Margin((v,), counts.astype(np.float64), deviation) for v, counts in enumerate(answers)]
+        self.rows = max(float(np.mean([margin.counts.sum() for margin in margins])), 1.0)
+        cells = float(np.mean([margin.counts.size for margin in margins]))
         self._note(named, deviation, deviation * cells)
-        return found
+        return margins
 
     def __call__(self, tables: Sequence[Axes], triples: float = 1.0) -> list[Margin]:
         """Return differences between the states of tables over positions of columns, without the states that are left out.
@@ -150,15 +150,15 @@ class Measurer:
         named = [tuple(self._names[position] for position in axes) for axes in tables]
         answers = self._contrasted(named, Contrasts({self._names[v]: matrix for v, matrix in maps.items()}, factors))
         unit = self._deviation() / float(scale) ** widest
-        found, moved = [], []
+        margins, moved = [], []
         for axes, factor, answer in zip(tables, factors, answers, strict=True):
             one = factor * float(scale) ** len(axes)
             kept = tuple(maps[v][:, : self.cardinalities[v]] / scale for v in axes)
-            found.append(Margin(axes, answer / one, self._deviation() / one, kept))
+            margins.append(Margin(axes, answer / one, self._deviation() / one, kept))
             cells = float(np.prod([self.cardinalities[v] for v in axes]))
-            moved.append(found[-1].deviation * float(np.sqrt(answer.size * cells)))
+            moved.append(margins[-1].deviation * float(np.sqrt(answer.size * cells)))
         self._note(named, unit, float(np.mean(moved)))
-        return found
+        return margins
 
     def _note(self, tables: list[tuple[str, ...]], deviation: float, moved: float) -> None:
         """Keep what was asked; `moved` is the sum over a table's cells of the deviation in a cell, in the mean over the tables."""
@@ -217,11 +217,11 @@ def measure(ask: Measurer, names: Sequence[str], gappy: Mapping[str, bool], max_
 
 def _parts(cliques: Sequence[Axes]) -> list[Axes]:
     """Return the pairs and triples of all cliques, and those of one column."""
-    found: set[Axes] = {clique for clique in cliques if len(clique) == 1}
+    parts: set[Axes] = {clique for clique in cliques if len(clique) == 1}
     for clique in cliques:
         for size in range(2, min(len(clique), HIGHEST) + 1):
-            found.update(combinations(clique, size))
-    return sorted(found, key=lambda axes: (len(axes), axes))
+            parts.update(combinations(clique, size))
+    return sorted(parts, key=lambda axes: (len(axes), axes))
 
 
 def _structure(

@@ -97,6 +97,6 @@ def merged_by_class(source: Source, bins: Any, label: str | None) -> Source:
     cuts = {}
     for name, counts in zip(merged, source([(name, label) for name in merged]), strict=True):
         fine = source.variables[name]
-        known = counts[: len(fine.states), : len(source.variables[label].states)]
-        cuts[name] = minimum_description_length(np.maximum(known, 0), fine.cuts or ()).cuts
+        by_label = counts[: len(fine.states), : len(source.variables[label].states)]
+        cuts[name] = minimum_description_length(np.maximum(by_label, 0), fine.cuts or ()).cuts
     return MergedTables(source, cuts)

@@ -199,12 +199,12 @@ def _measured(
     """Return a network from noisy tables of columns, pairs and cliques; see `measuring`."""
     ask = Measurer(oracle, contrasted, deviation, {v.name: len(v.all_states()) for v in variables})
     score = scores.by_name(options.score, options.equivalent_sample_size)
-    found = measure(ask, options.columns, {v.name: v.missing for v in variables}, options.max_parents, score)
-    structure, gaps = found.structure, found.gaps
+    measured = measure(ask, options.columns, {v.name: v.missing for v in variables}, options.max_parents, score)
+    structure, gaps = measured.structure, measured.gaps
     if options.missing == "drop":
         present = {v.name: len(v.states) for v in variables}
         structure, gaps = without_gaps(structure, present), {}
-    return replace(fit_tables(options, variables, structure, gaps), missing=found.missing, measured=found.batches)
+    return replace(fit_tables(options, variables, structure, gaps), missing=measured.missing, measured=measured.batches)
 
 
 def without_gaps(structure: Structure, present: Mapping[str, int]) -> Structure:
@@ -311,16 +311,16 @@ def _maximise(
     starts: int,
 ) -> tuple[BayesianNetwork, dict[str, Array], dict[str, Any]]:
     settings = EmSettings(starts=starts, pseudocount=options.added)
-    found = expectation_maximisation(states, parents, rows, settings=settings)
+    fitted = expectation_maximisation(states, parents, rows, settings=settings)
     report = {
-        "converged": found.converged,
-        "iterations": len(found.trace) - 1,
+        "converged": fitted.converged,
+        "iterations": len(fitted.trace) - 1,
         "starts": starts,
-        "best_start": found.start,
-        "log_likelihood": found.log_likelihood,
+        "best_start": fitted.start,
+        "log_likelihood": fitted.log_likelihood,
         "synthetic_rows": len(rows),
     }
-    return found.network, found.counts, report
+    return fitted.network, fitted.counts, report
 
 
 def by_families(

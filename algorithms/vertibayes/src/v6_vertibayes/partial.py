@@ -39,12 +39,12 @@ def partial_counts(station: Station, request: CountsRequest) -> CountsReply:
     codes, shape = {}, {}
     for column in columns:
         entry = request.domain.get(column)
-        states, found = resolve(column, frame[column], entry, request.bins, True, True, private)
+        states, own_codes = resolve(column, frame[column], entry, request.bins, True, True, private)
         if not states.public:
             raise ArgumentError(f"column '{column}' has no public states; give its categories, bounds or cut points")
         if not covered:
-            check_bins_hold(states, found, station.policy.minimum_count)
-        codes[column], shape[column] = found, states.cardinality
+            check_bins_hold(states, own_codes, station.policy.minimum_count)
+        codes[column], shape[column] = own_codes, states.cardinality
     tables = [count([codes[c] for c in table], [shape[c] for c in table]).ravel() for table in request.tables]
     asked = np.concatenate(tables)
     if request.contrasts is not None:
@@ -125,12 +125,12 @@ def partial_tally(station: Station, request: TallyRequest) -> TallyReply:
     total = summed(station, request.setup, station.kept("scores")["masked"], request.sealed, "scores")
     logs = log_posteriors(total, request.prior, request.rows)
     truth = _labels(station, workspace, request.setup, request.label)
-    known = truth < len(request.prior)
-    counts, loss = tally(truth[known], logs[known]).flat()
+    labelled = truth < len(request.prior)
+    counts, loss = tally(truth[labelled], logs[labelled]).flat()
     return TallyReply(
         station.exact(counts, "evaluation", queries=1, summed=False),
         station.exact(float(loss), "evaluation", queries=0, summed=False),
-        station.exact(int((~known).sum()), "evaluation", queries=0, summed=False),
+        station.exact(int((~labelled).sum()), "evaluation", queries=0, summed=False),
     )
 
 

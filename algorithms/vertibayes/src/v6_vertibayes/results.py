@@ -23,7 +23,7 @@ from .measuring import HEAVY
 from .model import Learned, Variable
 from .sources import Source
 
-NEARLY_ALL = 0.9
+NEARLY_ALL = 0.9  # of a column's records
 LOUD = 0.5
 """Of the mean count of a cell: a larger deviation of the noise is warned of."""
 EXACT = "exact counts are learned by central and stand behind the published probabilities"
@@ -58,7 +58,7 @@ def fitted(
     guard = 0.0 if source.budget.covered else minimum
     missing = missing_shares(learned, source, guard)
     structure = learned.structure
-    found = federation.result(
+    result = federation.result(
         model=network_json(network, source.variables, options.label),
         privacy=privacy(source.budget, source, bool(learned.measured)),
         diagnostics={
@@ -76,8 +76,13 @@ def fitted(
             "validation": scores,
         },
     )
-    told = [*of_missing(missing), *of_noise(learned, source), *of_dropping(options, missing), *found["warnings"]]
-    return {**found, "warnings": told}
+    all_warnings = [
+        *of_missing(missing),
+        *of_noise(learned, source),
+        *of_dropping(options, missing),
+        *result["warnings"],
+    ]
+    return {**result, "warnings": all_warnings}
 
 
 def of_dropping(options: Fit, shares: Mapping[str, float | None]) -> list[str]:
@@ -96,15 +101,17 @@ def of_noise(learned: Learned, source: Source) -> list[str]:
     remedy = f"it tells little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), fewer columns, coarser bins or a smaller max_parents"
     if learned.measured:
         part = learned.measured[-1].variation
-        told = f"noise alone moves about {part:.0%} of the records in a table that the network was fitted to: {remedy}"
-        return [told] if part >= HEAVY else []
+        warning = (
+            f"noise alone moves about {part:.0%} of the records in a table that the network was fitted to: {remedy}"
+        )
+        return [warning] if part >= HEAVY else []
     if source.budget.exact or not learned.counts:
         return []
     noise, mean = source.deviation, float(np.median([np.mean(table) for table in learned.counts.values()]))
     if noise <= LOUD * mean:
         return []
-    told = f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}) of most tables"
-    return [f"{told}, so the network is hardly known: {remedy}"]
+    warning = f"the noise dominates: its standard deviation ({noise:.3g}) is more than half of the mean count of a cell ({max(mean, 0.0):.3g}) of most tables"
+    return [f"{warning}, so the network is hardly known: {remedy}"]
 
 
 def total_score(options: Fit, structure: Structure, minimum: float) -> float:
@@ -120,12 +127,12 @@ def missing_shares(learned: Learned, source: Source, minimum: float) -> dict[str
 
     None where the records without, or those with, are fewer than `minimum`; a noisy share is cut to 0 and 1.
     """
-    found: dict[str, float | None] = {}
+    shares: dict[str, float | None] = {}
     for name, (without, total) in learned.missing.items():
         counts = (without, total - without)
         small = not source.budget.covered and any(0 < count < minimum for count in counts)
-        found[name] = None if small else round(min(max(without / max(total, 1.0), 0.0), 1.0), 4)
-    return found
+        shares[name] = None if small else round(min(max(without / max(total, 1.0), 0.0), 1.0), 4)
+    return shares
 
 
 def of_missing(shares: Mapping[str, float | None]) -> list[str]:

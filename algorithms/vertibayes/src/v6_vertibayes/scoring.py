@@ -104,11 +104,11 @@ class RecordScores:
         reply = self.federation.round("partial_tally", request, [holder], TallyReply, last=True)[holder]
         classes = len(self.classifier.prior)
         try:
-            found = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
+            read = Tallies.from_flat(reply.counts.value, reply.loss.value, classes)
         except ValueError as problem:
             raise ArgumentError(f"the tallies of the label's station do not fit the model: {problem}") from None
         return {
-            **scores_of(found, self.federation.minimum_count),
-            "confusion": found.confusion,
+            **scores_of(read, self.federation.minimum_count),
+            "confusion": read.confusion,
             "unlabelled": reply.unlabelled.value,
         }

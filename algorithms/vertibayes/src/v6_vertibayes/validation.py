@@ -28,7 +28,7 @@ from .guards import guarded
 from .model import Learned, Variable, fit_tables, refit, synthetic
 
 Array = npt.NDArray[np.float64]
-TINY = 1e-300
+TINY = 1e-300  # in place of a probability of 0: its logarithm is beyond any loss that counts
 
 
 def assess(
@@ -222,8 +222,8 @@ def held_out_generation(options: Fit, learned: Learned, by_fold: TableOracle, mi
     counts = {}
     for node, table in zip(structure.parents, by_fold(families), strict=True):
         observed = tuple(slice(0, size) for size in structure.counts[node].shape)
-        place = (slice(None), *observed)
-        counts[node] = table[place]
+        kept = (slice(None), *observed)
+        counts[node] = table[kept]
     parts = []
     for fold in range(options.folds):
         train = replace(structure, counts={node: table.sum(axis=0) - table[fold] for node, table in counts.items()})
@@ -251,5 +251,5 @@ def average(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _known_mean(scores: Sequence[float]) -> float:
     """Return the mean of the folds that have a score, NaN if none has."""
-    known = [score for score in scores if not math.isnan(score)]
-    return sum(known) / len(known) if known else math.nan
+    numbers = [score for score in scores if not math.isnan(score)]
+    return sum(numbers) / len(numbers) if numbers else math.nan

@@ -15,7 +15,7 @@ from fedbayes.bayes.schema import Schema
 
 Bins = int | Mapping[str, int | Sequence[float]]
 
-DEFAULT_BINS = 20
+DEFAULT_BINS = 20  # of a numeric feature, unless the caller says
 
 
 def class_counts(labels: NDArray[Any], classes: int) -> NDArray[np.int64]:

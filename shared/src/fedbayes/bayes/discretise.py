@@ -16,8 +16,8 @@ import numpy.typing as npt
 from fedbayes.bayes.encoding import equal_widths
 from fedbayes.bayes.network import MISSING, Array, Codes
 
-MINIMUM_RECORDS = 10
-MINIMUM_SHARE = 0.1
+MINIMUM_RECORDS = 10  # of a published bin (van Daalen et al.)
+MINIMUM_SHARE = 0.1  # of a published bin, of all records
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from fedbayes.bayes.features import FEATURE_KINDS, LARGEST_COUNT, Feature
 from fedbayes.bayes.schema import Schema
 
 FORMAT = "fedbayes.naive_bayes/1"
-SMALLEST_COUNT = 0.5
+SMALLEST_COUNT = 0.5  # of a class, of which a logarithm is taken
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from fedbayes.bayes.graph import topological_order
 from fedbayes.bayes.hiding import hidden_configurations
 from fedbayes.randomness import uniform_floats
 
-MISSING = -1
+MISSING = -1  # the code of a value that is not known
 MOST_CELLS = 2**24  # 128 MB of float64
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

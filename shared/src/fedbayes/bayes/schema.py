@@ -33,12 +33,12 @@ from fedbayes.bayes.missing import MISSING, top_missing, without_top
 
 __all__ = ["LARGEST_BOUND", "MAXIMUM_BINS", "MAXIMUM_CATEGORIES", "Column", "Outside", "Schema", "SchemaError"]
 
-MAXIMUM_CATEGORIES = 100_000
-MAXIMUM_BINS = 10_000
+MAXIMUM_CATEGORIES = 100_000  # of a column: codes of postcodes or diagnoses, not free text
+MAXIMUM_BINS = 10_000  # of a column
 LARGEST_BOUND = 1e100  # its square is still a finite float64
 NARROWEST_RANGE = 2.0**-40  # of the larger bound: some 8,000 floats lie between
 SMALLEST_RANGE = 1e-100  # so that squares of the range are floats
-NEARLY_ALL = 0.9
+NEARLY_ALL = 0.9  # of a column's values: then domain and file do not mean the same
 _ALIASES = (("true", "1"), ("false", "0"), ("1", "true"), ("0", "false"))
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-NOISE_SHARE = 0.5
+NOISE_SHARE = 0.5  # the text above has its place
 MISSING_DOUBT = 2.0
 """Deviations that all missing values of a feature together must stand out of the noise."""
 

@@ -21,7 +21,8 @@ from .terms import Factor, Spline, Term, Terms, checked_spline, in_formula, name
 
 LONGEST = 4000  # characters
 MOST_TERMS, MOST_FACTORS, DEEPEST = 200, 5, 20
-MOST_BASIS, MOST_DEGREE = 30, 5
+"""Of a formula, of a product, and of parentheses: beyond what anybody writes, below Python's recursion limit."""
+MOST_BASIS, MOST_DEGREE = 30, 5  # of a spline: what data can tell apart
 _TOKEN = re.compile(r"\s*(?:(`[^`]+`)|([^\W\d]\w*)|([+:*()]))")
 _QUOTED = re.compile(r"""`([^`]+)`|"[^"]*"|'[^']*'""")  # what is in quotes stays
 _NAMED = re.compile(r"""("[^"]*"|'[^']*'|`[^`]*`)|\bQ\(\s*(?:"([^"`]+)"|'([^'`]+)')\s*\)""")  # Q, but not within quotes

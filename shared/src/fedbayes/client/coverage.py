@@ -18,7 +18,7 @@ from .view import view_of
 if TYPE_CHECKING:
     import pandas as pd
 
-NEARLY_ALL = 0.9
+NEARLY_ALL = 0.9  # of a table's cells in a column
 FEW_CELLS = 10
 """Numbers outside the bounds are an error only in this many cells: one record may lie outside."""
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 SHARES = {"hospital-1": 0.30, "hospital-2": 0.25, "hospital-3": 0.20, "hospital-4": 0.15, "hospital-5": 0.10}
 LABEL = "diagnosis"
 CLASSES = ("malignant", "benign")
-TEST_SHARE = 0.25
-BINS = 10
+TEST_SHARE = 0.25  # 143 records: enough that a hundredth of accuracy shows over five splits
+BINS = 10  # of each measure
 DOMAIN: dict[str, dict[str, list[Any]]] = {
     LABEL: {"categories": list(CLASSES)},
     "worst radius": {"bounds": [5.0, 40.0]},

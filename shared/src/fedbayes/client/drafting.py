@@ -16,8 +16,8 @@ from ..bayes.formula import as_numbers, as_texts, each
 from ..bayes.missing import USUAL
 from ..bayes.recoding import applied
 
-MOST_CATEGORIES = 50
-FEW_CODES = 10
+MOST_CATEGORIES = 50  # that a person can check
+FEW_CODES = 10  # different whole numbers that may be categories
 LIKE_AN_IDENTIFIER = ("id", "identifier", "patient", "person", "record", "pseudonym", "nr", "no", "number")
 CODE_OF_GAP = re.compile(r"-?9{1,6}|-?8{2,6}|-[1-8]")
 """Numbers that codebooks write where a value is missing: 99, 999, -9, 88, -1."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 USUAL_BINS = 20  # of a numeric column where a method does not say
 STATION_BYTES, PEER_BYTES, FEATURE_BYTES = 3400, 200, 70
 """Of one station in two rounds: keys, names and seals; what of them grows with the other stations; a feature in the question. Measured over 3 and 6."""
-EPSILON_FACTORS = (1.0 / 3.0, 3.0)
-USUAL_DELTA = 1e-6
+EPSILON_FACTORS = (1.0 / 3.0, 3.0)  # budgets to compare with: a third and three times
+USUAL_DELTA = 1e-6  # below one in a million rows
 LEAST_BINS = 3
 """What is changed to show what would help: a third and three times of epsilon, Gaussian noise, half of the bins (not fewer than two), half of the features."""
 CELL_BYTES = 32 / 3  # a masked count: 8 bytes, in base 64
@@ -59,7 +59,7 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
 
     policy = _policy(setting.limits or {})
     outlook = Outlook(setting.stations, policy)
-    told = _ask(job, outlook)
+    preflight = _ask(job, outlook)
     job = _filled(job)
     rounds = rounds_of(job)
     return {
@@ -69,14 +69,14 @@ def plan(job: Job, setting: Setting) -> dict[str, Any]:
         "rounds": rounds or None,
         "seconds": round(rounds * SECONDS_A_ROUND, 1) if rounds else None,
         "bytes": _bytes(job, len(outlook.names), setting.rows),
-        "columns": list(told.columns),
-        "debit": {"epsilon": told.epsilon, "delta": told.delta, "queries": told.queries},
-        "private": told.private,
-        "single_records": told.single_records,
+        "columns": list(preflight.columns),
+        "debit": {"epsilon": preflight.epsilon, "delta": preflight.delta, "queries": preflight.queries},
+        "private": preflight.private,
+        "single_records": preflight.single_records,
         "noise": _noise(job, setting),
         "expected": _expected(job, setting),
         "chosen": _chosen(job),
-        "refusals": _refusals(policy, told, len(outlook.names)),
+        "refusals": _refusals(policy, preflight, len(outlook.names)),
         "warnings": outlook.warnings,
     }
 
@@ -85,8 +85,8 @@ def _filled(job: Job) -> Job:
     """Return a task with the arguments that its dictionary gives, as its central function sees them."""
     from ..federation.dictionaries import take
 
-    known = {one.name: one.default for one in declared_of(job).declared()}
-    return Job(job.algorithm, job.function, take(known, dict(job.arguments))[0])
+    defaults = {one.name: one.default for one in declared_of(job).declared()}
+    return Job(job.algorithm, job.function, take(defaults, dict(job.arguments))[0])
 
 
 def _ask(job: Job, outlook: Outlook) -> Any:
@@ -125,10 +125,10 @@ def _policy(limits: Mapping[str, Any]) -> Any:
     from ..federation.errors import PolicyError
     from ..federation.policy import PREFIX, Policy
 
-    known = [one.name for one in fields(Policy)]
-    unknown = next((name for name in limits if name not in known), None)
+    limit_names = [one.name for one in fields(Policy)]
+    unknown = next((name for name in limits if name not in limit_names), None)
     if unknown is not None:
-        raise UsageProblem(f"--policy: '{str(unknown)[:60]}' is no limit; known are: {', '.join(known)}")
+        raise UsageProblem(f"--policy: '{str(unknown)[:60]}' is no limit; known are: {', '.join(limit_names)}")
     texts = {
         f"{PREFIX}{name.upper()}": ",".join(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in limits.items()
@@ -137,39 +137,42 @@ def _policy(limits: Mapping[str, Any]) -> Any:
         return Policy.from_environment({f"{PREFIX}LEDGER": "ledger", **texts})
     except PolicyError as problem:
         limit = str(problem).partition(PREFIX)[2].partition(" ")[0].lower()
-        told = (
+        refusal = (
             f"the value of '{limit}' cannot be read; see docs/node-administrators.md"
             if limit in limits
             else str(problem)
         )
-        raise UsageProblem(f"--policy: {told}") from None
+        raise UsageProblem(f"--policy: {refusal}") from None
 
 
-def _refusals(policy: Any, told: Any, stations: int) -> list[str]:
+def _refusals(policy: Any, preflight: Any, stations: int) -> list[str]:
     """Return what a node with these limits would say, each limit by itself."""
     from ..federation.errors import PolicyError, too_few
 
-    found = [too_few("this node", policy.minimum_organizations)] if stations < policy.minimum_organizations else []
-    checks: list[tuple[Any, tuple[Any, ...]]] = [(policy.check_function, (name,)) for name in told.functions]
-    checks += [(policy.check_release, (told.epsilon, told.delta)), (policy.check_columns, (list(told.columns),))]
+    refusals = [too_few("this node", policy.minimum_organizations)] if stations < policy.minimum_organizations else []
+    checks: list[tuple[Any, tuple[Any, ...]]] = [(policy.check_function, (name,)) for name in preflight.functions]
+    checks += [
+        (policy.check_release, (preflight.epsilon, preflight.delta)),
+        (policy.check_columns, (list(preflight.columns),)),
+    ]
     for check, given in checks:
         try:
             check(*given)
         except PolicyError as refusal:
-            found.append(str(refusal))
-    if not told.private and not policy.allow_non_private:
-        found.append("allow_non_private=false: the answer is not differentially private; give epsilon")
-    if told.single_records and not policy.allow_predictions:
-        found.append("allow_predictions=false: single records are predicted; ask the node administrator")
+            refusals.append(str(refusal))
+    if not preflight.private and not policy.allow_non_private:
+        refusals.append("allow_non_private=false: the answer is not differentially private; give epsilon")
+    if preflight.single_records and not policy.allow_predictions:
+        refusals.append("allow_predictions=false: single records are predicted; ask the node administrator")
     for limit, cost in (
-        ("budget_epsilon", told.epsilon),
-        ("budget_delta", told.delta),
-        ("maximum_queries", told.queries),
+        ("budget_epsilon", preflight.epsilon),
+        ("budget_delta", preflight.delta),
+        ("maximum_queries", preflight.queries),
     ):
         most = getattr(policy, limit)
         if most is not None and math.isfinite(most) and cost > most:
-            found.append(f"{limit}={most:g}: one task costs {cost:g}")
-    return found
+            refusals.append(f"{limit}={most:g}: one task costs {cost:g}")
+    return refusals
 
 
 def _tables(job: Job) -> tuple[int, list[Feature]] | None:
@@ -195,10 +198,10 @@ def _tables(job: Job) -> tuple[int, list[Feature]] | None:
 
 def _noise(job: Job, setting: Setting) -> dict[str, Any] | None:
     """Return the noise in a cell of a table of a feature by class, summed over the stations; None for other tasks."""
-    found, deviation, rows = _tables(job), _spread(job, setting), setting.rows
-    if found is None or deviation is None:
+    sizes, deviation, rows = _tables(job), _spread(job, setting), setting.rows
+    if sizes is None or deviation is None:
         return None
-    classes, features = found
+    classes, features = sizes
     cells = classes * max((feature.values for feature in features), default=1)
     mean = rows / cells if rows and cells else None
     return {
@@ -211,12 +214,12 @@ def _noise(job: Job, setting: Setting) -> dict[str, Any] | None:
 
 def _spread(job: Job, setting: Setting) -> float | None:
     """Return the deviation of the noise in a cell, by the law that the task will choose; None for tasks that add none."""
-    arguments, found = job.arguments, _tables(job)
-    if found is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
+    arguments, sizes = job.arguments, _tables(job)
+    if sizes is None or not arguments.get("epsilon") or arguments.get("noise") == "none":
         return None
     law, delta = arguments.get("mechanism"), float(arguments.get("delta") or 0.0)
     deltas = (0.0,) if law == "laplace" else (delta,) if law == "gaussian" else (0.0, delta)
-    return min(_deviation(arguments, spent, len(found[1]), setting.stations) for spent in deltas)
+    return min(_deviation(arguments, spent, len(sizes[1]), setting.stations) for spent in deltas)
 
 
 def _deviation(arguments: Mapping[str, Any], delta: float, tables: int, stations: int) -> float:
@@ -244,16 +247,16 @@ UNIT_ROWS = {"identifier": "max_rows_per_identifier", "party": "maximum_records"
 
 def _expected(job: Job, setting: Setting) -> dict[str, Any] | None:
     """Return the accuracy on made-up records as the task is asked, without noise, and with one argument changed; None without rows, or for other tasks."""
-    found = _tables(job)
-    if found is None or _spread(job, setting) is None or not setting.rows or not found[1] or found[0] < 2:
+    sizes = _tables(job)
+    if sizes is None or _spread(job, setting) is None or not setting.rows or not sizes[1] or sizes[0] < 2:
         return None
 
     def judged(changed: Job) -> float:
-        classes, features = _tables(changed) or found
+        classes, features = _tables(changed) or sizes
         return accuracy(Tables(classes, features, _spread(changed, setting) or 0.0), setting.rows, setting.signal)
 
-    instead = {words: judged(Job(job.algorithm, job.function, changed)) for words, changed in _changes(job, found[1])}
-    exact = accuracy(Tables(*found, 0.0), setting.rows, setting.signal)
+    instead = {words: judged(Job(job.algorithm, job.function, changed)) for words, changed in _changes(job, sizes[1])}
+    exact = accuracy(Tables(*sizes, 0.0), setting.rows, setting.signal)
     return {"signal": setting.signal, "asked": judged(job), "without_noise": exact, "instead": instead}
 
 
@@ -278,11 +281,11 @@ def _changes(job: Job, features: list[Feature]) -> list[tuple[str, dict[str, Any
 
 def _bytes(job: Job, stations: int, rows: int) -> int | None:
     """Return the bytes of a task that adds up tables in two rounds, about; of another as its function tells, None where it does not."""
-    found = _tables(job)
+    sizes = _tables(job)
     one_sum = job.arguments.get("aggregation") in (None, "sum") and job.arguments.get("split") in (None, "horizontal")
-    if found is None or not one_sum:
+    if sizes is None or not one_sum:
         return declared_of(job).usual_bytes(job.arguments, stations, rows)
-    classes, features = found
+    classes, features = sizes
     cells = classes * sum(feature.values for feature in features)
     return round(
         stations * (STATION_BYTES + PEER_BYTES * stations + CELL_BYTES * cells + FEATURE_BYTES * len(features))

@@ -22,8 +22,8 @@ from .commands.interrupts import asks_to_stop, shield
 from .local import Job
 from .result import Result
 
-POLL_SECONDS = 0.5
-RETRIES = 20
+POLL_SECONDS = 0.5  # between looks at a task's status
+RETRIES = 20  # of a request that times out, as while a server restarts
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ SEPARATORS = {";": "semicolons", "\t": "tabs"}
 """What a table may be separated by beside commas, in words."""
 FOREIGN = {"|": "bars"}
 """What it may not."""
-CHUNK = 1 << 20
+CHUNK = 1 << 20  # bytes that are read at a time, 1 MiB
 _LINE = re.compile(r"line \d+")
 
 

@@ -54,12 +54,11 @@ LARGEST_MU = math.sqrt(12.0)
 SMALLEST_SHARE = 0.5
 """Least standard deviation of one party's share of discrete Gaussian noise."""
 
-_ROOT = math.sqrt(2.0)
+_ROOT = math.sqrt(2.0)  # of two
 _NORM = math.sqrt(2.0 * math.pi)
 _SAFE = 1.0 + 1e-9  # above what the arithmetic here can be wrong by
-_NARROW = (
-    1e-3  # below it a difference of Mills' ratios is an integral of their derivative, by the rule for convex functions
-)
+_NARROW = 1e-3
+"""Below it a difference of Mills' ratios is an integral of their derivative, by the rule for convex functions."""
 _FAR = 30.0  # beyond it 1 - x M(x) cancels in float64, and its bound 1 / (1 + x^2) is used
 _STEPS = 200  # bisection steps at most; it ends earlier, where float64 has no number in between
 

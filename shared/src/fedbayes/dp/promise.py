@@ -21,10 +21,10 @@ __all__ = [
     "holds",
 ]
 
-MOST_EPSILON = 20.0
+MOST_EPSILON = 20.0  # see the text above
 LEAST_EPSILON = 1e-9
 """What is asked for less is nothing but noise, of a width that floating point does not hold."""
-MOST_DELTA = 1e-3
+MOST_DELTA = 1e-3  # see the text above
 WEAK_EPSILON = 5.0
 """Above it whoever holds a record's presence, or its other content, for as likely as not may become more than 99 % sure: `certainty`."""
 IMPLIED_DELTA = 1e-4

@@ -39,9 +39,9 @@ LARGEST_SCALE = 2.0**52
 FINEST_BITS = 1074
 """Every float is a whole multiple of 2 to the power of minus this."""
 
-_SMALLEST_SCALE = 2.0**-10
-_MANTISSA_BITS = 53
-_MOST_WHOLES = 511
+_SMALLEST_SCALE = 2.0**-10  # as `shares`: a smaller one gets this, more noise than asked for
+_MANTISSA_BITS = 53  # of a double
+_MOST_WHOLES = 511  # of a geometric number, beyond probability exp(-511)
 
 Integers = NDArray[np.int64]
 Coins = NDArray[np.bool_]

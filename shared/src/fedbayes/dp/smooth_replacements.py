@@ -27,7 +27,7 @@ from .smooth_edges import Floats, Ordered
 
 _GRID = 65  # points of the first grid of a search, which golden section refines
 _STEPS = 45  # golden-section steps: 0.618^45 of a grid cell is below 1e-9 of it
-_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0  # section of an interval, for a search
 _ROUNDING = 1e-14  # as in `smooth_edges`
 
 

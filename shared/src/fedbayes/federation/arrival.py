@@ -53,9 +53,9 @@ def _check_signer(station: Member, request: Request) -> None:
 
 
 def _manifest(station: TableReader, run: platform.Run, origin: platform.Origin, request: Request) -> Manifest:
-    known = station.memory.read("manifest")
-    if known is not None:
-        manifest: Manifest = decode(Manifest, json.loads(known))
+    kept = station.memory.read("manifest")
+    if kept is not None:
+        manifest: Manifest = decode(Manifest, json.loads(kept))
     elif request.manifest is not None:
         manifest = request.manifest
         _check_new(station, run, origin, request, manifest)
@@ -127,9 +127,9 @@ def _is_own(claim: ModelClaim, folder: Any, organization: int, algorithm: str) -
     own = seal.tokens.get(organization)
     if own is not None and own != peers.token(folder, seal.manifest):
         return False
-    known = {peer.fingerprint for peer in peers.KnownPeers(folder).list()}
-    known.add(fingerprint(peers.identity(folder).public_bytes))
-    return fingerprint(seal.identity) in known
+    fingerprints = {peer.fingerprint for peer in peers.KnownPeers(folder).list()}
+    fingerprints.add(fingerprint(peers.identity(folder).public_bytes))
+    return fingerprint(seal.identity) in fingerprints
 
 
 def token_of(station: Member) -> str:

@@ -39,7 +39,7 @@ DTYPES = (
     "float32",
     "float64",
 )
-MOST_BYTES = 2**31
+MOST_BYTES = 2**31  # of one array: below the server's limit on a result
 LARGEST_WHOLE = 2**127  # numbers of the widest ring, Z/2^128, signed
 DEEPEST = 60  # nested messages and lists; far below Python's recursion limit
 T = TypeVar("T", bound="Text")

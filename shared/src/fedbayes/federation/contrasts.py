@@ -20,8 +20,8 @@ from .codec import Message
 
 LARGEST = 2**12
 """Of an entry of a matrix."""
-LARGEST_FACTOR = 2**20
-MOST_FUNCTIONS = 2**16
+LARGEST_FACTOR = 2**20  # with scales of 64 and three columns sums stay below 2^62
+MOST_FUNCTIONS = 2**16  # of one column: as many as states
 MOST_COLUMNS = 3
 """Of a table: how two records may differ in it is enumerated."""
 WIDEST = 12

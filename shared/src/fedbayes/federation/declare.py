@@ -295,9 +295,9 @@ class Arguments:
         ArgumentError
             If an argument is unknown, missing, out of range, or contradicts another; the message names it and the remedy.
         """
-        known = cls.declared()
-        _check_names(function, known, given)
-        asked = cls(**{one.name: one.check(given.get(one.name, one.default)) for one in known})
+        declared = cls.declared()
+        _check_names(function, declared, given)
+        asked = cls(**{one.name: one.check(given.get(one.name, one.default)) for one in declared})
         asked.check_together()
         return asked
 
@@ -334,10 +334,10 @@ def arguments_of(function: Callable[..., Any]) -> type[Arguments]:
     return annotated
 
 
-def _check_names(function: str, known: Sequence[Argument], given: Mapping[str, Any]) -> None:
+def _check_names(function: str, declared: Sequence[Argument], given: Mapping[str, Any]) -> None:
     """Raise `ArgumentError` naming an argument that is unknown, goes by an old name, or is missing."""
-    names = [one.name for one in known]
-    former = {old: one.name for one in known for old in one.declared.formerly}
+    names = [one.name for one in declared]
+    former = {old: one.name for one in declared for old in one.declared.formerly}
     for name in given:
         if name in former:
             raise ArgumentError(
@@ -347,6 +347,6 @@ def _check_names(function: str, known: Sequence[Argument], given: Mapping[str, A
             raise ArgumentError(
                 f"{function} has no argument '{name[:60]}'{nearest(name, names)}; it takes: {', '.join(names)}"
             )
-    missing = next((one.name for one in known if one.required and one.name not in given), None)
+    missing = next((one.name for one in declared if one.required and one.name not in given), None)
     if missing is not None:
         raise ArgumentError(f"{function} needs the argument '{missing}'")

@@ -160,11 +160,11 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
         researcher reads why. However the task ends, the stations are told that the job is over.
     """
     name, declared = function.__name__, arguments_of(function)
-    known = {one.name: one.default for one in declared.declared()}
+    defaults = {one.name: one.default for one in declared.declared()}
 
     def body(federation: Federation, **arguments: Any) -> dict[str, Any]:
         """Fill arguments from the study's dictionary, check all of them, warn of those that have no effect, and call the function."""
-        asked = declared.read(name, dictionaries.taken(federation, known, arguments))
+        asked = declared.read(name, dictionaries.taken(federation, defaults, arguments))
         for text in asked.unused():
             federation.warn(text)
         return function(federation, asked)
@@ -173,7 +173,7 @@ def central(function: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, 
     def wrapper(*positional: Any, mock_client: Any = None, **arguments: Any) -> dict[str, Any]:
         try:
             if positional:
-                raise ArgumentError(f"{name} takes named arguments only: {', '.join(known)}")
+                raise ArgumentError(f"{name} takes named arguments only: {', '.join(defaults)}")
             bare, claims = without_seals(arguments)
             plain = _plain(arguments)
             task = Task(_package(function, mock_client), name, digest_of(plain), claims, plain)

@@ -56,19 +56,19 @@ class Study:
             )
 
 
-def taken(federation: Federation, known: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+def taken(federation: Federation, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a function's arguments with those that its dictionary fills; the stations get what they apply of it."""
-    filled, study = take(known, arguments)
+    filled, study = take(defaults, arguments)
     study.give(federation)
     return filled
 
 
-def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], Study]:
+def take(defaults: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], Study]:
     """Return a function's arguments with those that its dictionary fills, and the rest of the dictionary.
 
     Parameters
     ----------
-    known : mapping
+    defaults : mapping
         The function's own arguments, with what each is when left out.
     arguments : dict
         As they were given.
@@ -84,29 +84,29 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
         return others, Study()
     dictionary = read(content)
     model = others.get("model")
-    split = others.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
-    if dictionary.subset is not None and VERTICAL in known and split != "horizontal":
+    split = others.get("split") or defaults.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
+    if dictionary.subset is not None and VERTICAL in defaults and split != "horizontal":
         raise ArgumentError(
             "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, others)
-    if "domain" in known and others.get("domain") is None and dictionary.domain(used):
+    if "domain" in defaults and others.get("domain") is None and dictionary.domain(used):
         others["domain"] = dictionary.domain(used)
         bins = dictionary.bins(used)
-        if bins and "bins" in known and others.get("bins") is None:
+        if bins and "bins" in defaults and others.get("bins") is None:
             others["bins"] = bins
-    if dictionary.identifier is not None and _is_matched(known, others, split):
+    if dictionary.identifier is not None and _is_matched(defaults, others, split):
         others.setdefault("id_column", dictionary.identifier)
     return others, Study(dictionary, tuple(used), others.get("epsilon") is not None)
 
 
-def _is_matched(known: Mapping[str, Any], arguments: Mapping[str, Any], split: str | None) -> bool:
+def _is_matched(defaults: Mapping[str, Any], arguments: Mapping[str, Any], split: str | None) -> bool:
     """Return whether a task needs the column of identifiers: to match records over stations, as no feature of its own, or as the unit of its promise."""
-    if "id_column" not in known or arguments.get(VERTICAL) or arguments.get("records") is not None:
+    if "id_column" not in defaults or arguments.get(VERTICAL) or arguments.get("records") is not None:
         return False
-    if "unit" not in known or arguments.get("unit") == "identifier":
+    if "unit" not in defaults or arguments.get("unit") == "identifier":
         return True
-    return split in ("vertical", "hybrid") or (split is None and VERTICAL in known)
+    return split in ("vertical", "hybrid") or (split is None and VERTICAL in defaults)
 
 
 def read(content: Any) -> Dictionary:
@@ -158,8 +158,8 @@ def digest(content: dict[str, Any] | None) -> str:
 
 def check_agreed(memory: Memory, manifest: Manifest) -> None:
     """Raise `MessageError` if the manifest, which all stations of a job share, is of another dictionary than this station was sent."""
-    known = kept(memory)
-    if manifest.dictionary != digest(None if known is None else known.to_json()):
+    study = kept(memory)
+    if manifest.dictionary != digest(None if study is None else study.to_json()):
         raise MessageError("the manifest of the job is of another dictionary than this station was sent; the job stops")
 
 

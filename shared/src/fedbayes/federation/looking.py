@@ -30,7 +30,7 @@ from .vertical.suppression import suppress
 
 FUNCTION = "partial_describe"
 FORMAT = "fedbayes.description/1"
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the quantiles that describe a number
 NEARLY_ALL = 0.9
 """From this share of cells that are not understood on, a column is warned of."""
 LOUD = 5
@@ -67,8 +67,8 @@ class Describe(Budget, Units, Members):
                 "`fedbayes domain draft FILE` proposes one"
             )
         with schema_errors(ArgumentError):
-            known = Schema.from_domain(self.domain)
-            schema = known.select(self.columns) if self.columns is not None else known
+            whole = Schema.from_domain(self.domain)
+            schema = whole.select(self.columns) if self.columns is not None else whole
             names = [name for name in schema.names if name != self.whom.id_column or self.columns is not None]
             if not names:
                 raise ArgumentError("columns must name at least one column")

@@ -59,17 +59,17 @@ class Memory:
 
     def _open(self, run: Run, origin: Origin) -> str:
         """Return the job's session; remove what a finished job, or another one with the same numbers, left in the folder."""
-        known = self.path / SESSION_FILE
-        if known.exists() and not origin.created_at:
-            return known.read_text()
+        session_file = self.path / SESSION_FILE
+        if session_file.exists() and not origin.created_at:
+            return session_file.read_text()
         session = platform.confirmed(origin).session
-        if known.exists() and known.read_text() != session:
+        if session_file.exists() and session_file.read_text() != session:
             shutil.rmtree(self.path, ignore_errors=True)
         if not run.mock and not self.path.exists():
             self._remove_stale(run.folder)
         self._make()
         once(self.path / TASK_FILE, str(origin.parent).encode())
-        return once(known, session.encode()).decode()
+        return once(session_file, session.encode()).decode()
 
     def _make(self) -> None:
         try:

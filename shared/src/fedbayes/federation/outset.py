@@ -69,9 +69,9 @@ class Outset:
             return entry
         matches = [key for key, name in self.names.items() if name == entry]
         if len(matches) != 1:
-            known = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
+            listed = ", ".join(f"{key} ({name})" for key, name in sorted(self.names.items()))
             raise ArgumentError(
-                f"{argument} holds an entry that is no organization of this collaboration; it has: {known}"[:600]
+                f"{argument} holds an entry that is no organization of this collaboration; it has: {listed}"[:600]
             )
         return matches[0]
 

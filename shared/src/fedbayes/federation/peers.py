@@ -97,13 +97,13 @@ class KnownPeers:
 
     def accept(self, name: str, mark: str) -> None:
         """Know a peer by this fingerprint from now on, whatever was known of it."""
-        with self._locked() as known:
-            known[name] = Peer(name, mark, _now())
+        with self._locked() as peers:
+            peers[name] = Peer(name, mark, _now())
 
     def forget(self, name: str) -> bool:
         """Forget a peer; return whether it was known."""
-        with self._locked() as known:
-            return known.pop(name, None) is not None
+        with self._locked() as peers:
+            return peers.pop(name, None) is not None
 
     def meet(self, marks: dict[str, str]) -> None:
         """Check peers against those known, and remember the new ones.
@@ -118,10 +118,10 @@ class KnownPeers:
         PolicyError
             Naming the organization whose key has changed, is missing, or was known under another name; nothing is remembered then.
         """
-        with self._locked() as known:
-            owners = {peer.fingerprint: peer.name for peer in known.values()}
+        with self._locked() as peers:
+            owners = {peer.fingerprint: peer.name for peer in peers.values()}
             for name, mark in marks.items():
-                if name in known and known[name].fingerprint != mark:
+                if name in peers and peers[name].fingerprint != mark:
                     fault = "has changed" if mark else "is missing"
                     raise PolicyError(
                         f"the lasting key of {name} {fault}; ask its administrator, and accept the new key with 'fedbayes node peers'"
@@ -130,7 +130,7 @@ class KnownPeers:
                     raise PolicyError(f"{name} shows the lasting key of another organization; the job stops")
                 if mark:
                     owners[mark] = name
-                    known.setdefault(name, Peer(name, mark, _now()))
+                    peers.setdefault(name, Peer(name, mark, _now()))
 
     @contextmanager
     def _locked(self) -> Iterator[dict[str, Peer]]:
@@ -143,16 +143,16 @@ class KnownPeers:
             ) from None
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = {peer.name: peer for peer in self.list()}
-            before = dict(known)
-            yield known
-            if known != before:
-                self._write(known)
+            peers = {peer.name: peer for peer in self.list()}
+            before = dict(peers)
+            yield peers
+            if peers != before:
+                self._write(peers)
         finally:
             os.close(lock)
 
-    def _write(self, known: dict[str, Peer]) -> None:
-        content = {name: {"fingerprint": p.fingerprint, "first_seen": p.first_seen} for name, p in known.items()}
+    def _write(self, peers: dict[str, Peer]) -> None:
+        content = {name: {"fingerprint": p.fingerprint, "first_seen": p.first_seen} for name, p in peers.items()}
         once(self._path, json.dumps(content, indent=1, sort_keys=True).encode(), renew=True)
 
 

@@ -19,7 +19,7 @@ from .errors import MessageError, PolicyError, StationError
 from .patience import PAUSE_SECONDS, READY_SECONDS, Patience
 
 ASK_SECONDS = 60.0  # timeout of one request to the node's proxy
-MOST_PAGES = 100
+MOST_PAGES = 100  # of one of the server's lists: far beyond any collaboration
 ADDRESSED = ("sql", "omop")  # kinds of databases that may be at an address instead of in a file
 ORIGIN_MARK = "fedbayes_origin"
 RECORD = "FEDBAYES_RECORD"
@@ -349,5 +349,5 @@ def folder_database(label: str) -> Path:
 
 def embedded_record() -> Path | None:
     """Return the folder in which a party of an embedded federation remembers its exact answers while the federation lives; None on other platforms."""
-    place = os.environ.get(RECORD)
-    return Path(place) if place and os.environ.get("FEDBAYES_EMBEDDED") == "true" else None
+    folder = os.environ.get(RECORD)
+    return Path(folder) if folder and os.environ.get("FEDBAYES_EMBEDDED") == "true" else None

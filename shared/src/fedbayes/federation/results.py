@@ -18,9 +18,8 @@ from ..dp import promise
 
 RESULT_FORMAT = 1  # of docs/result.schema.json
 OMITTED = "omitted"
-LONGEST_ARGUMENT = (
-    2_000_000  # characters: an ensemble of 20 networks is shorter; a result must not double by its question
-)
+LONGEST_ARGUMENT = 2_000_000
+"""Characters: an ensemble of 20 networks is shorter; a result must not double by its question."""
 SECRETS = re.compile(r"password|passphrase|secret_key|private_key|token|credential", re.I)
 """Names of arguments whose value no result repeats. No function of the images takes one: whoever adds one need not think of it."""
 

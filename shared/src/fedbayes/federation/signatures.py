@@ -138,14 +138,14 @@ def page_of(module: ModuleType) -> str:
         declared = arguments_class(function).declared()
         if name == "preflight" or not declared:
             continue
-        known = {
+        described_with = {
             argument.name: seen[key]
             for argument in declared
             if (key := (call_of(argument), words_of(argument))) in seen
         }
-        rows = [_row(argument) for argument in declared if argument.name not in known]
+        rows = [_row(argument) for argument in declared if argument.name not in described_with]
         table = ["\n".join([f"| `{name}` | may be | |", "|---|---|---|", *rows])] if rows else []
-        parts += [*table, *_as_before(name, known)]
+        parts += [*table, *_as_before(name, described_with)]
         seen = {(call_of(argument), words_of(argument)): name for argument in declared} | seen
     return "\n\n".join(parts)
 
@@ -155,11 +155,11 @@ def _row(argument: Argument) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _as_before(name: str, known: Mapping[str, str]) -> list[str]:
+def _as_before(name: str, described_with: Mapping[str, str]) -> list[str]:
     """Return the sentences that name a function's arguments that are those of earlier functions."""
     sentences = []
-    for earlier in dict.fromkeys(known.values()):
-        names = [f"`{argument}`" for argument, function in known.items() if function == earlier]
+    for earlier in dict.fromkeys(described_with.values()):
+        names = [f"`{argument}`" for argument, function in described_with.items() if function == earlier]
         sentences.append(f"`{name}` takes {', '.join(names)} as `{earlier}` does.")
     return sentences
 

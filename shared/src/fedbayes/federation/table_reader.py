@@ -156,12 +156,12 @@ class TableReader(Member):
         ``outside="absorb"`` (see `tables.parquet.parts`).
         """
         self.check_columns(columns)
-        found = self._source.parts(columns, domain, rows)
-        if found is None:
+        read = self._source.parts(columns, domain, rows)
+        if read is None:
             yield self.arrays(columns, domain)
             return
         self.history.note_read(columns, (), domain)
-        parts, count = found
+        parts, count = read
         self._check_table(columns, self._source.names, count)
         yield from parts
 

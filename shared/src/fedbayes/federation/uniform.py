@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 LEAST_BYTES = 256  # fewer cannot be tested: chance alone looks uneven
-MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20  # of a share that are looked at
 LARGEST_CHI_SQUARED = 255.0 + 11.0 * (2 * 255.0) ** 0.5
 """255 degrees of freedom, eleven standard deviations out: uniform bytes are refused once in far more than 10^12 times."""
 

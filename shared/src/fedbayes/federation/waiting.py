@@ -19,12 +19,12 @@ from .platform import FINISHED
 FIRST_LOOK_SECONDS = 2.0
 POLL_SECONDS = 0.1  # first pause between two looks for results
 EMBEDDED_POLL_SECONDS = 0.02  # on one machine, where a look costs nothing
-LONGEST_POLL_SECONDS = 1.0
+LONGEST_POLL_SECONDS = 1.0  # between looks at a task in a long round
 POLL_FRACTION = 0.02  # of the time that was waited: a look too late adds 2 % to a round
-TIMEOUT_SECONDS = 600.0
+TIMEOUT_SECONDS = 600.0  # of a round, unless a method gives its stations more
 START_SECONDS = 120.0  # a node that is started again, or was cut off for a minute, needs up to two
-SETTLE_SECONDS = 10.0
-SILENT_SECONDS = 150.0
+SETTLE_SECONDS = 10.0  # for results that the platform does not list yet when a task has ended
+SILENT_SECONDS = 150.0  # from which on a reply that is missing may be lost, and is asked for again
 FINAL = ("pending", "killed by user", "not allowed", "non-existing Docker image")
 LONGEST_CAUSE = 300  # characters
 

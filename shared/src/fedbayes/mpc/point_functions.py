@@ -33,8 +33,8 @@ MOST_BITS = 24  # a key expands to 2^bits numbers of 4 bytes: 64 MB
 CHUNK_NUMBERS = 1 << 22  # numbers that are expanded at once: 16 MB
 Words = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.uint32]
-ONE = np.uint64(1)
-FLAGS = np.uint64(3)
+ONE = np.uint64(1)  # the lowest bit
+FLAGS = np.uint64(3)  # the two lowest bits
 
 
 @lru_cache(maxsize=3)

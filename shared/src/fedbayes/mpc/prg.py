@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 KEY_BYTES = 32  # of ChaCha20 (RFC 8439)
 _DOMAIN = b"fedbayes/prg/1"
-_CHUNK = bytes(1 << 20)
+_CHUNK = bytes(1 << 20)  # zeros that are enciphered at a time
 
 
 def _subkey(key: bytes, label: str) -> bytes:

@@ -12,7 +12,7 @@ from fedbayes.mpc.ring import RingArray
 
 Table = tuple[str, ...]
 """Names of the factors of one question, in the order of the answer's axes."""
-MOST_FACTORS = 8
+MOST_FACTORS = 8  # 2^8 - 8 - 2 corrections
 ROUND_SECONDS = 3.3  # a round on stock nodes, measured (docs/architecture.md, Cost)
 BYTES_PER_SECOND = 8e6  # through a stock server
 ITEM_BYTES = 4  # of an opening or a correction in the ring of 32 bits

@@ -16,8 +16,8 @@ __all__ = ["BITS", "Wide"]
 
 BITS = 128  # of the ring
 WORD = 64  # bits of one of the two words
-HALF = np.uint64(32)
-LOW = np.uint64(0xFFFFFFFF)
+HALF = np.uint64(32)  # bits of half a word
+LOW = np.uint64(0xFFFFFFFF)  # the lower half of a word
 Words = npt.NDArray[np.uint64]
 
 

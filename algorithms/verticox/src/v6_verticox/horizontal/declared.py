@@ -12,7 +12,7 @@ from fedbayes.federation.errors import ArgumentError
 from fedbayes.federation.vertical.declared import DOMAIN
 
 SPLITS = ("vertical", "horizontal")
-MOST_TIMES = 1000
+MOST_TIMES = 1000  # of a grid: months of 80 years
 CASES = ("weights", "entry", "robust", "cluster")
 HOW_TO_GIVE = (
     'give {"feature": {"bounds": [low, high]} or {"categories": [...]}, ...}, from public knowledge, or a dictionary'

@@ -19,11 +19,10 @@ from .slots import Slots
 
 Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
-NONE: Counts = np.zeros(0, dtype=np.int64)
+NONE: Counts = np.zeros(0, dtype=np.int64)  # of a part that was not asked
 AT_BOUND = 1.0 - 1e-9  # what rounding makes of a value at a bound
-NEGLIGIBLE = (
-    2.0**-24
-)  # below the square of the smallest weight, 2^-20, and above what rounding leaves of sums that cancel
+NEGLIGIBLE = 2.0**-24
+"""Below the square of the smallest weight, 2^-20, and above what rounding leaves of sums that cancel."""
 MOMENT_BITS = 40  # a column in units of half of its bounds' width is at most 1: sums over four million records fit
 
 

@@ -27,7 +27,7 @@ OUTCOME_BITS = 24
 """Of what the outcome holder enters, of which a record's block is 1 at most."""
 FACTOR_BITS = 44
 """Of all factors of a record together: with the others 2 x 14 + 44 + 24 + 5 = 101 bits, and 26 for the sum over records and its noise."""
-MOST_FACTOR_BITS = 20
+MOST_FACTOR_BITS = 20  # of one station's factor: with two or less stations more gain nothing beside the columns' 14
 TOGETHER = 3
 """Factors that are multiplied in one round."""
 DIAGONAL, BESIDE = 29, 41

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-OK = 0
-FAILED = 1
-USAGE = 2
-REFUSED = 3
-INTERRUPTED = 130
+OK = 0  # as shells have it
+FAILED = 1  # as shells have it
+USAGE = 2  # as of argparse and click
+REFUSED = 3  # the first that nobody else has
+INTERRUPTED = 130  # 128 and the number of SIGINT, as shells have it
 
 CODES = f"""Exit codes: {OK} done; {FAILED} the task failed; {USAGE} wrong usage or argument; {REFUSED} refused for privacy
 (a limit or a budget of a node); {INTERRUPTED} interrupted, the task was killed."""

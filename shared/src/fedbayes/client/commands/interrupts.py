@@ -17,11 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-INTERRUPTED = 130
+from .exits import INTERRUPTED
+
 LINE = "error: interrupted; the task was stopped"
 LINE_OF_WATCHERS = "error: interrupted; the task goes on at the server"
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-PATIENCE = 20.0
+PATIENCE = 20.0  # seconds, that a server may take to kill a task
 COMMITTED, ASKS, DRAFTS = "committed", "asks", "drafts"
 SUBREAPER = 36
 """Linux' PR_SET_CHILD_SUBREAPER: who loses its parent becomes this process's child."""

@@ -19,7 +19,7 @@ from .facts import Facts, Statements
 from .recipients import assumption, recipients
 
 FORMAT = "fedbayes/dossier/1"
-LONGEST_VALUE = 2_000
+LONGEST_VALUE = 2_000  # characters of an argument on a printed page
 NO_DEBIT = "Nothing was debited at any node: no private release was made."
 
 

@@ -8,7 +8,7 @@ from .facts import Facts, listed
 from .recipients import assumption
 
 SOURCE = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees, March 2025, https://doi.org/10.6028/NIST.SP.800-226"
-STRONG, MODERATE = 1.0, 5.0
+STRONG, MODERATE = 1.0, 5.0  # epsilon, by the usual reading that `_parameters` tells
 
 
 def answers(facts: Facts) -> list[dict[str, str]]:

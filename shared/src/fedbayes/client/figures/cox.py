@@ -10,7 +10,7 @@ import numpy as np
 from ..survival import Baseline, baselines_of
 from .style import COLORS, INK, MUTED, clean, color_of, dash_of, new_figure, wrapped
 
-LARGEST_DRAWN = 200.0
+LARGEST_DRAWN = 200.0  # logarithm of a ratio: a figure has no room for more
 
 HALF = 0.5  # of survival: below it the whole axis is shown
 

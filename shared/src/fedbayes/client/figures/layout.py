@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-SWEEPS = 24
-WIDEST = 8
-NARROWEST = 4
-NODE_GAP = 1.0
-BEND_GAP = 0.35
+SWEEPS = 24  # of crossing reduction each way: orders have settled long before
+WIDEST = 8  # nodes of a layer that a page holds
+NARROWEST = 4  # nodes of the rows in which unconnected ones stand
+NODE_GAP = 1.0  # the unit of the drawing
+BEND_GAP = 0.35  # of a bend of a long edge beside a node
 
 Node = str | tuple[str, str, int]
 """A node's name, or a bend of the edge (parent, child) in a layer."""

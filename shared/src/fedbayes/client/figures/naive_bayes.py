@@ -13,8 +13,8 @@ from ...bayes.naive_bayes import NaiveBayes
 from .style import COLORS, GRID, INK, along, clean, color_of, dash_of, new_figure, wrapped, wrapped_name
 
 Floats = npt.NDArray[np.float64]
-GRID_POINTS = 64
-MOST_CATEGORIES = 12
+GRID_POINTS = 64  # of a density, two pixels apart
+MOST_CATEGORIES = 12  # that a small figure can name
 FILLED = 3  # classes: areas of more lie over one another
 WIDEST_TICKS = 30  # characters below a small figure, side by side
 
@@ -98,16 +98,16 @@ def _draw_panel(axes: Any, model: NaiveBayes, name: str) -> None:
 
 
 def _draw(axes: Any, model: NaiveBayes, name: str) -> None:
-    places, probabilities = tables_of(model, name)
+    edges, probabilities = tables_of(model, name)
     classes = len(probabilities)
     categories = model.schema[name].categories
     if categories is None:
-        places = along(axes, places)
-        widths = np.diff(places)
+        edges = along(axes, edges)
+        widths = np.diff(edges)
         for k, row in enumerate(probabilities):
-            axes.stairs(row / widths, places, color=color_of(k), linestyle=dash_of(k), linewidth=1.5)
+            axes.stairs(row / widths, edges, color=color_of(k), linestyle=dash_of(k), linewidth=1.5)
             if classes <= FILLED:
-                axes.stairs(row / widths, places, color=color_of(k), fill=True, alpha=0.15)
+                axes.stairs(row / widths, edges, color=color_of(k), fill=True, alpha=0.15)
         _noise_band(axes, noise_share(model, name) / float(widths.mean()))
         return
     shown = probabilities[:, :MOST_CATEGORIES]

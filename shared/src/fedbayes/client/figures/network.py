@@ -10,7 +10,7 @@ from .style import COLORS, INK, MUTED, new_figure, wrapped_name
 
 Point = tuple[float, float]
 LINE_LENGTH = 14  # characters of a node's label
-LINE_HEIGHT = 0.1
+LINE_HEIGHT = 0.1  # of a node's label, in units of the layout
 
 
 def bayesian_network(model: Mapping[str, Any], highlight: str | None = None) -> Any:
@@ -41,10 +41,10 @@ def bayesian_network(model: Mapping[str, Any], highlight: str | None = None) -> 
     return figure
 
 
-def _label(axes: Any, place: Point, text: str, marked: bool) -> None:
+def _label(axes: Any, position: Point, text: str, marked: bool) -> None:
     color = COLORS[1] if marked else COLORS[0]
     box = {"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": color, "linewidth": 1.3}
-    axes.text(*place, text, ha="center", va="center", fontsize=7.5, color=INK, bbox=box, zorder=3, linespacing=0.95)
+    axes.text(*position, text, ha="center", va="center", fontsize=7.5, color=INK, bbox=box, zorder=3, linespacing=0.95)
 
 
 def _half_height(text: str) -> float:

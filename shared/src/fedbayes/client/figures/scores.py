@@ -74,10 +74,10 @@ def roc(curves: Sequence[Mapping[str, Sequence[float]]], classes: Sequence[Any] 
     axes = figure.add_subplot()
     axes.plot([0, 1], [0, 1], color=MUTED, linewidth=0.9, linestyle="--")
     names = list(classes)[-1:] if len(curves) == 1 else list(classes)
-    for place, curve in enumerate(curves):
-        label = wrapped(names[place], 24) if place < len(names) else None
+    for number, curve in enumerate(curves):
+        label = wrapped(names[number], 24) if number < len(names) else None
         line = (curve["false_positive_rate"], curve["true_positive_rate"])
-        axes.plot(*line, color=COLORS[place % len(COLORS)], linewidth=1.6, label=label)
+        axes.plot(*line, color=COLORS[number % len(COLORS)], linewidth=1.6, label=label)
     axes.set_xlabel("false positive rate", fontsize=8, color=INK)
     axes.set_ylabel("true positive rate", fontsize=8, color=INK)
     axes.set_xlim(0, 1)
@@ -99,8 +99,8 @@ def confusion_matrix(table: npt.ArrayLike, classes: Sequence[Any]) -> Any:
         Their names.
     """
     counts = np.asarray(table, dtype=np.float64)
-    known = np.maximum(np.nan_to_num(counts), 0.0)
-    shares = known / np.maximum(known.sum(axis=1, keepdims=True), 1.0)
+    records = np.maximum(np.nan_to_num(counts), 0.0)
+    shares = records / np.maximum(records.sum(axis=1, keepdims=True), 1.0)
     size = 1.6 + 0.55 * len(counts)
     figure = new_figure(min(size + 1.2, 10.0), min(size, 9.0))
     axes = figure.add_subplot()

@@ -18,7 +18,7 @@ MUTED = "#6b7280"
 GRID = "#e5e7eb"
 UNEVEN = 30.0
 """Times that the widest bin is wider than the narrowest: beyond it (20 united bins are within) the narrow ones vanish in a figure of 3 inches."""
-MOST_TICKS = 7
+MOST_TICKS = 7  # that do not run into each other
 NOTEBOOK_DPI = 110
 """Dots an inch of figures in notebooks: a figure of 9 inches fills a page's column."""
 
@@ -59,10 +59,10 @@ def along(axes: Any, edges: Any) -> Any:
     widths = np.diff(ends)
     if widths.max() <= UNEVEN * widths.min():
         return ends
-    places = np.arange(len(ends), dtype=np.float64)
+    positions = np.arange(len(ends), dtype=np.float64)
     step = -(-len(ends) // MOST_TICKS)
-    axes.set_xticks(places[::step], [f"{edge:.3g}" for edge in ends[::step]])
-    return places
+    axes.set_xticks(positions[::step], [f"{edge:.3g}" for edge in ends[::step]])
+    return positions
 
 
 def color_of(position: int) -> str:
@@ -91,10 +91,10 @@ def to_svg(figure: Any) -> str:
 
     Text is drawn as shapes; where matplotlib's font lacks a letter it stays text, for the fonts of whoever reads it.
     """
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         drawn = _svg(figure, "path")
-        if any("missing from font" in str(warning.message) for warning in told):
+        if any("missing from font" in str(warning.message) for warning in caught):
             drawn = _svg(figure, "none")
     return "data:image/svg+xml;base64," + base64.b64encode(drawn).decode()
 

@@ -53,8 +53,8 @@ def column_bars(columns: Mapping[str, Mapping[str, Any]]) -> Any:
     wide = min(3, len(columns))
     high = -(-len(columns) // wide)
     figure = new_figure(3.3 * wide, 2.2 * high)
-    for place, (name, entry) in enumerate(columns.items()):
-        _draw_column(figure.add_subplot(high, wide, place + 1), name, entry)
+    for position, (name, entry) in enumerate(columns.items()):
+        _draw_column(figure.add_subplot(high, wide, position + 1), name, entry)
     return figure
 
 
@@ -69,17 +69,17 @@ def column_panels(columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _draw_column(axes: Any, name: str, entry: Mapping[str, Any]) -> None:
-    told = entry["bins" if "bins" in entry else "categories"]
-    heights = np.array([np.nan if count is None else max(count, 0) for count in told["counts"]], dtype=np.float64)
+    cells = entry["bins" if "bins" in entry else "categories"]
+    heights = np.array([np.nan if count is None else max(count, 0) for count in cells["counts"]], dtype=np.float64)
     if "bins" in entry:
-        edges = along(axes, told["edges"])
+        edges = along(axes, cells["edges"])
         # Bins differ in width where small ones were united: areas are the counts.
         axes.bar(edges[:-1], heights / np.diff(edges), np.diff(edges), align="edge", color=COLORS[0], edgecolor="white")
         axes.set_yticks([])
     else:
         heights = heights[:MOST_BARS]
         axes.barh(range(len(heights)), heights, color=COLORS[0])
-        axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in told["values"][: len(heights)]])
+        axes.set_yticks(range(len(heights)), [wrapped(value, 18) for value in cells["values"][: len(heights)]])
         axes.invert_yaxis()
     axes.set_title(wrapped_name(name, 38), fontsize=9, color=INK, loc="left")
     clean(axes)

@@ -102,8 +102,8 @@ def table(caption: str, headers: Sequence[str], rows: Iterable[Sequence[Any]], n
         "<tr>" + "".join(f"<td{mark}>{escape(str(cell))}</td>" for cell, mark in zip(row, marks, strict=True)) + "</tr>"
         for row in rows
     )
-    told = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<div class="scroll"><table>{told}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    heading = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f'<div class="scroll"><table>{heading}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def picture(uri: str, description: str, caption: str = "", wide: bool = False) -> str:
@@ -118,7 +118,7 @@ def panels(uris: Mapping[str, str], caption: str, legend: Sequence[tuple[str, st
     """Return small pictures, by what each shows, side by side as far as the screen is wide; `legend` has names with their colours."""
     entries = "".join(f'<li><b style="background:{escape(color)}"></b>{escape(name)}</li>' for name, color in legend)
     named = f'<ul class="legend">{entries}</ul>' if entries else ""
-    drawn = "".join(f'<img src="{escape(uri)}" alt="{escape(told)}">' for told, uri in uris.items())
+    drawn = "".join(f'<img src="{escape(uri)}" alt="{escape(description)}">' for description, uri in uris.items())
     return f'<figure class="panels">{named}{drawn}<figcaption>{escape(caption)}</figcaption></figure>'
 
 

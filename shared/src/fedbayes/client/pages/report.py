@@ -19,7 +19,7 @@ from ..views.plain import entry, mapping
 from ..views.scores import pieces as score_pieces
 from . import html
 
-LONGEST_JSON = 200_000
+LONGEST_JSON = 200_000  # characters: a browser folds more slowly
 NOUNS = {
     "evaluate": "evaluation",
     "classify": "classification",
@@ -72,20 +72,22 @@ def render(result: Mapping[str, Any], heading: str, introduction: Sequence[str] 
 
 def heading_of(result: Mapping[str, Any]) -> str:
     """Return what was done, for a title: function, what it was about, method and date, as far as the result tells."""
-    told: Any = result.get("provenance") or {}
-    if not told:
+    provenance: Any = result.get("provenance") or {}
+    if not provenance:
         return "A result of fedbayes"
-    arguments = told.get("arguments") or {}
+    arguments = provenance.get("arguments") or {}
     given = arguments.get("model")
     model = given if isinstance(given, Mapping) else {}
     about = next(
         (str(source[name]) for source in (arguments, model) for name in SUBJECTS if isinstance(source.get(name), str)),
         "",
     )
-    function = str(told.get("function", ""))
+    function = str(provenance.get("function", ""))
     verb = NOUNS.get(function, function.replace("_", " "))
-    day = str(told.get("date", ""))[:10]
-    return f"{title(verb)}{f' of {about}' if about else ''} with {told.get('algorithm')}{f', {day}' if day else ''}"
+    day = str(provenance.get("date", ""))[:10]
+    return (
+        f"{title(verb)}{f' of {about}' if about else ''} with {provenance.get('algorithm')}{f', {day}' if day else ''}"
+    )
 
 
 def brief(result: Mapping[str, Any]) -> list[str]:
@@ -107,8 +109,8 @@ def _is_private(result: Mapping[str, Any]) -> bool:
 
 def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     federation = result.get("federation") or {}
-    found = scores_of(result)
-    entries = [(title(name), number(found[name])) for name in SCORES if found.get(name) is not None]
+    scores = scores_of(result)
+    entries = [(title(name), number(scores[name])) for name in SCORES if scores.get(name) is not None]
     if federation:
         entries += [
             ("organizations", str(len(federation.get("organizations") or []))),
@@ -166,15 +168,15 @@ def _diagnostics(result: Mapping[str, Any]) -> list[str]:
 
 def _question(result: Mapping[str, Any]) -> list[str]:
     """Return what was asked: algorithm, function, date and arguments; a model among them is named only."""
-    told: Any = result.get("provenance") or {}
-    if not told:
+    provenance: Any = result.get("provenance") or {}
+    if not provenance:
         return []
     arguments = {
         name: f"a model ({kind_of(value)})" if name in ("model", "models") else value
-        for name, value in (told.get("arguments") or {}).items()
+        for name, value in (provenance.get("arguments") or {}).items()
     }
-    facts = [(title(name), number(told.get(name))) for name in ("algorithm", "function", "date")]
-    parties = ", ".join(str(name) for name in told.get("parties") or [])
+    facts = [(title(name), number(provenance.get(name))) for name in ("algorithm", "function", "date")]
+    parties = ", ".join(str(name) for name in provenance.get("parties") or [])
     return [html.table("", ("Part", "Value"), [*facts, ("Parties", parties)]), *entry("arguments", arguments)]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-WIDTH, TOP, STEP, LINE = 880, 64, 18, 15
+WIDTH, TOP, STEP, LINE = 880, 64, 18, 15  # of the drawing, in pixels
 PLACES = {"researcher": 70, "central": 230, "stations": 620, "helper": 820}
 COLORS = {
     "Public": "#5b6472",
@@ -52,16 +52,16 @@ class Step:
 
 def steps(federation: Mapping[str, Any]) -> list[Step]:
     """Return the rounds of a result's `federation` in the order of their first occurrence; how often one was repeated may differ between runs."""
-    found: dict[tuple[str, tuple[str, ...]], tuple[dict[str, set[str]], int]] = {}
+    by_step: dict[tuple[str, tuple[str, ...]], tuple[dict[str, set[str]], int]] = {}
     rounds = federation.get("per_round") or []
     roles = _roles(federation, rounds)
     for entry in rounds:
         asked = {roles.get(number, "stations") for number in entry.get("organizations", [])}
         key = (str(entry.get("function")), tuple(role for role in PLACES if role in asked))
-        fields, count = found.get(key, ({}, 0))
+        fields, count = by_step.get(key, ({}, 0))
         for name, kinds in entry.get("reply", {}).items():
             fields.setdefault(name, set()).update(kinds.split(" and "))
-        found[key] = (fields, count + 1)
+        by_step[key] = (fields, count + 1)
     return [
         Step(
             function,
@@ -69,7 +69,7 @@ def steps(federation: Mapping[str, Any]) -> list[Step]:
             tuple((name, " and ".join(sorted(kinds))) for name, kinds in sorted(fields.items())),
             count > 1,
         )
-        for (function, asked), (fields, count) in found.items()
+        for (function, asked), (fields, count) in by_step.items()
     ]
 
 
@@ -86,8 +86,8 @@ def _roles(federation: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]]) -
 
 def reveals(function: Any) -> str:
     """Return what the documentation of a partial function says that it reveals; empty where it says nothing."""
-    found = re.search(r"\*\*Reveals\*\*(.*?)(?=\*\*Assumes\*\*|\n\s*\n|\Z)", inspect.getdoc(function) or "", re.S)
-    return " ".join(found.group(1).split()) if found else ""
+    section = re.search(r"\*\*Reveals\*\*(.*?)(?=\*\*Assumes\*\*|\n\s*\n|\Z)", inspect.getdoc(function) or "", re.S)
+    return " ".join(section.group(1).split()) if section else ""
 
 
 def svg(federation: Mapping[str, Any], title: str) -> str:
@@ -100,13 +100,13 @@ def svg(federation: Mapping[str, Any], title: str) -> str:
     title : str
         What was asked, such as ``fit``.
     """
-    told = steps(federation)
-    roles = [role for role in PLACES if role != "helper" or any("helper" in step.roles for step in told)]
+    drawn_steps = steps(federation)
+    roles = [role for role in PLACES if role != "helper" or any("helper" in step.roles for step in drawn_steps)]
     drawn: list[str] = []
     height = TOP + STEP
     drawn += _arrow(height, "researcher", ("central",), INK, False)
     drawn.append(_text(150, height - 5, [(title, INK)], "middle"))
-    for number, step in enumerate(told, 1):
+    for number, step in enumerate(drawn_steps, 1):
         pieces, height = _round(number, step, height + STEP)
         drawn += pieces
     height += STEP + 8
@@ -149,8 +149,8 @@ def _lines(fields: Sequence[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]
 
 def _color(kinds: str) -> str:
     """Return the colour of what tells most."""
-    found = kinds.split(" and ")
-    return COLORS[next((kind for kind in TELLING if kind in found), found[0])]
+    reasons = kinds.split(" and ")
+    return COLORS[next((kind for kind in TELLING if kind in reasons), reasons[0])]
 
 
 def _arrow(height: int, start: str, ends: tuple[str, ...], color: str, dashed: bool) -> list[str]:
@@ -166,7 +166,7 @@ def _arrow(height: int, start: str, ends: tuple[str, ...], color: str, dashed: b
         f'<path d="M{target} {height}l{head} -4v8z" fill="{color}"/>',
     ]
     passed = [PLACES[end] for end in ends if PLACES[end] != target]
-    return pieces + [f'<circle cx="{place}" cy="{height}" r="3.5" fill="{color}"/>' for place in passed]
+    return pieces + [f'<circle cx="{crossing}" cy="{height}" r="3.5" fill="{color}"/>' for crossing in passed]
 
 
 def _text(x: int, y: int, parts: Sequence[tuple[str, str]], anchor: str = "start") -> str:

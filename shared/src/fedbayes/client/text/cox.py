@@ -27,12 +27,12 @@ def ratio(value: Any) -> str:
 
 def coefficient_rows(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Return coefficients as the cells of a table: feature, coef, se, hazard ratio, 95 % interval, z, p; decimals are aligned in each column."""
-    places = _decimals([entry.get(name) for entry in entries for name in ("coefficient", "standard_error")])
+    decimals = _decimals([entry.get(name) for entry in entries for name in ("coefficient", "standard_error")])
     return [
         (
             str(entry["feature"]),
-            _fixed(entry["coefficient"], places),
-            _fixed(entry.get("standard_error"), places),
+            _fixed(entry["coefficient"], decimals),
+            _fixed(entry.get("standard_error"), decimals),
             ratio(entry.get("hazard_ratio")),
             interval(entry),
             _fixed(entry.get("z"), 2),
@@ -48,10 +48,10 @@ def _decimals(values: Sequence[Any]) -> int:
     return min(max(3, 1 - math.floor(math.log10(min(sizes)))), 6) if sizes else 3
 
 
-def _fixed(value: Any, places: int) -> str:
+def _fixed(value: Any, decimals: int) -> str:
     if not isinstance(value, int | float) or not math.isfinite(value):
         return number(None)
-    return f"{value:.{places}f}" if abs(value) < 1e6 else number(float(value), 3)
+    return f"{value:.{decimals}f}" if abs(value) < 1e6 else number(float(value), 3)
 
 
 def _exponential(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from .formats import number
 
 HEADING = ("column", "records", "missing", "outside", "holds", "at")
-MOST_VALUES = 4
+MOST_VALUES = 4  # of a column in one cell of a table
 
 
 def rows(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -43,12 +43,12 @@ def holds(entry: Mapping[str, Any]) -> str:
         low, middle, high = (_place(value, edges, quartiles[2] - quartiles[0]) for value in quartiles)
         return f"median {middle}, quartiles {low} {'to' if max(len(low.split()), len(high.split())) == 1 else 'and'} {high}"
     categories = entry["categories"]
-    known = [
+    counted = [
         (value, count)
         for value, count in zip(categories["values"], categories["counts"], strict=True)
         if count is not None
     ]
-    common = sorted(known, key=lambda pair: -pair[1])[:MOST_VALUES]
+    common = sorted(counted, key=lambda pair: -pair[1])[:MOST_VALUES]
     parts = [f"{value}: {_share(count, entry['records'])}" for value, count in common]
     more = len(categories["values"]) - len(common)
     return ", ".join([*parts, *([f"{more} more"] if more else [])])

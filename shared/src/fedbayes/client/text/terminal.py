@@ -29,7 +29,7 @@ from .formats import (
 )
 from .model import spread, table
 
-MOST_LINES = 40
+MOST_LINES = 40  # of a section on one screen
 NUMBER = re.compile(r"|–|\.\.\. .*|< ?[0-9.]+|[-+]?[0-9][0-9,.]*(e[-+]?[0-9]+)?( to [-+0-9.,e]+)?")
 
 
@@ -137,10 +137,10 @@ def _baseline(model: Any) -> list[tuple[str, ...]]:
     """Return survival at the mean at a few times of every baseline, from the first event to the last."""
     rows: list[tuple[str, ...]] = []
     for name, baseline in (baselines_of(model) if isinstance(model, Mapping) else {}).items():
-        places = spread(len(baseline.times))
+        rows_shown = spread(len(baseline.times))
         rows += [
             (*((name,) if name else ()), f"{baseline.times[k]:g}", f"{math.exp(-baseline.cumulative[k]):.3f}")
-            for k in places
+            for k in rows_shown
         ]
     heading = ("time", "survival at the mean")
     return [heading if len(rows[0]) == 2 else ("stratum", *heading), *rows] if rows else []

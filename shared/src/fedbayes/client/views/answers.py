@@ -15,11 +15,11 @@ from ..text.formats import number, title
 from ..text.model import fitting, spread
 from ..weighted import effects
 
-MOST_ROWS = 20
+MOST_ROWS = 20  # of a preview
 
 
 def _numeric(frame: Any) -> tuple[int, ...]:
-    return tuple(place for place, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
+    return tuple(position for position, kind in enumerate(frame.dtypes) if kind.kind in "fiu")
 
 
 def _preview(whole: Any, caption: str) -> str:
@@ -29,10 +29,10 @@ def _preview(whole: Any, caption: str) -> str:
         for row in frame.head(MOST_ROWS).values.tolist()
     ]
     numeric = _numeric(frame)
-    told = caption if len(frame) <= MOST_ROWS else f"{caption}; the first {MOST_ROWS} of {len(frame):,}"
+    heading = caption if len(frame) <= MOST_ROWS else f"{caption}; the first {MOST_ROWS} of {len(frame):,}"
     if len(whole.columns) > len(frame.columns):
-        told += f"; {len(frame.columns)} of {len(whole.columns)} columns"
-    return html.table(told, [str(name) for name in frame.columns], rows, numeric)
+        heading += f"; {len(frame.columns)} of {len(whole.columns)} columns"
+    return html.table(heading, [str(name) for name in frame.columns], rows, numeric)
 
 
 def prediction_pieces(result: Mapping[str, Any]) -> list[str]:
@@ -81,10 +81,10 @@ def gain_pieces(model: Mapping[str, Any]) -> list[str]:
     """Return the information of every column about the target, as bars and as a table."""
     gain = {str(name): float(value) for name, value in model["information_gain"].items() if value is not None}
     ranked = sorted(gain.items(), key=lambda item: -item[1])
-    told = ", ".join(f"{name} {value:.3g}" for name, value in ranked)
+    values = ", ".join(f"{name} {value:.3g}" for name, value in ranked)
     about = f"Information about '{model.get('label')}' in bits"
     return [
-        html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {told}.", f"{about}."),
+        html.picture(to_svg(named_bars(gain, "information gain (bits)")), f"{about}: {values}.", f"{about}."),
         html.table(
             about,
             ("Column", "Bits", "Chance reaches (1 in 20)"),
@@ -116,13 +116,15 @@ def weighted_pieces(model: Mapping[str, Any]) -> list[str]:
 
 def _effects(model: Mapping[str, Any]) -> list[str]:
     """Return how much each feature moves the odds, where the model has a table of values."""
-    found = dict(list(effects(model).items())[:MOST_ROWS])
-    if not found:
+    strongest = dict(list(effects(model).items())[:MOST_ROWS])
+    if not strongest:
         return []
     about = "How much each feature moves the odds of a class: the standard deviation of its part in their logarithm"
-    told = ", ".join(f"{name} {value:.2f}" for name, value in found.items())
+    values = ", ".join(f"{name} {value:.2f}" for name, value in strongest.items())
     return [
-        html.picture(to_svg(named_bars(found, "standard deviation (log odds)")), f"{about}: {told}.", f"{about}."),
+        html.picture(
+            to_svg(named_bars(strongest, "standard deviation (log odds)")), f"{about}: {values}.", f"{about}."
+        ),
         html.paragraph(TABLE),
     ]
 

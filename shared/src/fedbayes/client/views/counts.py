@@ -14,7 +14,7 @@ from ..pages import html
 from ..text.counts import axes_of, cells_of
 from ..text.formats import ranged, word
 
-MOST_ROWS, MOST_CELLS = 500, 400
+MOST_ROWS, MOST_CELLS = 500, 400  # of a list, and of a map whose numbers can be read
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
@@ -34,17 +34,17 @@ def pieces(model: Mapping[str, Any]) -> list[str]:
     association = _association(model.get("association"))
     if len(axes) < 2 or counts.size > MOST_CELLS:
         return [table, *association]
-    told = f"Counts of {' by '.join(name for name, _ in axes)}; a dash is a suppressed cell."
+    description = f"Counts of {' by '.join(name for name, _ in axes)}; a dash is a suppressed cell."
     return [
-        html.picture(to_svg(counts_map({"model": model})), told, wide=counts.shape[-1] > 4),
+        html.picture(to_svg(counts_map({"model": model})), description, wide=counts.shape[-1] > 4),
         *association,
         html.fold("As a list", table),
     ]
 
 
-def _association(told: Any) -> list[str]:
+def _association(measures: Any) -> list[str]:
     """Return what a table of two columns tells of how they hang together; nothing where it is not told."""
-    if not isinstance(told, Mapping):
+    if not isinstance(measures, Mapping):
         return []
-    rows = [(word(name), ranged(value)) for name, value in told.items() if value is not None]
+    rows = [(word(name), ranged(value)) for name, value in measures.items() if value is not None]
     return [html.table("Association", ("Measure", "Value"), rows)]

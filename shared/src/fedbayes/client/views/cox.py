@@ -14,7 +14,7 @@ from ..text.formats import is_plain, number, p_value, title
 
 HEADERS = ("Feature", "Coefficient", "Standard error", "Hazard ratio", "95 % interval", "z", "p")
 NOT_FACTS = ("format", "kind", "offset")
-SMALLEST_SHIFT, LARGEST_SHIFT = 0.15, 5.0
+SMALLEST_SHIFT, LARGEST_SHIFT = 0.15, 5.0  # of a linear predictor: curves that lie apart, and do not leave the figure
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
@@ -40,15 +40,15 @@ def _survival(model: Mapping[str, Any]) -> list[str]:
         return []
     curves = _profiles(model["coefficients"]) if "" in baselines else {}
     who = "a record at the mean" if "" in baselines else "a record at the mean of every feature, by stratum"
-    told = f"Survival over time of {who}" + (
+    description = f"Survival over time of {who}" + (
         ", and with each of the strongest features changed as the legend says." if curves else "."
     )
-    return [html.picture(to_svg(survival_curves(model, {"at the mean": 0.0, **curves})), told)]
+    return [html.picture(to_svg(survival_curves(model, {"at the mean": 0.0, **curves})), description)]
 
 
 def _tests(model: Mapping[str, Any]) -> list[str]:
-    found = hypothesis_tests({name: value for name, value in model.items() if name != "proportional_hazards"})
-    pieces = [html.table("Tests", ("Test", "Result"), found)] if found else []
+    tests = hypothesis_tests({name: value for name, value in model.items() if name != "proportional_hazards"})
+    pieces = [html.table("Tests", ("Test", "Result"), tests)] if tests else []
     check = model.get("proportional_hazards")
     if not isinstance(check, Mapping):
         return pieces

@@ -36,8 +36,8 @@ def survival_scores(metrics: Any) -> list[str]:
     if isinstance(folds, list):
         headers = ("Fold", "Records", *MEASURES.values())
         rows = [
-            [str(place), number(fold.get("records")), *(number(fold.get(name), 3) for name in MEASURES)]
-            for place, fold in enumerate(folds, 1)
+            [str(number_of_fold), number(fold.get("records")), *(number(fold.get(name), 3) for name in MEASURES)]
+            for number_of_fold, fold in enumerate(folds, 1)
         ]
         pieces.append(html.table("Every fold, judged by the fit that did not see it", headers, rows, tuple(range(6))))
     for heading, (names, *told) in score_sections(metrics):
@@ -49,5 +49,5 @@ def survival_scores(metrics: Any) -> list[str]:
 def _blind(metrics: Mapping[str, Any]) -> list[str]:
     rows = [row for part in metrics["baseline"] for row in hazard_rows(part)]
     names = [title(name) for name in HAZARD_HEADING]
-    told = html.table("Cumulative hazard at these records' mean", names, rows, numeric=(1, 2, 3))
-    return [html.table("", ("Measure", "Value"), score_lines(metrics)), told]
+    hazards = html.table("Cumulative hazard at these records' mean", names, rows, numeric=(1, 2, 3))
+    return [html.table("", ("Measure", "Value"), score_lines(metrics)), hazards]

@@ -11,16 +11,18 @@ from ..pages import html
 from ..text.description import HEADING, cells, rows
 from ..text.formats import number, title
 
-MOST_FIGURES = 24
+MOST_FIGURES = 24  # of a page
 
 
 def pieces(model: Mapping[str, Any]) -> list[str]:
     """Return one row a column, the distributions, and all cells behind a fold."""
     columns = dict(list(model["columns"].items())[:MOST_FIGURES])
-    told = f"Counts of {len(columns)} columns; what is hidden has no bar."
+    description = f"Counts of {len(columns)} columns; what is hidden has no bar."
     return [
         html.table("", tuple(title(name) for name in HEADING), rows(model), (1, 2, 3)),
-        html.panels({f"Counts of {name}.": to_svg(drawn) for name, drawn in column_panels(columns).items()}, told),
+        html.panels(
+            {f"Counts of {name}.": to_svg(drawn) for name, drawn in column_panels(columns).items()}, description
+        ),
         html.fold(
             "All counts",
             html.table("", ("Column", "Value", "Count"), [(*cell[:2], number(cell[2])) for cell in cells(model)], (2,)),

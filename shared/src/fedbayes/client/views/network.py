@@ -14,7 +14,7 @@ from ..kinds import networks_of
 from ..pages import html
 from ..text.formats import number
 
-MOST_ROWS = 200
+MOST_ROWS = 200  # of a node's table
 FIELDS = ("name", "organization", "weight", "score", "rows")
 
 
@@ -22,12 +22,12 @@ def pieces(model: Mapping[str, Any], label: str | None = None) -> list[str]:
     """Return the drawn graph, with the label in another colour, and the table of every node."""
     edges = [f"{parent} to {child}" for parent, child in model["edges"]]
     marked = label or (model["label"] if isinstance(model.get("label"), str) else None)
-    told = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
+    description = f"Graph with {len(model['nodes'])} nodes and {len(edges)} edges" + (
         f": {', '.join(edges)}." if edges else "."
     )
     caption = f"{len(model['nodes'])} nodes, {len(edges)} edges; arrows run from parent to child."
     return [
-        html.picture(to_svg(bayesian_network(model, highlight=marked)), told, caption, wide=True),
+        html.picture(to_svg(bayesian_network(model, highlight=marked)), description, caption, wide=True),
         html.subheading("Probability tables"),
         *(html.fold(_summary(model, node), _table(model, node)) for node in model["nodes"]),
     ]

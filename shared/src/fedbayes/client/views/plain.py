@@ -8,10 +8,10 @@ from typing import Any
 from ..pages import html
 from ..text.formats import WORDS, digits_of, is_plain, number, plain_items, title, word
 
-MOST_ROWS = 60
-MOST_COLUMNS = 24
-MOST_ITEMS = 40
-DEEPEST = 4
+MOST_ROWS = 60  # of a table
+MOST_COLUMNS = 24  # of a table on a wide screen
+MOST_ITEMS = 40  # of a list in a sentence
+DEEPEST = 4  # nested headings
 LONGEST_OPEN = 15
 """Rows of a table that is shown without a click."""
 
@@ -76,7 +76,7 @@ def _list(name: str, value: list[Any], depth: int) -> list[str]:
         widest = max(len(item) for item in value)
         if widest <= MOST_COLUMNS:
             rows = [[number(cell) for cell in [*item, *[""] * (widest - len(item))]] for item in value[:MOST_ROWS]]
-            headers = [str(place) for place in range(1, widest + 1)]
+            headers = [str(position) for position in range(1, widest + 1)]
             return [_long(title(name), len(value), html.table(title(name), headers, rows, tuple(range(widest))))]
     return [html.paragraph(f"{title(name)}: {len(value)} entries, see the result file.")]
 
@@ -85,7 +85,9 @@ def _records(name: str, value: list[Mapping[str, Any]]) -> str:
     fields = list(dict.fromkeys(str(key) for item in value for key in item))[:MOST_COLUMNS]
     rows = [[_cell(item.get(field)) for field in fields] for item in value[:MOST_ROWS]]
     numeric = tuple(
-        place for place, field in enumerate(fields) if all(isinstance(item.get(field), int | float) for item in value)
+        position
+        for position, field in enumerate(fields)
+        if all(isinstance(item.get(field), int | float) for item in value)
     )
     cut = f" (the first {MOST_ROWS} of {len(value)})" if len(value) > MOST_ROWS else ""
     return html.table(title(name) + cut, [title(field) for field in fields], rows, numeric)

@@ -13,19 +13,19 @@ from ..pages import html
 from ..scores import HEADERS, HIDDEN_CLASSES, confusion_of, is_told, per_class, scores_of
 from ..text.formats import number
 
-MOST_CLASSES = 30
-MOST_CURVES = 10
+MOST_CLASSES = 30  # of a matrix that can be read
+MOST_CURVES = 10  # that colours tell apart
 
 
 def pieces(result: Mapping[str, Any]) -> list[str]:
     """Return the pieces of the section on scores; nothing where the result judges no classifier."""
-    found = _confusion(result)
+    drawn = _confusion(result)
     table = scores_of(result).get("calibration")
     if isinstance(table, Mapping) and {"confidence", "accuracy"} <= set(table):
         caption = f"Calibration; expected error {number(table.get('error'), 3)}"
-        told = "Observed share by predicted probability; the dashed line is perfect."
-        found.append(html.picture(to_svg(calibration(table)), told, caption))
-    return [*found, *_curves(result)]
+        description = "Observed share by predicted probability; the dashed line is perfect."
+        drawn.append(html.picture(to_svg(calibration(table)), description, caption))
+    return [*drawn, *_curves(result)]
 
 
 def _curves(result: Mapping[str, Any]) -> list[str]:
@@ -33,10 +33,13 @@ def _curves(result: Mapping[str, Any]) -> list[str]:
     names = confusion[1] if confusion is not None else []
     names = names if len(told) == len(names) else names[-1:]
     # Of a hidden curve nothing, or its two ends alone, is told.
-    places = [place for place, curve in enumerate(told) if len(curve["false_positive_rate"]) > 2]
-    if not places or len(places) > MOST_CURVES:
+    shown = [position for position, curve in enumerate(told) if len(curve["false_positive_rate"]) > 2]
+    if not shown or len(shown) > MOST_CURVES:
         return []
-    curves, classes = [told[place] for place in places], [names[place] for place in places if place < len(names)]
+    curves, classes = (
+        [told[position] for position in shown],
+        [names[position] for position in shown if position < len(names)],
+    )
     caption = f"Curves of true against false positive rate; area {number(scores_of(result).get('auc'), 3)}"
     words = "Of two classes the curve of the second, else each class against all others; the dashed line is guessing."
     return [html.picture(to_svg(roc(curves, classes)), words, caption)]
@@ -56,9 +59,9 @@ def _confusion(result: Mapping[str, Any]) -> list[str]:
         return [
             html.paragraph(f"Confusion matrix, sensitivity, specificity and predictive values are {HIDDEN_CLASSES}.")
         ]
-    told = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
+    description = "Confusion matrix: records of each class (rows) by what was predicted (columns)."
     return [
-        html.picture(to_svg(confusion_matrix(counts, classes)), told, told, wide=len(classes) > 4),
+        html.picture(to_svg(confusion_matrix(counts, classes)), description, description, wide=len(classes) > 4),
         html.table("Each class told from all the others", HEADERS, rows, (1, 2, 3, 4, 5, 6))
         if is_told(each)
         else html.paragraph(f"Sensitivity, specificity and predictive values are {HIDDEN_CLASSES}."),

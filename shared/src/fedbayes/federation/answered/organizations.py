@@ -67,10 +67,10 @@ class Answers:
             if remembered is not None and all(follows(self._sets(remembered, name), members) for name in columns):
                 return True
         with self._record.transaction() as remembered:
-            known = {name: self._sets(remembered, name) for name in columns}
-            if any(tells_of_few(sets, members, fewest) for sets in known.values()):
+            answered = {name: self._sets(remembered, name) for name in columns}
+            if any(tells_of_few(sets, members, fewest) for sets in answered.values()):
                 return False
-            for name, sets in known.items():
+            for name, sets in answered.items():
                 if not follows(sets, members):
                     remembered.add(name, json.dumps(sorted(members)))
         return True
@@ -176,9 +176,9 @@ def _in_span(rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> bool:
     """Return whether `wanted` is a combination of `rows`, modulo `_PRIME`."""
     left = np.concatenate([rows, wanted[None]])
     for number in range(len(rows)):
-        places = np.flatnonzero(left[number])
-        if len(places):
-            pivot = left[number] * pow(int(left[number, places[0]]), -1, _PRIME) % _PRIME
-            factors = left[number + 1 :, places[0], None]
+        nonzero = np.flatnonzero(left[number])
+        if len(nonzero):
+            pivot = left[number] * pow(int(left[number, nonzero[0]]), -1, _PRIME) % _PRIME
+            factors = left[number + 1 :, nonzero[0], None]
             left[number + 1 :] = (left[number + 1 :] - factors * pivot % _PRIME) % _PRIME
     return not left[-1].any()

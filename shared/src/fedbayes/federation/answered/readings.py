@@ -72,13 +72,13 @@ def groups_of(texts: Sequence[str | None], words: str) -> NDArray[np.int64]:
         return _cut(texts, frozenset(missing), recode, conditions[0][1])
     if conditions:
         return _held(texts, frozenset(missing), recode, conditions)
-    gone, known = frozenset(missing), frozenset(listed)
-    places: dict[str | None, int] = {}
+    gone, allowed = frozenset(missing), frozenset(listed)
+    numbers: dict[str | None, int] = {}
     groups = np.full(len(texts), GONE, dtype=np.int64)
     for row, text in enumerate(texts):
-        if text is None or text in gone or (known and text not in known):
+        if text is None or text in gone or (allowed and text not in allowed):
             continue
-        groups[row] = places.setdefault(recode.get(text, text), len(places))
+        groups[row] = numbers.setdefault(recode.get(text, text), len(numbers))
     return groups
 
 
@@ -221,17 +221,17 @@ class Readings:
                 return True
         with self._record.transaction() as remembered:
             for name, words in wanted:
-                known = remembered.of(name)
-                if words in known:
+                earlier = remembered.of(name)
+                if words in earlier:
                     continue
-                new = not known
-                if known:
+                new = not earlier
+                if earlier:
                     rows = Counter(texts(name))
-                    groups = [groups_of(list(rows), one) for one in (*known, words)]
-                    alike = [one for one, text in zip(groups, known, strict=False) if _is_cut(text) == _is_cut(words)]
+                    groups = [groups_of(list(rows), one) for one in (*earlier, words)]
+                    alike = [one for one, text in zip(groups, earlier, strict=False) if _is_cut(text) == _is_cut(words)]
                     new = not alike or _splits([*alike, groups[-1]])
-                    full = new and len(known) >= MOST_READINGS
-                    if full or tells_of_few([*known, words], groups, np.array(list(rows.values())), minimum):
+                    full = new and len(earlier) >= MOST_READINGS
+                    if full or tells_of_few([*earlier, words], groups, np.array(list(rows.values())), minimum):
                         return False
                 if new:
                     remembered.add(name, words)

@@ -67,12 +67,12 @@ class Selections:
             if remembered is not None and words in remembered.of(EVERYTHING):
                 return True
         with self._record.transaction() as remembered:
-            known = remembered.of(EVERYTHING)
+            remembered_words = remembered.of(EVERYTHING)
             columns = _Columns(texts)
-            new, earlier = columns.rows(words), [columns.rows(one) for one in known]
+            new, earlier = columns.rows(words), [columns.rows(one) for one in remembered_words]
             if any(np.array_equal(new, one) for one in earlier):
                 return True
-            if len(known) >= MOST_SELECTIONS or tells_of_few(earlier, new, minimum):
+            if len(remembered_words) >= MOST_SELECTIONS or tells_of_few(earlier, new, minimum):
                 return False
             remembered.add(EVERYTHING, words)
         return True
@@ -89,16 +89,16 @@ class _Columns:
         """Return for which rows all conditions hold."""
         parts = []
         for column, reading in json.loads(words).items():
-            distinct, places = self._of(column)
-            parts.append((groups_of(distinct, reading) == 1)[places])
+            distinct, codes = self._of(column)
+            parts.append((groups_of(distinct, reading) == 1)[codes])
         chosen: Rows = np.all(parts, axis=0)
         return chosen
 
     def _of(self, column: str) -> tuple[list[str | None], NDArray[np.int64]]:
         if column not in self._read:
             numbers: dict[str | None, int] = {}
-            places = [numbers.setdefault(text, len(numbers)) for text in self._texts(column)]
-            self._read[column] = list(numbers), np.array(places, dtype=np.int64)
+            codes = [numbers.setdefault(text, len(numbers)) for text in self._texts(column)]
+            self._read[column] = list(numbers), np.array(codes, dtype=np.int64)
         return self._read[column]
 
 

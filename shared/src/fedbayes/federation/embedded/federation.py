@@ -27,7 +27,7 @@ from .views import Views
 TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
 AS_WRITTEN = {f"{PREFIX}CSV_SEPARATOR": "comma", f"{PREFIX}CSV_DECIMAL": "point"}
 """How data frames are written, whatever their columns are called and the policies say."""
-SETTLE_SECONDS = 10.0
+SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
 CLOSING = "partial_close"
 PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
 
@@ -230,8 +230,8 @@ class EmbeddedFederation:
             raise ArgumentError(
                 f"{algorithm} has no function '{function[:60]}'; `fedbayes algorithms {algorithm}` lists those that it has"
             )
-        told = from_log(run.log)
-        raise RunFailed(_last_error(run.log)) if told is None else with_remedy(told)
+        failure = from_log(run.log)
+        raise RunFailed(_last_error(run.log)) if failure is None else with_remedy(failure)
 
     def kill(self, organization: str | None = None) -> int:
         """Kill the running containers (of one organization), as a node's death would; return how many there were."""

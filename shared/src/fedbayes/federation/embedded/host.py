@@ -54,7 +54,7 @@ def _child(order: dict[str, Any]) -> None:
     os.chdir(order["folder"])
     from vantage6.algorithm.tools.wrap import wrap_algorithm
 
-    code, known = 0, len(sys.modules)
+    code, modules_before = 0, len(sys.modules)
     try:
         wrap_algorithm(log_traceback=False)
     except SystemExit as stop:
@@ -63,16 +63,16 @@ def _child(order: dict[str, Any]) -> None:
         code = 1
     sys.stdout.flush()
     sys.stderr.flush()
-    _tell_modules(order["folder"], known)
+    _tell_modules(order["folder"], modules_before)
     os._exit(code)
 
 
-def _tell_modules(folder: str, known: int) -> None:
+def _tell_modules(folder: str, before: int) -> None:
     """Note which heavy packages the run imported late, so that the host has them for the next one.
 
     What there was before is counted, not looked at: whoever touches a name copies its page.
     """
-    new = islice(reversed(sys.modules), max(len(sys.modules) - known, 0))
+    new = islice(reversed(sys.modules), max(len(sys.modules) - before, 0))
     late = [name for name in reversed(list(new)) if name.partition(".")[0] in HEAVY]
     with open(os.path.join(folder, MODULES_FILE), "w", encoding="utf-8") as file:
         json.dump(late, file)
@@ -87,14 +87,14 @@ def _late_modules(folder: str) -> list[str]:
 
 
 def _preload(modules: list[str]) -> None:
-    known = len(sys.modules)
+    modules_before = len(sys.modules)
     for module in modules:
         try:
             importlib.import_module(module)
         except Exception:
             # The container's own import tells why.
             continue
-    if len(sys.modules) > known:
+    if len(sys.modules) > modules_before:
         gc.collect()
         gc.freeze()  # what is there now is of no interest to the collectors of the runs, which would copy its pages
 

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 FAILED = ("crashed", "killed by user")
-LONG_POLL_SECONDS = 1.0
+LONG_POLL_SECONDS = 1.0  # that a request for a status waits
 PIECE = 3 * 2**18
 """Bytes of an answer that are read at a time: whole groups of three, as base64 has."""
 

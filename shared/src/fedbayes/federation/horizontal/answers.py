@@ -101,9 +101,9 @@ def preflight(
     unit : Unit
         Adds its column of identifiers.
     """
-    known = unit.columns([name for name in columns if name is not None])
+    read = unit.columns([name for name in columns if name is not None])
     return Preflight(
-        columns=tuple(dict.fromkeys(known)),
+        columns=tuple(dict.fromkeys(read)),
         everywhere=True,
         summed=True,
         functions=tuple(functions),

@@ -18,7 +18,7 @@ from ..errors import ArgumentError, MessageError
 from .columns import Columns, schema_errors
 from .noise import Query
 
-MOST_CELLS = 4_000_000
+MOST_CELLS = 4_000_000  # of all tables, 32 MB in a round
 
 
 def check_bin_rules(name: str, value: Any) -> Any:

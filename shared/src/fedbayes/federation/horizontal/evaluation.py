@@ -26,13 +26,12 @@ from .declared import Scoring
 from .noise import CountNoise, Query, release
 from .units import ROW, Unit
 
-LOSS_UNITS = 2**16
-NOISY_SCORE_BINS = 64
-JOINT_SCORE_BINS = (
-    32  # fewer cells than 64 for the noise, and an error of the area under the curve of about .001 without noise
-)
-NOISY_LARGEST_LOSS = 8.0
-MOST_TALLIES = 4_000_000
+LOSS_UNITS = 2**16  # in one nat: a loss travels as a whole number
+NOISY_SCORE_BINS = 64  # of a curve under noise: with the 512 of exact ones noise would add up to more
+JOINT_SCORE_BINS = 32
+"""Fewer cells than 64 for the noise, and an error of the area under the curve of about .001 without noise."""
+NOISY_LARGEST_LOSS = 8.0  # nats, so that noise is for 8 and not for 30; a probability of a third of a thousandth
+MOST_TALLIES = 4_000_000  # numbers of a round, 32 MB
 QUERIES = 4
 """Of an evaluation that is not one table: scores, confusion, confidence, loss."""
 LOUD = 0.05

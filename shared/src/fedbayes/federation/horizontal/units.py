@@ -23,7 +23,7 @@ from ..errors import ArgumentError
 from ..station import Station
 
 UNITS = ("row", "identifier")
-MOST_ROWS = 10_000
+MOST_ROWS = 10_000  # of one identifier
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,16 +95,16 @@ def _csv(path: Path, names: Sequence[str], reading: Reading, separator: str) -> 
 def settled(frame: Any, reading: Reading, convert: bool = False) -> Any:
     """Return a data frame in which every missing cell is one; of the given one nothing changes (see `bayes.missing.settle`)."""
     rules = [reading.rule(str(name)) for name in frame.columns]
-    columns = [frame.iloc[:, place] for place in range(len(rules))]
+    columns = [frame.iloc[:, position] for position in range(len(rules))]
     changed = {
-        place: new
-        for place, (old, rule) in enumerate(zip(columns, rules, strict=True))
+        position: new
+        for position, (old, rule) in enumerate(zip(columns, rules, strict=True))
         if (new := settle(old, rule, convert)) is not old
     }
     if not changed:
         return frame
     import pandas
 
-    whole = pandas.concat([changed.get(place, old) for place, old in enumerate(columns)], axis=1)
+    whole = pandas.concat([changed.get(position, old) for position, old in enumerate(columns)], axis=1)
     whole.columns = frame.columns
     return whole

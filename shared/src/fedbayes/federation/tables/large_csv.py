@@ -16,7 +16,7 @@ from ...bayes.missing import Reading, Rule, as_nullable, inexact, settle
 from ..errors import DataProblem
 from .dialect import Dialect, lines
 
-LARGE_BYTES = 100_000_000
+LARGE_BYTES = 100_000_000  # beyond which a file is read in parts
 ROWS = 1_000_000  # read at once
 PIECE = 2**24
 """Bytes in which lines are counted."""
@@ -82,7 +82,8 @@ def _may_exceed(path: Path, fields: int, mark: int) -> bool:
             separators, ends, quotes = (np.flatnonzero(piece == byte) for byte in (mark, LINE, QUOTE))
             if inside or quotes.size:
                 separators, ends = (
-                    places[(np.searchsorted(quotes, places) + inside) % 2 == 0] for places in (separators, ends)
+                    positions[(np.searchsorted(quotes, positions) + inside) % 2 == 0]
+                    for positions in (separators, ends)
                 )
                 inside = (inside + quotes.size) % 2
             before = np.searchsorted(separators, ends)
@@ -158,5 +159,5 @@ def settled_column(values: Any, rule: Rule, convert: bool = True) -> Any:
     there = distinct.notna().to_numpy()
     if there.all():
         return pandas.Series(pandas.Categorical.from_codes(codes, distinct.tolist()), copy=False)
-    places = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(codes.dtype)
-    return pandas.Series(pandas.Categorical.from_codes(places[codes], distinct[there].tolist()), copy=False)
+    new_codes = np.append(np.where(there, np.cumsum(there) - 1, -1), -1).astype(codes.dtype)
+    return pandas.Series(pandas.Categorical.from_codes(new_codes[codes], distinct[there].tolist()), copy=False)

@@ -151,13 +151,13 @@ def _parts(path: Path, rules: Mapping[str, Rule], size: int) -> Iterator[dict[st
 
     schema = _schema(path)
     texts = [name for name in rules if _is_text(schema.field(name).type)]
-    known: dict[str, tuple[Any, Distinct]] = {}
+    dictionaries: dict[str, tuple[Any, Distinct]] = {}
     with parquet.ParquetFile(path, read_dictionary=texts) as file:
         for batch in file.iter_batches(size, columns=list(rules), use_threads=False):
-            yield {name: _part(batch.column(name), name, rule, known) for name, rule in rules.items()}
+            yield {name: _part(batch.column(name), name, rule, dictionaries) for name, rule in rules.items()}
 
 
-def _part(cells: Any, name: str, rule: Rule, known: dict[str, tuple[Any, Distinct]]) -> Any:
+def _part(cells: Any, name: str, rule: Rule, dictionaries: dict[str, tuple[Any, Distinct]]) -> Any:
     """Return a part of a column: numbers as they are, all else by distinct values, which are looked at once for all parts with the same."""
     from pyarrow import types
 
@@ -165,10 +165,10 @@ def _part(cells: Any, name: str, rule: Rule, known: dict[str, tuple[Any, Distinc
         return without(_filled(cells, np.nan), rule.missing - rule.listed)
     if not types.is_dictionary(cells.type):
         cells = cells.dictionary_encode()  # whole numbers beside missing cells stay what they are
-    if name not in known or not known[name][0].equals(cells.dictionary):
+    if name not in dictionaries or not dictionaries[name][0].equals(cells.dictionary):
         values = [None if rule.is_missing(value) else value for value in cells.dictionary.to_pylist()]
-        known[name] = cells.dictionary, Distinct(values)
-    return Coded(_filled(cells.indices, MISSING), known[name][1])
+        dictionaries[name] = cells.dictionary, Distinct(values)
+    return Coded(_filled(cells.indices, MISSING), dictionaries[name][1])
 
 
 def _filled(cells: Any, missing: float) -> NDArray[Any]:
@@ -213,8 +213,8 @@ def _renamed(codes: NDArray[Any], dictionary: Any, distinct: Any) -> NDArray[Any
 
     if dictionary.equals(distinct.slice(0, len(dictionary))):
         return codes
-    places = compute.index_in(dictionary, value_set=distinct).fill_null(-1).to_numpy()
-    return np.asarray(np.append(places, -1)[codes])
+    positions = compute.index_in(dictionary, value_set=distinct).fill_null(-1).to_numpy()
+    return np.asarray(np.append(positions, -1)[codes])
 
 
 def _numbers(path: Path, field: Any) -> NDArray[Any] | None:

@@ -109,12 +109,12 @@ class Source:
         """
         reading = self._reading(domain, identifiers)
         chosen = self._chosen(columns)
-        known = json.dumps([reading.domain, sorted(identifiers), chosen], sort_keys=True, default=str)
-        if known not in self._frames:
+        key = json.dumps([reading.domain, sorted(identifiers), chosen], sort_keys=True, default=str)
+        if key not in self._frames:
             frame = self._read(reading, chosen).copy(deep=False)
             frame.columns = [str(name) for name in frame.columns]
-            self._frames[known] = frame
-        return self._frames[known]
+            self._frames[key] = frame
+        return self._frames[key]
 
     def _chosen(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return which columns are to be read, in order; None: all, where nothing is gained, preprocessing may need others, or rows alone count."""
@@ -187,8 +187,8 @@ class Source:
         if not set(columns) <= set(self.names):
             return None
         with ReadingErrors():
-            found = parquet.parts(path, self._reading(domain, ()), columns, rows)
-            return None if found is None else (_read_safely(found), parquet.rows(path))
+            read = parquet.parts(path, self._reading(domain, ()), columns, rows)
+            return None if read is None else (_read_safely(read), parquet.rows(path))
 
     def reads(
         self, columns: Sequence[str], domain: Mapping[str, Any] | None, identifiers: Sequence[str]
@@ -239,8 +239,8 @@ class Source:
         return Database(label, self._cohort, self._folder)
 
     def _reading(self, domain: Mapping[str, Any] | None, identifiers: Sequence[str]) -> Reading:
-        known = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
-        return Reading(known, self._schema, tuple(identifiers))
+        own_domain = domain or {} if self._dictionary is None else self._dictionary.reading(domain or {})
+        return Reading(own_domain, self._schema, tuple(identifiers))
 
     def _read(self, reading: Reading, columns: list[str] | None) -> Any:
         if not self.present:
@@ -251,7 +251,9 @@ class Source:
             path = self._plain("csv")
             repeated = repeated_name(path, self._dialect(path)) if path is not None else None
             if self._plain("parquet") is not None:
-                repeated = next((name for place, name in enumerate(self.names) if name in self.names[:place]), None)
+                repeated = next(
+                    (name for position, name in enumerate(self.names) if name in self.names[:position]), None
+                )
             if repeated is None:
                 return read_database(reading, self._database, columns, self._dialect)
         raise DataProblem(

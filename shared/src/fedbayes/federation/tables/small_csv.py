@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...bayes.missing import TRUTH, USUAL, Reading, Rule, pointed, settled_texts
 from .dialect import Dialect, lines
 
-LARGEST_BYTES = 1_000_000
+LARGEST_BYTES = 1_000_000  # below which Python's reader is quicker than the import of pandas
 # Up to 15 digits every reader gives the same float64.
 _WHOLE = re.compile(r" *[+-]?[0-9]{1,15} *")
 _NUMBER = re.compile(r" *[+-]?(?=[0-9.]{1,15} *$)([0-9]+\.?[0-9]*|\.[0-9]+) *")

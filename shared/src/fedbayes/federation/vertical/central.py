@@ -343,9 +343,9 @@ def locate(federation: Federation, engine: Engine, columns: Sequence[str]) -> di
         if not holders:
             raise ArgumentError(f"column '{column}' is at no station that takes part, or may not be used there")
         if len(holders) > 1 and not engine.setup.union:
-            places = ", ".join(federation.name(member) for member in holders)
+            names_of_holders = ", ".join(federation.name(member) for member in holders)
             raise ArgumentError(
-                f"column '{column}' is at two stations ({places}); rename it at one, or unite the records"
+                f"column '{column}' is at two stations ({names_of_holders}); rename it at one, or unite the records"
             )
         owners[column] = holders
     used = {member for holders in owners.values() for member in holders}

@@ -77,8 +77,10 @@ def resolve(
 
 def _resolve(name: str, values: Any, entry: dict[str, Any] | None, bins: Any) -> tuple[ColumnStates, Codes]:
     if entry is not None and "categories" in entry:
-        known = Column.from_json(name, entry)
-        return ColumnStates(name, tuple(known.categories or ())), known.encode(values, "refuse").astype(np.int64)
+        categories = Column.from_json(name, entry)
+        return ColumnStates(name, tuple(categories.categories or ())), categories.encode(values, "refuse").astype(
+            np.int64
+        )
     rule = bins.get(name) if isinstance(bins, dict) else bins
     named = isinstance(bins, dict) and name in bins
     if entry is None and not named and not _is_numeric(values):
@@ -150,8 +152,8 @@ def _found_categories(name: str, values: Any) -> tuple[ColumnStates, Codes]:
     labels = sorted({text for text in texts if text is not None}, key=_natural)
     if len(labels) > MOST_STATES:
         raise DataProblem(f"column '{name}' has too many values for a table; give bins or leave it out")
-    places = {text: code for code, text in enumerate(labels)}
-    table = np.array([-1 if text is None else places[text] for text in texts] + [-1], dtype=np.int64)
+    code_of = {text: code for code, text in enumerate(labels)}
+    table = np.array([-1 if text is None else code_of[text] for text in texts] + [-1], dtype=np.int64)
     return ColumnStates(name, tuple(labels), None, (), False), table[positions]
 
 

@@ -39,8 +39,8 @@ DEALER_WORDS = "The organization without data that serves as dealer; the first o
 HELPER_WORDS = f'{DEALER_WORDS.removesuffix(".")}, and "none" does without one (three stations or more).'
 NEIGHBORS_WORDS = "What is protected of a record: replace_one, which values it has; zero_out, whether it has any, a weaker promise with less noise."
 SPLITS = ("vertical", "horizontal", "hybrid")
-MOST_EDGES = 10_000
-MOST_RECORDS = 1_000_000
+MOST_EDGES = 10_000  # of a network of a hundred nodes
+MOST_RECORDS = 1_000_000  # that travel in one task
 
 
 def check_edges(name: str, value: Any) -> Edges:

@@ -44,7 +44,7 @@ SMALL_RING_ROWS = 1 << 15  # counts of fewer rows fit into 16 bits
 LARGE_RING_ROWS = 1 << 31  # counts of as many rows would wrap in 32 bits
 ROUND_BYTES = 500_000_000
 """Openings of more than this are split over several rounds."""
-MOST_BYTES = 2_000_000_000
+MOST_BYTES = 2_000_000_000  # that one table or one level of products may take at a station
 
 
 @dataclass(frozen=True)
@@ -166,13 +166,13 @@ class Engine:
 
     def _register(self, member: int, stage: int, infos: Sequence[FactorInfo], opened: Opened | None) -> None:
         for info in infos:
-            known = self.factors.get(info.name)
-            if known is None:
+            earlier = self.factors.get(info.name)
+            if earlier is None:
                 self.factors[info.name] = info
                 continue
-            if known.width != info.width or known.stage != info.stage:
+            if earlier.width != info.width or earlier.stage != info.stage:
                 raise StationError("two stations describe a shared column differently; give its domain")
-            everyone = sorted({*known.holders, *info.holders})
+            everyone = sorted({*earlier.holders, *info.holders})
             self.factors[info.name] = FactorInfo(
                 info.name, info.columns, everyone, info.width, info.complete, info.bits, info.stage, everyone
             )
@@ -330,8 +330,8 @@ class Engine:
             )
         if contrasts:
             return contrasts.split(columns, total[:cells])
-        known = {name: factor(self.factors[name]) for name in names}
-        return products.split_answers(total[:cells], [tuple(table) for table in tables], known)
+        shapes = {name: factor(self.factors[name]) for name in names}
+        return products.split_answers(total[:cells], [tuple(table) for table in tables], shapes)
 
 
 def described(reply: SubmitReply | ExtendReply) -> dict[str, Any]:

@@ -15,15 +15,15 @@ from typing import Any
 from ..codec import Message
 
 KINDS = ("states", "condition", "values", "presence")
-RINGS = (16, 32, 64)
-MOST_PARTIES = 1000
-MOST_COLUMNS = 10_000
-MOST_WIDTH = 1 << 24
-MOST_ROWS = 1 << 31
-MOST_CELLS = 20_000_000
+RINGS = (16, 32, 64)  # bits of a word of 2, 4 and 8 bytes
+MOST_PARTIES = 1000  # far above any collaboration
+MOST_COLUMNS = 10_000  # of one factor, or conditions of one question
+MOST_WIDTH = 1 << 24  # states of one factor
+MOST_ROWS = 1 << 31  # counts of as many wrap in a ring of 32 bits
+MOST_CELLS = 20_000_000  # of a batch, 160 MB in the widest ring
 MOST_FACTOR_BYTES = 2_000_000_000
 """Memory of one shared matrix at an organization; a request that would take more is refused before anything is made."""
-MOST_DEALT = 8
+MOST_DEALT = 8  # factors of one table, 2^8 - 8 - 2 corrections; and tables of one match
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "in", "between", "missing")
 
 
@@ -135,11 +135,11 @@ def check_true(infos: Sequence[FactorInfo]) -> None:
 
     What one record changes follows from the names.
     """
-    known = {info.name: info for info in infos}
+    by_name = {info.name: info for info in infos}
     for info in infos:
         if info.view_of:
             raise ValueError("noisy answers are over all states of their columns")
-        check_named(info, [known[name] for name in info.made_of if name in known])
+        check_named(info, [by_name[name] for name in info.made_of if name in by_name])
 
 
 def check_wanted(wanted: Sequence[Wanted], bits: int) -> None:
@@ -160,12 +160,12 @@ def check_kinds(infos: Sequence[FactorInfo]) -> None:
     """Raise `ValueError` where a factor is said to be the first states of one that is not described, is smaller, or is a view itself, or the product of
     factors that have other states.
     """
-    known = {info.name: info for info in infos}
+    by_name = {info.name: info for info in infos}
     for info in infos:
-        base = known.get(info.view_of)
+        base = by_name.get(info.view_of)
         if info.view_of and (base is None or base.view_of or not 1 <= info.states <= base.states):
             raise ValueError("a factor is malformed")
-        pair = [known[name].states for name in info.made_of if name in known]
+        pair = [by_name[name].states for name in info.made_of if name in by_name]
         if len(pair) == 2 and pair != info.sides:
             raise ValueError("a product does not have the states of its factors")
 
@@ -180,7 +180,7 @@ def check_dealt(rows: int, tables: Sequence[Sequence[str]], infos: Sequence[Fact
             raise ValueError("a table to deal for is too large")
 
 
-def with_parts(known: Mapping[str, FactorInfo], names: Iterable[str]) -> dict[str, FactorInfo]:
+def with_parts(described: Mapping[str, FactorInfo], names: Iterable[str]) -> dict[str, FactorInfo]:
     """Return the named factors, all that their products are made of, and what they are views of.
 
     Raises
@@ -193,6 +193,6 @@ def with_parts(known: Mapping[str, FactorInfo], names: Iterable[str]) -> dict[st
     while left:
         name = left.pop()
         if name not in infos:
-            info = infos[name] = known[name]
+            info = infos[name] = described[name]
             left += [*info.made_of, *([info.view_of] if info.view_of else [])]
     return infos

@@ -219,9 +219,9 @@ class ExtendRequest(Message):
     def __post_init__(self) -> None:
         """Check the ring, and that every product is as wide as its factors make it."""
         check_wanted(self.wanted, self.bits)
-        known = {info.name: info for info in self.delivery.factors}
+        by_name = {info.name: info for info in self.delivery.factors}
         for product in self.products:
-            made, pair = product.factor, [known.get(product.left), known.get(product.right)]
+            made, pair = product.factor, [by_name.get(product.left), by_name.get(product.right)]
             whole = math.prod(info.states for info in pair if info is not None)
             if None not in pair and made.states != whole:
                 raise ValueError("a product does not have the states of its factors")
@@ -272,8 +272,8 @@ class TablesRequest(Message):
     def __post_init__(self) -> None:
         if not self.tables or any(not 1 <= len(table) <= 8 for table in self.tables):
             raise ValueError("a batch holds one or more tables over one to eight factors")
-        known = {info.name: info.states for info in self.delivery.factors}
-        sizes = [math.prod(known.get(name, 1) for name in table) for table in self.tables]
+        by_name = {info.name: info.states for info in self.delivery.factors}
+        sizes = [math.prod(by_name.get(name, 1) for name in table) for table in self.tables]
         largest = max((size for size, table in zip(sizes, self.tables, strict=True) if len(table) > 2), default=0)
         if sum(sizes) > MOST_CELLS or largest * max(self.delivery.rows, 1) * 8 > MOST_FACTOR_BYTES:
             raise ValueError("the tables of a batch are too large")
@@ -292,8 +292,8 @@ class TablesRequest(Message):
     @property
     def columns(self) -> list[list[str]]:
         """The columns of every table, in the order of its states."""
-        known = {info.name: info.columns for info in self.delivery.factors}
-        return [[column for name in table for column in known.get(name, [])] for table in self.tables]
+        columns_of = {info.name: info.columns for info in self.delivery.factors}
+        return [[column for name in table for column in columns_of.get(name, [])] for table in self.tables]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from .states import ColumnStates
 from .values import check_spread, counted, fixed_point, is_code, product_of
 from .workspace import DTYPES, PURPOSE, Workspace, factor
 
-MOST_OPENING_BYTES = 1_000_000_000
+MOST_OPENING_BYTES = 1_000_000_000  # of one station in one round
 MOST_OPTIONAL_CELLS = 1_000_000
 """Joint states times rows of all that is optional at a station; beyond it is left out."""
 COUNTED = "counted"

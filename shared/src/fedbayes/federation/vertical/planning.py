@@ -92,8 +92,8 @@ class Planner:
         return depths[key]
 
     def _single_owner(self, columns: Columns) -> bool:
-        places = {self._owners[column] for column in columns}
-        return len(places) == 1 and len(next(iter(places))) == 1
+        owners = {self._owners[column] for column in columns}
+        return len(owners) == 1 and len(next(iter(owners))) == 1
 
     def _split(self, columns: Columns, depths: dict[frozenset[str], int]) -> tuple[Columns, Columns]:
         """Return two parts of least depth; ties go to (all but the last, the last), whose first part serves many questions."""

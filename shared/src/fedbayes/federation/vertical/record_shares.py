@@ -17,7 +17,7 @@ from .messages import Delivery, Setup, WeightedFactors
 from .replication import Replica
 from .workspace import Workspace
 
-RING_BITS = 32
+RING_BITS = 32  # of a record's score; the other half of the word masks what carries
 Ring = npt.NDArray[np.uint64]
 
 

@@ -222,7 +222,7 @@ class Replica(Workspace):
 
     def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
         members = self.setup.computing
-        widths = {name: known.width for name, known in infos.items()}
+        widths = {name: factor_info.width for name, factor_info in infos.items()}
         if info.derived:
             sender = members[(share + 1) % replicated.COMPUTING]
             values = self._columns(sender, info, widths)

@@ -155,7 +155,7 @@ def setup_of(
         raise ThresholdError("private products need two or more organizations with data; include more of them")
     chosen = choose_helper(federation, parties, helper)
     rules = check_bins(bins)
-    known = check_domain(domain)
+    states = check_domain(domain)
     union = records == "union"
     if union and not chosen:
         raise ArgumentError("records: a union needs a helper; name an organization without data")
@@ -167,7 +167,7 @@ def setup_of(
         list(parties.stations),
         id_column,
         union,
-        known,
+        states,
         rules,
         missing,
         private,

@@ -62,8 +62,8 @@ class ColumnStates:
 
     def variable(self) -> Variable:
         """Return the column as a node of a network: its states as texts, "missing" apart."""
-        known = (label for label in self.labels if label is not None)
-        texts = (label if isinstance(label, str) else str(canonical_text(label)) for label in known)
+        values = (label for label in self.labels if label is not None)
+        texts = (label if isinstance(label, str) else str(canonical_text(label)) for label in values)
         return Variable(self.name, tuple(texts), self.has_missing, self.cuts)
 
     def to_json(self) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def check_domain(domain: Any) -> dict[str, Any]:
     ArgumentError
         Naming the column and what its entry may be.
     """
-    known: dict[str, Any] = without_top(arguments.check_mapping("domain", domain, optional=True) or {})
-    for name, entry in known.items():
+    entries: dict[str, Any] = without_top(arguments.check_mapping("domain", domain, optional=True) or {})
+    for name, entry in entries.items():
         try:
             Column.from_json(name, entry)
         except SchemaError as problem:
             raise ArgumentError(f"domain: {problem}") from None
-    return known
+    return entries
 
 
 def _are_cuts(entry: Any) -> bool:

@@ -47,8 +47,8 @@ def hidden_cells(counts: Counts, minimum: int, missing: Sequence[bool]) -> Hidde
         empty = has_missing and counts.shape[axis] > 1 and not counts.sum(axis=others)[-1]
         kept.append(np.arange(counts.shape[axis] - int(empty)))
     hidden = np.zeros(counts.shape, dtype=np.bool_)
-    places = np.ix_(*kept)
-    hidden[places] = suppress(np.ascontiguousarray(counts[places]), minimum)
+    block = np.ix_(*kept)
+    hidden[block] = suppress(np.ascontiguousarray(counts[block]), minimum)
     return hidden
 
 
@@ -120,7 +120,7 @@ def _hidden_of_table(counts: Counts, minimum: int) -> Hidden:
     left = _left(table, minimum)
     if all(left):
         block = [
-            np.concatenate([states[place] for place in places]) for states, places in zip(groups, left, strict=True)
+            np.concatenate([states[group] for group in numbers]) for states, numbers in zip(groups, left, strict=True)
         ]
         hidden[np.ix_(*block)] = True
     for axis, states in enumerate(groups):
@@ -137,7 +137,7 @@ def _groups(margin: Counts, minimum: int) -> list[npt.NDArray[np.intp]]:
     if margin[order[0]] < minimum:
         last = min(max(int(np.searchsorted(np.cumsum(margin[order]), minimum)), 1), len(order) - 1)
         number = int(np.searchsorted(margin[order], margin[order[last]], side="right"))
-    return [order[:number]] * (number > 0) + [order[place : place + 1] for place in range(number, len(order))]
+    return [order[:number]] * (number > 0) + [order[position : position + 1] for position in range(number, len(order))]
 
 
 def _left(table: Counts, minimum: int) -> list[list[int]]:
@@ -146,15 +146,15 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
     open_axes = set(range(table.ndim))
     while open_axes:
         block = table[np.ix_(*left)]
-        axis, place = max(
+        axis, state_number = max(
             ((axis, int(block.sum(axis=_others(block, axis)).argmax())) for axis in sorted(open_axes)),
             key=lambda found: block.take(found[1], found[0]).mean(),
         )
-        state = block.take(place, axis)
+        state = block.take(state_number, axis)
         if min(state.min(), (block.sum(axis=axis) - state).min()) < minimum:
             open_axes.remove(axis)
             continue
-        left[axis].pop(place)
+        left[axis].pop(state_number)
         if len(left[axis]) == 1:
             return [[] for _ in left]
     block = table[np.ix_(*left)]
@@ -165,12 +165,12 @@ def _left(table: Counts, minimum: int) -> list[list[int]]:
 
 def _evenest(block: Counts) -> npt.NDArray[np.float64]:
     """Return the table with the margins of `block` that is as even as can be, by proportional fitting; it depends on the margins alone."""
-    found = np.full(block.shape, block.sum() / block.size)
+    even = np.full(block.shape, block.sum() / block.size)
     for _ in range(FITTING_STEPS):
         for axis in range(block.ndim):
-            now, wanted = found.sum(axis=axis, keepdims=True), block.sum(axis=axis, keepdims=True)
-            found = found * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
-    return found
+            now, wanted = even.sum(axis=axis, keepdims=True), block.sum(axis=axis, keepdims=True)
+            even = even * np.divide(wanted, now, out=np.zeros_like(now), where=now > 0)
+    return even
 
 
 def _others(table: Counts, axis: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from ..errors import DataProblem, ThresholdError
 
 FREE_BITS = 62
 """Bits of a signed 64-bit number, less one for rounding."""
-MOST_FRACTION_BITS = 40
+MOST_FRACTION_BITS = 40  # more than a column of measurements tells
 FEW_VALUES = 10
 """A column of at most this many different values is a code: its products are counts."""
 DOMINANCE = 0.02

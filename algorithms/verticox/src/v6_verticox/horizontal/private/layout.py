@@ -30,7 +30,7 @@ PORTIONS = (0.20, 0.20, 0.25, 0.35)
 """Parts of the budget (of the square of mu) of the outline and of each step; the last ones make the coefficients. Found by trial (README)."""
 OUTLINE = (0.4, 0.3, 0.3)
 """Weights of counts by cell, of the columns, and of the squares of numeric ones."""
-SLOPE, MISSED, INFORMATION, DRIFT = range(4)
+SLOPE, MISSED, INFORMATION, DRIFT = range(4)  # blocks of a step's vector
 WEIGHTS = ((0.47, 0.10, 0.38, 0.05), (0.60, 0.14, 0.18, 0.08), (0.70, 0.13, 0.09, 0.08))
 """By step, of the slope, the missed events, the information matrix and the columns' drift: known early, a better matrix serves more steps."""
 LONGEST_MISSED = 1.5

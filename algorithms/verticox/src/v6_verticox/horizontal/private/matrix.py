@@ -10,14 +10,14 @@ from .layout import Vector
 
 SMALLEST_ROOT, LARGEST_ROOT = 0.03, 10.0
 """Of a matrix in whitened columns, which is about the identity; those of the information rise with the noise up to a half."""
-HALF = 0.5
+HALF = 0.5  # the largest of the smallest roots that noise can raise
 BIAS = 0.1
 """Relative error of the first matrix, the columns' covariance over all records, as information of an event."""
 SETTLING = 0.03
 """Relative error of an information matrix because it is that of another point."""
 SCALES = 0.3
 """Deviation of the scale of a step's matrix from that of the one before: cuts take more where effects are large."""
-LEAST_SCALE = 0.05
+LEAST_SCALE = 0.05  # of information that cuts leave: less would be noise alone
 
 
 class Information:

@@ -1,0 +1,81 @@
+"""Numbers say where they come from, and names say what they hold: both are counted, and the counts may only fall."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted(
+    path
+    for folder in ("shared/src", "algorithms", "scripts")
+    for path in (ROOT / folder).rglob("*.py")
+    if "tests" not in path.parts
+)
+BARE_NUMBERS = 8
+"""Constants of modules that are numbers without a word beside or below them."""
+VAGUE = {"found": 49, "place": 50, "told": 36, "tell": 0, "what": 2, "known": 90, "thing": 1}
+"""Name -> functions that assign it or take it as an argument, at the most: the field mostly has a better one."""
+
+
+def is_number(node: ast.expr) -> bool:
+    """Whether an expression is a number, made of numbers, or a tuple of them."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        return is_number(node.left) and is_number(node.right)
+    if isinstance(node, ast.Tuple):
+        return bool(node.elts) and all(map(is_number, node.elts))
+    lower = isinstance(node, ast.Call) and ast.unparse(node.func)[:1].islower()  # no class of ours
+    return lower and len(node.args) == 1 and is_number(node.args[0])
+
+
+def bare_numbers(text: str) -> list[int]:
+    """Return the lines of a module's constants that are numbers without a comment beside or above them, or a text below."""
+    lines, body, found = text.splitlines(), ast.parse(text).body, []
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None or not is_number(node.value):
+            continue
+        below = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        beside = any("#" in line for line in lines[node.lineno - 1 : node.end_lineno])
+        if not (below or beside or lines[node.lineno - 2].startswith("#")):
+            found.append(node.lineno)
+    return found
+
+
+def functions_with(name: str) -> list[str]:
+    """Return the functions that assign a name or take it as an argument."""
+    return [
+        f"{path.relative_to(ROOT)}:{function.lineno}"
+        for path in SOURCES
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        if name in {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+        or any(
+            isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Store)
+            for part in ast.walk(function)
+        )
+    ]
+
+
+def test_numbers_say_where_they_come_from() -> None:
+    bare = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in SOURCES
+        for line in bare_numbers(path.read_text(encoding="utf-8"))
+    ]
+    assert len(bare) <= BARE_NUMBERS, f"a comment or a text below is missing: {', '.join(bare)}"
+
+
+def test_a_bare_number_is_seen() -> None:
+    assert bare_numbers(
+        'A = 3\nB = 4  # of them\nC = -2**3\n"""So many."""\nD = (1, 2.0)\nE = "text"\n# Few.\nF = 1\n'
+    ) == [1, 5]
+
+
+@pytest.mark.parametrize("name", VAGUE)
+def test_vague_names_do_not_spread(name: str) -> None:
+    uses = functions_with(name)
+    assert len(uses) <= VAGUE[name], f"'{name}' says too little; the newest may be among: {', '.join(uses)}"
