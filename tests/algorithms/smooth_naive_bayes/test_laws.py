@@ -190,7 +190,7 @@ def test_a_reply_survives_the_codec_and_is_checked():
         (np.arange(4), missing, np.ones((2, 3)), np.ones((3, 2))),
         (np.arange(4), missing, np.full((2, 3), np.nan), np.ones((2, 3))),
     ):
-        with pytest.raises(ValueError, match=r"counts|missing|first"):
+        with pytest.raises(ValueError, match=r"counts|missing|first|second"):
             Statistics(*wrong)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from fedbayes.bayes.counting import column_edges, table_width
 from fedbayes.bayes.encoding import SchemaError, bin_codes
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import Columns, CountNoise
 
 from .model import GRID, LARGEST_WEIGHT, Codes, Layout
@@ -158,15 +159,12 @@ class StepRequest(Message):
 
     def __post_init__(self) -> None:
         layout = self.shape.layout
-        if self.weights.ndim != 2 or self.weights.shape[1] != layout.parameters or self.weights.dtype != np.float64:
-            raise ValueError("weights must be as many numbers as the model has, for every point")
-        if not np.all(np.abs(self.weights) <= LARGEST_WEIGHT):
-            raise ValueError(f"weights must be finite numbers of at most {LARGEST_WEIGHT:g}")
+        check_array("weights", self.weights, (None, layout.parameters), np.float64, -LARGEST_WEIGHT, LARGEST_WEIGHT)
         several = not self.iterations and not self.noise.private
         if not 1 <= len(self.weights) <= (MOST_POINTS if several else 1):
             raise ValueError("weights must be of one point, or of a few without noise and local iterations")
-        if self.counts is not None and (self.counts.shape != (layout.counts,) or self.counts.dtype != np.int64):
-            raise ValueError("counts must be as many whole numbers as the tables have")
+        if self.counts is not None:
+            check_array("counts", self.counts, (layout.counts,), np.int64)
         if (self.counts is None) != (self.shape.tables == "local" or self.additive):
             raise ValueError("counts must be given exactly when the tables are shared and used")
         if not 1 <= self.step <= self.steps or not 0 <= self.iterations <= MOST_ITERATIONS:

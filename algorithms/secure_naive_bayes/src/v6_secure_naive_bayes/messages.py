@@ -10,6 +10,7 @@ import numpy as np
 
 from fedbayes.dp import promise
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Public, Released, Sealed, Share
 from fedbayes.federation.horizontal import Columns
 
@@ -239,9 +240,9 @@ class TablesReply(Message):
     reused: Public[bool]
 
     def __post_init__(self) -> None:
-        parts = [part.value for part in (self.classes, self.tables) if part is not None]
-        if any(part.dtype != np.int64 or part.ndim != 1 for part in parts):
-            raise ValueError("classes and tables must be one-dimensional int64 arrays")
+        for name, part in (("classes", self.classes), ("tables", self.tables)):
+            if part is not None:
+                check_array(name, part.value, (None,), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +264,9 @@ class FactorsRequest(Message):
     classes: int
 
     def __post_init__(self) -> None:
-        if self.codes.dtype != np.int32 or self.codes.ndim != 2 or not 1 <= len(self.codes) <= MOST_QUERIES:
-            raise ValueError(f"codes must be int32 of shape (records, features), at most {MOST_QUERIES} records")
-        if self.classes < 2:
-            raise ValueError("there must be two classes")
+        check_array("codes", self.codes, (None, None), np.int32)
+        if not 1 <= len(self.codes) <= MOST_QUERIES or self.classes < 2:
+            raise ValueError(f"there must be one to {MOST_QUERIES} records and two classes")
 
 
 @dataclass(frozen=True, slots=True)

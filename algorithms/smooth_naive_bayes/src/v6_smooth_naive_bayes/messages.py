@@ -12,6 +12,7 @@ from fedbayes.dp import promise
 from fedbayes.dp.heavy_tails import NOISES
 from fedbayes.dp.neighbors import NEIGHBORS
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 from fedbayes.federation.gate import Exact, Released
 from fedbayes.federation.horizontal import Columns
 
@@ -99,16 +100,10 @@ class Statistics(Message):
     second: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        if self.counts.dtype != np.int64 or self.counts.ndim != 1:
-            raise ValueError("counts must be one-dimensional int64")
-        if self.missing.dtype != np.int64 or self.missing.ndim != 2:
-            raise ValueError("missing must be an int64 matrix")
-        for name in ("first", "second"):
-            array = getattr(self, name)
-            if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be a finite float64 matrix")
-        if self.first.shape != self.second.shape:
-            raise ValueError("first and second must have one shape")
+        check_array("counts", self.counts, (None,), np.int64)
+        check_array("missing", self.missing, (None, None), np.int64)
+        check_array("first", self.first, (None, None))
+        check_array("second", self.second, self.first.shape)
 
 
 @dataclass(frozen=True, slots=True)

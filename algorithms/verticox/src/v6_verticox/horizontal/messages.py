@@ -11,6 +11,7 @@ from fedbayes.bayes.encoding import canonical_text
 from fedbayes.bayes.schema import Column, Schema
 from fedbayes.bayes.term_reader import read_terms
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 
 from .formula import Design
 from .slots import Slots
@@ -168,10 +169,8 @@ class Point(Message):
     number: int
 
     def __post_init__(self) -> None:
-        shape = (len(self.question.labels),)
-        for array in (self.centre, self.scale, self.coefficients):
-            if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
-                raise ValueError("centre, scale and coefficients must be one finite number a design column")
+        for name in ("centre", "scale", "coefficients"):
+            check_array(name, getattr(self, name), (len(self.question.labels),))
         if np.any(self.scale <= 0.0) or not 1 <= self.number <= MOST_EVALUATIONS:
             raise ValueError("scale must be positive, and number one of those that are allowed")
 
@@ -209,13 +208,10 @@ class SquaresRequest(Message):
             raise ValueError("records must be at least 1")
 
 
-def check_hazards(point: Point, *hazards: np.ndarray[Any, Any]) -> None:
+def check_hazards(point: Point, spent: np.ndarray[Any, Any], tied: np.ndarray[Any, Any]) -> None:
     """Raise `ValueError` unless these are numbers by time, finite and not negative."""
-    for array in hazards:
-        if array.shape != (len(point.question.times),) or array.dtype != np.float64:
-            raise ValueError("spent and tied must be one number a time")
-        if not np.all(np.isfinite(array)) or np.any(array < 0.0):
-            raise ValueError("spent and tied must be finite and not negative")
+    for name, array in (("spent", spent), ("tied", tied)):
+        check_array(name, array, (len(point.question.times),), least=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +247,5 @@ class ScoresRequest(Message):
     def __post_init__(self) -> None:
         check_hazards(self.point, self.spent, self.tied)
         shape = (len(self.point.question.times), len(self.point.coefficients))
-        for array in (self.mean, self.drift, self.spared):
-            if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)):
-                raise ValueError("mean, drift and spared must be one finite number a time and column")
+        for name in ("mean", "drift", "spared"):
+            check_array(name, getattr(self, name), shape)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dp.neighbors import OF_RECORDS
 from ...mpc.replicated import COMPUTING
+from ..arrays import check_array
 from ..codec import Message
 from ..contrasts import Contrasts
 from ..gate import Exact, Public, Sealed, Share
@@ -252,10 +253,8 @@ class WeightedFactors(Message):
         """Check that factors and weights belong together."""
         if not self.names or len(self.names) != len(self.weights):
             raise ValueError("every factor needs its weights")
-        if any(weights.ndim != 2 or weights.dtype != np.int64 for weights in self.weights):
-            raise ValueError("weights must be matrices of whole numbers")
-        if len({weights.shape[1] for weights in self.weights}) != 1:
-            raise ValueError("weights must have the same classes")
+        for weights in self.weights:
+            check_array("weights", weights, (None, self.weights[0].shape[-1]), np.int64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 
 from ..messages import Question
@@ -47,8 +48,7 @@ class Judged(Message):
             raise ValueError("records are judged one by one, from the start")
         if any(grid.tolist() != question.grids[0].tolist() for grid in question.grids):
             raise ValueError("all strata have one grid")
-        if self.coefficients.shape != (len(question.labels),) or self.coefficients.dtype != np.float64:
-            raise ValueError("coefficients must be one number a design column")
+        check_array("coefficients", self.coefficients, (len(question.labels),))
         middle, half = np.array(question.spans).T
         reach = np.abs(self.coefficients) * (np.abs(middle) + half)
         if not np.all(np.append(reach, abs(self.offset)) <= LARGEST):
@@ -117,8 +117,6 @@ class MeasuresRequest(Message):
         moments = len(self.ends)
         _check_places("bins", self.bins, (strata, PLACES), 0)
         _check_places("cells", self.cells, (times + 1,), 0)
-        if self.ends.ndim != 1:
-            raise ValueError("ends must be a list of places")
         _check_places("ends", self.ends, (moments,), 1)
         if not moments or self.ends[-1] >= times or self.cells[0] or self.cells[-1] <= self.cells[self.ends[-1]]:
             raise ValueError("ends must be times of the grid, and cells begin with the first and end beyond the last")
@@ -126,10 +124,9 @@ class MeasuresRequest(Message):
             raise ValueError("cells must be all numbered, with one weight each")
         if self.bins.max() >= MOST_BINS * strata:
             raise ValueError("there are too many bins")
-        shapes = ((strata, moments), (times,), (moments,), (len(self.spread),))
-        for array, shape in zip((self.hazard, self.weights, self.later, self.spread), shapes, strict=True):
-            if array.shape != shape or array.dtype != np.float64 or not np.all(np.isfinite(array)) or np.any(array < 0):
-                raise ValueError("hazard and weights must be finite numbers, not negative")
+        shapes = {"hazard": (strata, moments), "weights": (times,), "later": (moments,), "spread": (None,)}
+        for name, shape in shapes.items():
+            check_array(name, getattr(self, name), shape, least=0.0)
 
     @property
     def table(self) -> tuple[int, int, int]:
@@ -145,7 +142,8 @@ class MeasuresRequest(Message):
 
 def _check_places(name: str, array: np.ndarray[Any, Any], shape: tuple[int, ...], step: int) -> None:
     """Raise `ValueError` unless these are whole numbers from 0 on that rise by at least `step` from one to the next."""
-    if array.dtype != np.int64 or array.shape != shape or np.any(array < 0) or np.any(np.diff(array.ravel()) < step):
+    check_array(name, array, shape, np.int64, 0)
+    if np.any(np.diff(array.ravel()) < step):
         raise ValueError(f"{name} must be whole numbers that do not fall")
 
 
@@ -173,10 +171,9 @@ class TableRequest(Message):
         self.noise.check_unit(self.unit)
         if self.noise.placement != "distributed":
             raise ValueError("the noise of a judgement is distributed")
-        if self.edges.ndim != 1 or self.edges.dtype != np.float64 or not 0 < len(self.edges) < MOST_BINS:
-            raise ValueError("edges must be a list of numbers")
-        if not np.all(np.isfinite(self.edges)) or np.any(np.diff(self.edges) <= 0.0):
-            raise ValueError("edges must be finite and rise")
+        check_array("edges", self.edges, (None,))
+        if not 0 < len(self.edges) < MOST_BINS or np.any(np.diff(self.edges) <= 0.0):
+            raise ValueError("edges must be a few that rise")
         design = self.judged.question.design
         if design is not None and design.terms.has_formula:
             raise ValueError("expressions are for exact answers")

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedbayes.dp.laws import DiscreteGaussian
 from fedbayes.federation import Message
+from fedbayes.federation.arrays import check_array
 from fedbayes.federation.horizontal import ROW, CountNoise, Unit
 
 from ..messages import Question
@@ -94,16 +95,9 @@ class SlopeRequest(Message):
 
     def __post_init__(self) -> None:
         columns, cells = len(self.asked.question.labels), len(self.times)
-        shapes = {
-            "times": (self.times, (cells,)),
-            "hazard": (self.hazard, (cells,)),
-            "centre": (self.centre, (columns,)),
-            "coefficients": (self.coefficients, (columns,)),
-            "whitening": (self.whitening, (columns, columns)),
-        }
-        for name, (array, shape) in shapes.items():
-            if array.shape != shape or array.dtype != np.float64 or not np.all(np.abs(array) <= LARGEST):
-                raise ValueError(f"{name} must be an array of finite numbers of its shape")
+        shapes = {"times": (cells,), "hazard": (cells,), "centre": (columns,), "coefficients": (columns,)}
+        for name, shape in {**shapes, "whitening": (columns, columns)}.items():
+            check_array(name, getattr(self, name), shape, np.float64, -LARGEST, LARGEST)
         if not 1 <= self.step <= STEPS or not 1.0 / LARGEST <= self.clip <= LARGEST:
             raise ValueError("step must be one of those of a fit, and clip positive, neither tiny nor huge")
         grid = self.asked.question.times
@@ -112,10 +106,9 @@ class SlopeRequest(Message):
         rises = np.diff(self.times) > 0.0, np.diff(self.hazard, prepend=0.0) >= 0.0
         if not all(np.all(one) for one in rises):
             raise ValueError("times must increase, and the hazard not fall")
-        for places in (self.groups, self.periods):
-            if places.dtype != np.int64 or places.ndim != 1 or not len(places) or places[-1] != cells - 1:
-                raise ValueError("groups and periods must end with the last cell")
-            if np.any(np.diff(places, prepend=-1) <= 0):
-                raise ValueError("groups and periods must increase")
+        for name, last in (("groups", self.groups), ("periods", self.periods)):
+            check_array(name, last, (None,), np.int64)
+            if not len(last) or last[-1] != cells - 1 or np.any(np.diff(last, prepend=-1) <= 0):
+                raise ValueError(f"{name} must increase, and end with the last cell")
         if len(self.periods) > MOST_PERIODS:
             raise ValueError("there are too many periods")
