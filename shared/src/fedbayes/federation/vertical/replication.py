@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...mpc import alignment, factors, replicated
+from ...mpc import alignment, replicated
 from ...mpc.subset_shares import Table
 from ..errors import DataProblem, MessageError
 from ..gate import Sealed
@@ -17,7 +16,7 @@ from .factor_info import FactorInfo
 from .identifiers import check_equal_rows
 from .messages import Delivery, MatchReply, MatchRequest, Opened, Setup
 from .opening import OwnPart, place_rows
-from .workspace import DTYPES, Matrix, Workspace, factor, part_of
+from .workspace import DTYPES, Matrix, Workspace, factor
 
 KEY_BYTES = 32  # of a share's key
 ABSENT = bytes(KEY_BYTES)
@@ -166,7 +165,6 @@ class Replica(Workspace):
     def receive(self, delivery: Delivery) -> None:
         """Unseal and keep the shares that came with a request."""
         self.check_rows(delivery)
-        widths = {info.name: info for info in delivery.factors}
         for parcel in delivery.parcels:
             topic = self._topic("openings", parcel.sender, parcel.stage)
             letter = self.station.unseal(parcel.sender, parcel.keys[self.own], topic)
@@ -177,15 +175,7 @@ class Replica(Workspace):
                 **{str(s): np.frombuffer(key, dtype=np.uint8) for s, key in keys.items() if key != ABSENT},
             )
             if letter[:KEY_BYTES] != ABSENT:
-                plain = self.decipher(letter[:KEY_BYTES], parcel.content, topic)
-                chosen = [widths[name] for name in parcel.names]
-                dtype = np.dtype(DTYPES[chosen[0].bits])
-                content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype)
-                self.station.keep(
-                    f"parcel-{parcel.sender}-{parcel.stage}",
-                    content=content.reshape(-1, sum(info.width for info in chosen)),
-                    names=np.array(parcel.names),
-                )
+                self._keep_content(parcel, self.decipher(letter[:KEY_BYTES], parcel.content, topic), delivery)
 
     def computing_side(self, delivery: Delivery, names: Iterable[str], bits: int) -> replicated.ComputingSide:
         """Return this computing station's side of the products over the named factors."""
@@ -206,34 +196,22 @@ class Replica(Workspace):
         return replicated.ComputingSide(position, neighbors, {name: factor(infos[name]) for name in shares}, shares)
 
     def _share(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
-        if info.view_of:
-            return self._share(part_of(infos, info.view_of), infos, share, rows, bits)[:, : info.states]
-        if (info.name, share, bits) not in self._shares:
-            core = self._shared(info, infos, share, rows, bits)
-            if info.made_of:
-                left, right = (self._share(part_of(infos, name), infos, share, rows, bits) for name in info.made_of)
-                core = factors.complete_product(core, left, right)
-            self._shares[info.name, share, bits] = core
-        return self._shares[info.name, share, bits]
-
-    @cached_property
-    def _shares(self) -> dict[tuple[str, int, int], Matrix]:
-        return {}
+        return self.composed(
+            f"share|{share}|{bits}", info, infos, lambda one: self._shared(one, infos, share, rows, bits)
+        )
 
     def _shared(self, info: FactorInfo, infos: Mapping[str, FactorInfo], share: int, rows: int, bits: int) -> Matrix:
-        members = self.setup.computing
-        widths = {name: factor_info.width for name, factor_info in infos.items()}
         if info.derived:
-            sender = members[(share + 1) % replicated.COMPUTING]
-            values = self._columns(sender, info, widths)
+            sender = self.setup.computing[(share + 1) % replicated.COMPUTING]
+            values = self.columns_of(sender, info, infos)
         else:
-            values = self._owner_share(info, share, widths, rows)
+            values = self._owner_share(info, share, infos, rows)
         return replicated.complete_share(share, values.astype(DTYPES[bits]), factor(info))
 
-    def _owner_share(self, info: FactorInfo, share: int, widths: dict[str, int], rows: int) -> Matrix:
+    def _owner_share(self, info: FactorInfo, share: int, infos: Mapping[str, FactorInfo], rows: int) -> Matrix:
         owner = info.holders[0]
         if share == 0:
-            values = self._columns(owner, info, widths)
+            values = self.columns_of(owner, info, infos)
         else:
             key = self._key_of(owner, info.stage, share)
             submitted = int(self.station.kept("sizes")[str(owner)]) if info.stage == 0 else rows
@@ -244,11 +222,6 @@ class Replica(Workspace):
         if owner == self.own:
             return self._share_key(stage, share)
         return self.station.kept(f"share-{owner}-{stage}")[str(share)].tobytes()
-
-    def _columns(self, sender: int, info: FactorInfo, widths: dict[str, int]) -> Matrix:
-        content, names = self._content(sender, info.stage)
-        start = sum(widths[name] for name in names[: names.index(info.name)])
-        return content[:, start : start + info.width]
 
     def answers(self, delivery: Delivery, tables: Sequence[Table], bits: int) -> Matrix:
         """Return this station's shares of tables before its noise; zeros at a station that does not compute."""

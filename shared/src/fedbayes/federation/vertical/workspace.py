@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -186,14 +186,15 @@ class Workspace:
         if not self.is_helper and not self.setup.union and len(self.order_of(self.own)) != delivery.rows:
             raise MessageError("the number of common records is not that of the match; the job stops")
         for parcel in delivery.parcels:
-            plain = self._unpack("openings", parcel)
-            infos = {info.name: info for info in delivery.factors}
-            chosen = [infos[name] for name in parcel.names]
-            dtype = np.dtype(DTYPES[chosen[0].bits])
-            width = sum(info.width for info in chosen)
-            content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
-            name = f"parcel-{parcel.sender}-{parcel.stage}"
-            self.station.keep(name, content=content, names=np.array(parcel.names))
+            self._keep_content(parcel, self._unpack("openings", parcel), delivery)
+
+    def _keep_content(self, parcel: Parcel, plain: bytes, delivery: Delivery) -> None:
+        """Keep what another station opened, (rows, widths of its factors), with the factors' names."""
+        infos = {info.name: info for info in delivery.factors}
+        chosen = [infos[name] for name in parcel.names]
+        dtype, width = np.dtype(DTYPES[chosen[0].bits]), sum(info.width for info in chosen)
+        content = np.frombuffer(plain, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(-1, width)
+        self.station.keep(f"parcel-{parcel.sender}-{parcel.stage}", content=content, names=np.array(parcel.names))
 
     def check_rows(self, delivery: Delivery) -> None:
         """Raise `ThresholdError` when fewer records are common than this node demands."""
@@ -227,35 +228,57 @@ class Workspace:
 
     # -- matrices --------------------------------------------------------------------------------------------------------
 
-    def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
-        """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
+    def composed(
+        self, kind: str, info: FactorInfo, infos: Mapping[str, FactorInfo], own: Callable[[FactorInfo], Matrix]
+    ) -> Matrix:
+        """Return a matrix of a factor, made once in a round.
+
+        Parameters
+        ----------
+        kind : str
+            Which matrix of the factor it is.
+        info : FactorInfo
+            The factor: of a view the columns of the other factor are taken, a product is completed with its factors' matrices.
+        infos : mapping of str to FactorInfo
+            All factors of the request.
+        own : callable
+            A factor -> what was opened or drawn for it, of a product the part that travels.
+        """
         if info.view_of:
-            return self.opening(part_of(infos, info.view_of), infos, bits)[:, : info.states]
-        if (info.name, bits) not in self._openings:
-            core = self._opened(info, infos, bits)
+            return self.composed(kind, part_of(infos, info.view_of), infos, own)[:, : info.states]
+        if (kind, info.name) not in self._matrices:
+            core = own(info)
             if info.made_of:
-                left, right = (self.opening(part_of(infos, name), infos, bits) for name in info.made_of)
+                left, right = (self.composed(kind, part_of(infos, name), infos, own) for name in info.made_of)
                 core = factors.complete_product(core, left, right)
-            self._openings[info.name, bits] = core
-        return self._openings[info.name, bits]
+            self._matrices[kind, info.name] = core
+        return self._matrices[kind, info.name]
 
     @cached_property
-    def _openings(self) -> dict[tuple[str, int], Matrix]:
+    def _matrices(self) -> dict[tuple[str, str], Matrix]:
         return {}
+
+    def opening(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
+        """Return the complete opening (rows, states) of a factor in the common order, in a ring of `bits` bits."""
+        return self.composed(f"opening|{bits}", info, infos, lambda one: self._opened(one, infos, bits))
 
     def _opened(self, info: FactorInfo, infos: Mapping[str, FactorInfo], bits: int) -> Matrix:
         """Return what all contributors opened of a factor together."""
         total: Matrix | None = None
         for sender in info.contributors:
-            content, names = self._content(sender, info.stage)
-            start = sum(infos[name].width for name in names[: names.index(info.name)])
-            piece = content[:, start : start + info.width]
+            piece = self.columns_of(sender, info, infos)
             if info.stage == 0:
                 piece = piece[self.order_of(sender)]
             total = piece if total is None else total + piece
         if total is None:
             raise MessageError("a factor of the request was opened by no one")
         return factors.complete_opening(total.astype(DTYPES[bits]), factor(info))
+
+    def columns_of(self, sender: int, info: FactorInfo, infos: Mapping[str, FactorInfo]) -> Matrix:
+        """Return what a station opened of a factor, (rows, width)."""
+        content, names = self._content(sender, info.stage)
+        start = sum(infos[name].width for name in names[: names.index(info.name)])
+        return content[:, start : start + info.width]
 
     def _content(self, sender: int, stage: int) -> tuple[Matrix, list[str]]:
         """Return what a station opened in a stage, (rows, widths of all its factors), and the factors' names."""
@@ -271,21 +294,13 @@ class Workspace:
 
     def mask(self, info: FactorInfo, infos: Mapping[str, FactorInfo], holder: int, rows: int, bits: int) -> Matrix:
         """Return a holder's part of a factor's mask in the common order; the holder itself and the helper can. Zero where it holds nothing of it."""
-        if info.view_of:
-            return self.mask(part_of(infos, info.view_of), infos, holder, rows, bits)[:, : info.states]
-        if holder not in info.holders:
-            return np.zeros((rows, info.states), dtype=DTYPES[bits])
-        if (info.name, holder, bits) not in self._masks:
-            part = self._mask_part(info, holder, rows, bits)
-            if info.made_of:
-                sides = [self.mask(part_of(infos, name), infos, holder, rows, bits) for name in info.made_of]
-                part = factors.complete_product(part, *sides)
-            self._masks[info.name, holder, bits] = part
-        return self._masks[info.name, holder, bits]
 
-    @cached_property
-    def _masks(self) -> dict[tuple[str, int, int], Matrix]:
-        return {}
+        def own(one: FactorInfo) -> Matrix:
+            if holder not in one.holders:
+                return np.zeros((rows, one.width if one.made_of else one.states), dtype=DTYPES[bits])
+            return self._mask_part(one, holder, rows, bits)
+
+        return self.composed(f"mask|{holder}|{bits}", info, infos, own)
 
     def _mask_part(self, info: FactorInfo, holder: int, rows: int, bits: int) -> Matrix:
         key = self.key(holder if self.is_helper else self.setup.helper)
