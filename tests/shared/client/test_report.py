@@ -12,8 +12,8 @@ from fedbayes.client import figures
 from fedbayes.client.figures.layout import layers_of, layout
 from fedbayes.client.figures.naive_bayes import information
 from fedbayes.client.figures.style import to_svg
-from fedbayes.client.kinds import kind_of
 from fedbayes.client.pages.report import render
+from fedbayes.client.view import view_of
 
 NETWORK = {
     "nodes": {name: {"states": ["no", "yes"]} for name in ("rain", "sprinkler", "wet")},
@@ -211,7 +211,7 @@ def test_malformed_models_are_shown_as_they_are(model):
 
 
 def test_kinds_are_told_by_content():
-    kinds = [kind_of(model) for model in (bayes_model(), NETWORK, {"members": []}, COX, COUNTS, {}, None, 3)]
+    kinds = [view_of(model).kind for model in (bayes_model(), NETWORK, {"members": []}, COX, COUNTS, {}, None, 3)]
     assert kinds == [
         "naive Bayes",
         "Bayesian network",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .cox_scores import flat_scores
-from .kinds import extras_of, networks_of
+from .kinds import extras_of
+from .networks import networks_of
 from .scores import scores_of
 from .sections import Predictions, Survival
 from .survival import baselines_of, summary_frame

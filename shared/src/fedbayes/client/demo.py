@@ -22,6 +22,7 @@ from . import demo_report
 from .commands.exits import UsageProblem
 from .commands.interrupts import draft
 from .commands.progress import Progress
+from .demo_report import Scores
 from .files import json_text, write_texts
 
 if TYPE_CHECKING:
@@ -48,14 +49,6 @@ class Split:
 
     files: dict[str, Path]
     test: pd.DataFrame
-
-
-@dataclass(frozen=True)
-class Scores:
-    """Accuracy and area under the curve on the test records."""
-
-    accuracy: float
-    auc: float
 
 
 def load() -> pd.DataFrame:
@@ -199,10 +192,3 @@ def _repeat(
             for name, scores in further.items():
                 table[name].append(scores)
     return result, table
-
-
-if __name__ == "__main__":
-    from .cli import invoke
-    from .commands.interrupts import supervised
-
-    sys.exit(supervised(lambda: invoke(["demo", *sys.argv[1:]])))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,19 @@ from .figures.style import to_svg
 from .pages import html
 from .pages.report import render as render_result
 
-if TYPE_CHECKING:
-    from .demo import Scores
-
-Table = dict[str, "list[Scores]"]
 POOLED = "pooled records, no privacy"
 FEDERATED = "federated, private"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Accuracy and area under the curve on the test records."""
+
+    accuracy: float
+    auc: float
+
+
+Table = dict[str, list[Scores]]
 
 
 def alone(name: str) -> str:

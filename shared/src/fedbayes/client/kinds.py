@@ -23,6 +23,11 @@ SCORES = "scores"
 HAZARD = "baseline hazard"
 OTHER = "other"
 
+
+class ConversionError(TypeError):
+    """The result holds no model of the kind that was asked for; the message says what it has."""
+
+
 SECTIONS: dict[str, type] = {
     "privacy": dict,
     "federation": dict,
@@ -32,20 +37,6 @@ SECTIONS: dict[str, type] = {
     "provenance": dict,
 }
 STANDARD = ("model", *SECTIONS)
-
-
-def kind_of(model: Any) -> str:
-    """Return the kind of a result's `model`."""
-    from .view import view_of
-
-    return view_of(model).kind
-
-
-def whole_kind(result: Mapping[str, Any]) -> str:
-    """Return the kind of a result: that of its model, or of what it tells beside one."""
-    from .view import view_of_result
-
-    return view_of_result(result).kind
 
 
 def read_result(path: Path) -> dict[str, Any]:
@@ -70,29 +61,3 @@ def read_result(path: Path) -> dict[str, Any]:
 def extras_of(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a result beyond the standard ones, such as ``accuracy`` or ``count``."""
     return {name: value for name, value in result.items() if name not in STANDARD}
-
-
-def networks_of(model: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Return member -> network for the members of an ensemble that are told (secret models are not)."""
-    members = model["members"]
-    entries = members.items() if isinstance(members, Mapping) else enumerate(members, 1)
-    networks: dict[str, Mapping[str, Any]] = {}
-    for position, entry in entries:
-        if not isinstance(entry, Mapping):
-            continue
-        name = str(entry.get("name") or entry.get("organization") or position)
-        candidates = [entry, *(entry.get(key) for key in ("network", "model"))]
-        network = next((value for value in candidates if kind_of(value) == NETWORK), None)
-        if network is not None:
-            networks[name] = network
-    return networks
-
-
-def alone(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a network as the networks that it is made of."""
-    return [model]
-
-
-def told_members(model: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the networks of an ensemble that are told."""
-    return list(networks_of(model).values())

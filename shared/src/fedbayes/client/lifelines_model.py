@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .result import ConversionError
+from .kinds import ConversionError
 from .survival import baselines_of
 
 ROWS = 40  # of made-up records, of which nothing stays in the model

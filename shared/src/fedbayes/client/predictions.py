@@ -12,7 +12,8 @@ from ..bayes.model_matrix import columns_at
 from ..bayes.term_reader import read_terms
 from ..bayes.variable import MISSING_STATE
 from .commands.exits import UsageProblem
-from .kinds import ENSEMBLE, networks_of
+from .kinds import ENSEMBLE
+from .networks import networks_of
 from .view import view_of
 
 if TYPE_CHECKING:

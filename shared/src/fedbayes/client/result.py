@@ -12,16 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from .commands.exits import UsageProblem
+from .kinds import ConversionError
 from .labels import frame_of, labelled
 from .sections import Cost, Counts, Predictions, Promise, Provenance, Scores, Survival
 from .view import view_of_result, views
 
 CONVERSIONS = ("to_sklearn", "to_pgmpy", "to_bif", "to_lifelines", "compare", "predict")
 """Methods that only some kinds have, as their views tell; `to_frame`, `summary`, `save` and `report` are for all."""
-
-
-class ConversionError(TypeError):
-    """The result holds no model of the kind that was asked for; the message says what it has."""
 
 
 class Result(dict[str, Any]):

@@ -18,7 +18,7 @@ from .manifest import digest_of
 if TYPE_CHECKING:
     from .manifest import Manifest
     from .memory import Memory
-    from .rounds import Federation
+    from .outset import Outset
 
 ARGUMENT = "dictionary"
 SINGLE, SEVERAL = ("label", "time", "event", "strata"), ("features", "columns")
@@ -43,7 +43,7 @@ class Study:
     used: tuple[str, ...] = ()
     private: bool = False
 
-    def give(self, federation: Federation) -> None:
+    def give(self, federation: Outset) -> None:
         """Have the stations apply it, and warn where a promise does not cover how it came about."""
         if self.dictionary is None:
             return
@@ -56,7 +56,7 @@ class Study:
             )
 
 
-def taken(federation: Federation, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
+def taken(federation: Outset, defaults: Mapping[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a function's arguments with those that its dictionary fills; the stations get what they apply of it."""
     filled, study = take(defaults, arguments)
     study.give(federation)

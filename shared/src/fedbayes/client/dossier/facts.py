@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...federation.results import ROLES
-from ..kinds import OTHER, whole_kind
+from ..kinds import OTHER
+from ..view import view_of_result
 
 RECORDS_OF_PERSONS = ("predicted", "probabilities")
 """Fields of a model, or of `predictions`, that hold an answer for every single record."""
@@ -99,7 +100,7 @@ class Facts:
     @property
     def answer(self) -> str:
         """What kind of answer it is."""
-        kind = whole_kind(self.result)
+        kind = view_of_result(self.result).kind
         return f"the answer of {self.function}" if kind == OTHER else kind
 
     @property

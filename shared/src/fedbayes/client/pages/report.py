@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..figures.style import to_svg
-from ..kinds import extras_of, kind_of
+from ..kinds import extras_of
 from ..labels import labelled
 from ..scores import confusion_of, scores_of
 from ..survival import baselines_of
 from ..text.formats import number, promise, size, title
+from ..view import view_of
 from ..views import view
 from ..views.answers import hazard_pieces, prediction_pieces
 from ..views.cox_scores import survival_scores
@@ -172,7 +173,7 @@ def _question(result: Mapping[str, Any]) -> list[str]:
     if not provenance:
         return []
     arguments = {
-        name: f"a model ({kind_of(value)})" if name in ("model", "models") else value
+        name: f"a model ({view_of(value).kind})" if name in ("model", "models") else value
         for name, value in (provenance.get("arguments") or {}).items()
     }
     facts = [(title(name), number(provenance.get(name))) for name in ("algorithm", "function", "date")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..kinds import networks_of
+from ..networks import networks_of
 from ..view import view_of_result
 from . import description
 from .counts import axes_of, cells_of

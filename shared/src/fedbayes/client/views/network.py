@@ -10,7 +10,7 @@ import numpy as np
 
 from ..figures import bayesian_network
 from ..figures.style import to_svg
-from ..kinds import networks_of
+from ..networks import networks_of
 from ..pages import html
 from ..text.formats import number
 
