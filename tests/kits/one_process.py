@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.inprocess import InProcess
 
-from fedbayes.federation.embedded.federation import AS_WRITTEN, TYPES, EmbeddedFederation, module_name
+from fedbayes.federation.embedded.federation import EmbeddedFederation, module_name
 from fedbayes.federation.embedded.given import task_of
 
 
@@ -28,10 +28,11 @@ class OneProcess(EmbeddedFederation):
             module_name(algorithm), dict.fromkeys(self._ids), {}, organization or self._aggregator
         ) as inside:
             for name, number in self._ids.items():
-                databases = self._databases.get(name, {})
-                for label, path in databases.items():
-                    inside.hand_over(number, path, TYPES.get(path.suffix, "folder"), label)
-                as_written = databases.get(self._database) in self._written
-                inside.limit(number, {**self._limits[name], **(AS_WRITTEN if as_written else {})})
+                limits, tables = self._limits[name], self._tables.get(name)
+                if tables is not None:
+                    for label, path in tables.paths.items():
+                        inside.hand_over(number, path, tables.type_of(label), label)
+                    limits = {**limits, **tables.dialect(self._database)}
+                inside.limit(number, limits)
             found = inside.run(function, asked)
         return importlib.import_module("fedbayes.client.result").Result(found) if isinstance(found, dict) else found

@@ -78,7 +78,15 @@ class Alone:
         if not private and not self.policy.allow_non_private:
             raise PolicyError("private answers only")
 
-    def charge(self, epsilon: float, delta: float = 0.0, note: str = "", queries: int = 0, once: Any = None) -> Receipt:
+    def charge(
+        self,
+        epsilon: float,
+        delta: float = 0.0,
+        note: str = "",
+        queries: int = 0,
+        once: Any = None,
+        summed: bool = True,
+    ) -> Receipt:
         self.policy.check_release(epsilon, delta)
         self.charged.append((epsilon, delta))
         return Receipt(epsilon, delta)

@@ -16,8 +16,7 @@ from fedbayes.federation.horizontal import (
     CountNoise,
     EvaluateRequest,
     SumReply,
-    one_budget,
-    one_question,
+    pay_part,
     tally_station,
 )
 
@@ -85,13 +84,9 @@ def table_deviation(request: CountsRequest, parties: int) -> float:
 
 def _noisy_counts(station: Station, request: CountsRequest, counts: NDArray[np.int64]) -> Released[NDArray[np.int64]]:
     """Return the counts, in units of 2^-`TABLE_BITS`, with this station's share of the noise, charged once with all steps of the job."""
-    parties = len(station.participants)
-    noise = request.noise
-    change = table_change(request)
-    noise.shares(0, PARTS, change, parties)  # what cannot be sampled is not charged
-    receipt = station.charge(noise.epsilon, noise.delta, note="tables and weights", once=one_budget(station))
-    one_question(station, "tables", divided=HALVED)
-    share = noise.shares(len(counts), PARTS, change, parties)
+    noise, change = request.noise, table_change(request)
+    receipt = pay_part(station, noise, PARTS, change, "tables and weights", "tables", divided=HALVED)
+    share = noise.shares(len(counts), PARTS, change, len(station.participants))
     return station.released(counts * 2**TABLE_BITS + share, receipt)
 
 
@@ -146,18 +141,15 @@ def exact(request: StepRequest, moves: list[tuple[float, Floats]], rows: int) ->
 
 def _noisy(station: Station, request: StepRequest, direction: Floats) -> Released[NDArray[np.int64]]:
     """Return the direction in fixed point with this station's share of the noise, charged once for all that is noisy in the job."""
-    noise, parties = request.noise, len(station.participants)
-    change, queries = step_change(request), noisy_queries(request)
-    noise.shares(0, queries, change, parties)  # what cannot be sampled is not charged
-    note = "weights" if request.shape.tables == "local" else "tables and weights"
-    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=one_budget(station))
-    divided = "whole" if request.shape.tables == "local" else HALVED
-    one_question(station, f"step-{request.step}-of-{request.steps}", steps=str(request.steps), divided=divided)
+    noise, change, queries = request.noise, step_change(request), noisy_queries(request)
+    note, divided = ("weights", "whole") if request.shape.tables == "local" else ("tables and weights", HALVED)
+    part = f"step-{request.step}-of-{request.steps}"
+    receipt = pay_part(station, noise, queries, change, note, part, steps=str(request.steps), divided=divided)
     direction = np.nan_to_num(direction, nan=0.0)
     if request.iterations:
         length = float(np.sqrt(direction @ direction))
         direction = direction * min(1.0, request.clip / max(length, 1e-300))
-    share = noise.shares(len(direction), queries, change, parties)
+    share = noise.shares(len(direction), queries, change, len(station.participants))
     return station.released(np.rint(direction * 2.0**NOISY_FRACTION_BITS).astype(np.int64) + share, receipt)
 
 

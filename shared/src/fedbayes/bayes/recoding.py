@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dictionary import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Dictionary, Entry
+from .dictionary import Dictionary
+from .dictionary_entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
 from .encoding import canonical_text
 from .formula import as_numbers, each
 

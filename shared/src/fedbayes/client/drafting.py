@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..bayes.dictionary import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Dictionary, Entry
+from ..bayes.dictionary import Dictionary
+from ..bayes.dictionary_entry import CATEGORY, IDENTIFIER, INTEGER, NUMBER, Entry
 from ..bayes.encoding import canonical_text
 from ..bayes.formula import as_numbers, as_texts, each
 from ..bayes.missing import USUAL

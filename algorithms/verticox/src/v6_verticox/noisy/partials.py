@@ -9,7 +9,7 @@ import numpy as np
 from fedbayes.federation import Broadcast, Station, partial
 from fedbayes.federation.errors import DataProblem, MessageError
 from fedbayes.federation.gate import Receipt
-from fedbayes.federation.horizontal import CountNoise, SumReply, one_budget, one_question
+from fedbayes.federation.horizontal import CountNoise, SumReply, pay_part
 from fedbayes.federation.manifest import digest_of
 from fedbayes.mpc.shared_fixed import Dealer
 from fedbayes.mpc.wide import Wide
@@ -195,12 +195,9 @@ def _received(
 
 def _paid(station: Station, joint: Joint, layout: Layout, name: str) -> Receipt:
     """Charge the fit's budget once in the job, and refuse a portion that is spent, before anything is sampled."""
-    noise, parties = joint.asked.noise, len(joint.plan.holders)
+    noise = joint.asked.noise
     _check_asked(station, joint.plan)
-    noise.shares(0, 1.0 / layout.portion, layout.change(noise), parties)  # what cannot be sampled is not charged
-    receipt = station.charge(noise.epsilon, noise.delta, note=NOTE, once=one_budget(station), summed=False)
-    one_question(station, name)
-    return receipt
+    return pay_part(station, noise, 1.0 / layout.portion, layout.change(noise), NOTE, name, summed=False)
 
 
 def _check_asked(station: Station, plan: Plan) -> None:

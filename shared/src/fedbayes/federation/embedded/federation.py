@@ -17,16 +17,13 @@ from vantage6.algorithm.tools.exceptions import AlgorithmError
 
 from ..errors import ArgumentError, from_log
 from ..platform import RECORD
-from ..policy import PREFIX, Policy
-from .given import check_frame, check_policies, names_of, task_of
+from .given import check_policies, names_of, task_of
+from .parties import Tables, limits_of
 from .processes import processes
 from .remedies import with_remedy
 from .server import RunState, Server, TaskState, from_text, to_text
 from .views import Views
 
-TYPES = {".csv": "csv", ".parquet": "parquet", ".xlsx": "excel", ".xls": "excel", ".sqlite": "sql", ".db": "sql"}
-AS_WRITTEN = {f"{PREFIX}CSV_SEPARATOR": "comma", f"{PREFIX}CSV_DECIMAL": "point"}
-"""How data frames are written, whatever their columns are called and the policies say."""
 SETTLE_SECONDS = 10.0  # for the last replies of a job that is over
 CLOSING = "partial_close"
 PASSED_ON = ("PATH", "HOME", "LANG", "PYTHONPATH", "VIRTUAL_ENV", "TMPDIR")
@@ -82,14 +79,13 @@ class EmbeddedFederation:
         names = names_of(parties, helpers)
         check_policies(policies or {})
         self._folder = tempfile.TemporaryDirectory(prefix="fedbayes-embedded-")
-        self._written: list[Path] = []
-        self._databases = {name: self._files(name, files) for name, files in parties.items()}
+        self._tables = {name: Tables(name, files, Path(self._folder.name)) for name, files in parties.items()}
         self._ids = {name: position + 1 for position, name in enumerate(names)}
         self.names = {number: name for name, number in self._ids.items()}
         self._aggregator = aggregator or names[0]
         if self._aggregator not in self._ids:
             raise ArgumentError("aggregator must be one of the parties or helpers")
-        self._limits = self._read_policies(policies or {})
+        self._limits = limits_of(policies or {}, names)
         self._database, self._latency, self._record, self._tamper = database, latency, record, tamper
         self._tamper_request = tamper_request
         self.transcript: list[dict[str, Any]] = []
@@ -114,46 +110,6 @@ class EmbeddedFederation:
         self.kill()
         self._server.close()
         self._folder.cleanup()
-
-    # -- setting up ------------------------------------------------------------------------------------------------------
-
-    def _files(self, name: str, files: Any) -> dict[str, Path]:
-        mapping = files if isinstance(files, Mapping) else {"default": files}
-        paths = {str(label): self._file(name, str(label), path) for label, path in mapping.items()}
-        for label, path in paths.items():
-            if not path.exists():
-                raise ArgumentError(f"the file of party '{name}' with label '{label}' does not exist; check its path")
-            if path.is_file() and path.suffix not in TYPES:
-                raise ArgumentError(f"the file of party '{name}' must end in one of: {', '.join(TYPES)}")
-        return paths
-
-    def _file(self, name: str, label: str, source: Any) -> Path:
-        """Return a file's path; a data frame is written into a file of this federation, which `close` removes."""
-        if isinstance(source, str | Path):
-            return Path(source).absolute()
-        check_frame(name, source)
-        path = Path(self._folder.name) / f"table-{len(self._written)}.csv"
-        self._written.append(path)
-        source.to_csv(path, index=any(level is not None for level in source.index.names))
-        return path
-
-    def _read_policies(self, policies: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-        unknown = set(policies) - set(self._ids) - {"*"}
-        if unknown:
-            raise ArgumentError(f"policies name an organization that is not here: {min(unknown)}")
-        limits: dict[str, dict[str, str]] = {}
-        for name in self._ids:
-            merged = {**policies.get("*", {}), **policies.get(name, {})}
-            limits[name] = {
-                key if key.startswith(PREFIX) else PREFIX + key.upper(): _limit_text(value)
-                for key, value in merged.items()
-                if value is not None
-            }
-            if set(limits[name]) - {PREFIX + field.upper() for field in Policy.__slots__}:
-                raise ArgumentError(
-                    f"policies of '{name}' hold an unknown limit; known are: {', '.join(Policy.__slots__)}"
-                )
-        return limits
 
     # -- running ---------------------------------------------------------------------------------------------------------
 
@@ -318,11 +274,8 @@ class EmbeddedFederation:
             "OPENBLAS_NUM_THREADS": "1",
             **self._limits[name],
         }
-        if self._databases.get(name, {}).get(self._database) in self._written:
-            values |= AS_WRITTEN
-        for label, path in self._databases.get(name, {}).items():
-            values[f"{label.upper()}_DATABASE_URI"] = str(path)
-            values[f"{label.upper()}_DATABASE_TYPE"] = TYPES.get(path.suffix, "folder")
+        if name in self._tables:
+            values |= self._tables[name].environment(self._database)
         encoded = {key: _as_the_node_does(value) for key, value in values.items() if key != "PKG_NAME"}
         inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
         return {**inherited, **encoded, "PKG_NAME": self._module}
@@ -394,14 +347,6 @@ def module_name(algorithm: str) -> str:
         if candidate.startswith("v6_") and candidate.isidentifier() and importlib.util.find_spec(candidate) is not None:
             return candidate
     raise ArgumentError(f"algorithm '{algorithm[:60]}' is not installed; `fedbayes algorithms` lists those that are")
-
-
-def _limit_text(value: Any) -> str:
-    if isinstance(value, list | tuple):
-        return json.dumps([str(entry) for entry in value])
-    if isinstance(value, Mapping):
-        return json.dumps({str(key): str(entry) for key, entry in value.items()})
-    return str(value)
 
 
 def _as_the_node_does(value: str) -> str:

@@ -39,7 +39,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`check_unit` -> :class:`Unit` (a message): whom the promise is for; give it to :func:`resolve_columns` and
   :func:`check_noise`, and let requests with both call ``noise.check_unit(columns.unit)``.
 - :func:`table_queries`, :func:`split_tables`, :func:`cells`: the tables of all features as queries and back.
-- :func:`one_budget`, :func:`one_question`: a budget that several rounds share, debited once.
+- :func:`pay_part`: a budget that several rounds share, debited once, with one question for every part of it.
 - :class:`SumReply` is the reply of every sum here, :func:`sum_answers` the round, :class:`SecureSums` what a fit of several needs;
   :func:`signed` lifts the sum.
 - :mod:`.declared` has the arguments that several methods take, as classes to inherit from.
@@ -47,7 +47,7 @@ and in the algorithm's ``partial.py`` / ``__init__.py``, remotely callable under
 - :func:`schema_errors` turns the library's SchemaError into an error that may leave the station.
 """
 
-from ..installments import one_budget, one_question
+from ..installments import one_budget
 from .answers import SecureSums, SumReply, answer, preflight, sum_answers
 from .columns import Columns, SchemaReply, asked_columns, partial_schema, resolve_columns, schema_errors
 from .counts import (
@@ -61,7 +61,7 @@ from .counts import (
 )
 from .declared import Binned, Budget, Members, Placed, PlacedScores, Scoring, Target, Units
 from .evaluation import EvaluateRequest, evaluate_model, load_model, tally_station
-from .noise import CountNoise, Query, added, check_noise, release
+from .noise import CountNoise, Query, added, check_noise, pay_part, release
 from .units import ROW, Unit, check_unit
 
 __all__ = [
@@ -94,8 +94,8 @@ __all__ = [
     "load_model",
     "model_from_tables",
     "one_budget",
-    "one_question",
     "partial_schema",
+    "pay_part",
     "preflight",
     "release",
     "resolve_columns",

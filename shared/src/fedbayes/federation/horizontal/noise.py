@@ -28,7 +28,7 @@ from ...dp.shares import HONEST_FRACTION, honest_parties
 from .. import arguments, results
 from ..codec import Message
 from ..errors import ArgumentError, sampling_errors
-from ..gate import Exact, Released
+from ..gate import Exact, Receipt, Released
 from ..installments import one_budget, one_question
 from ..station import Station
 from .units import ROW, Unit
@@ -223,6 +223,35 @@ def added(parts: Iterable[Sequence[Query]]) -> list[Query]:
     for part in rest:
         total = [replace(sum_, values=sum_.values + one.values) for sum_, one in zip(total, part, strict=True)]
     return total
+
+
+def pay_part(
+    station: Station,
+    noise: CountNoise,
+    queries: float,
+    change: Change,
+    note: str,
+    part: str,
+    summed: bool = True,
+    **bound: str,
+) -> Receipt:
+    """Charge the budget of all that is noisy in the job, once, and refuse a part of it that is spent; nothing is sampled before that.
+
+    Parameters
+    ----------
+    station, note, summed
+        As of `Station.charge`.
+    noise : CountNoise
+        Of the job.
+    queries, change
+        Of the part, as of `CountNoise.shares`: what cannot be sampled is not charged.
+    part, **bound
+        As of `one_question`.
+    """
+    noise.shares(0, queries, change, len(station.participants))
+    receipt = station.charge(noise.epsilon, noise.delta, note=note, once=one_budget(station), summed=summed)
+    one_question(station, part, **bound)
+    return receipt
 
 
 def release(

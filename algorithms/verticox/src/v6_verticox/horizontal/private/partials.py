@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fedbayes.federation import Station, partial
-from fedbayes.federation.horizontal import SumReply, one_budget, one_question
+from fedbayes.federation.horizontal import SumReply, pay_part
 
 from . import records
 from .layout import Layout, Whole, outline_layout, slope_layout
@@ -48,10 +48,7 @@ def slope_told(station: Station, request: SlopeRequest) -> SumReply:
 
 def _noisy(station: Station, asked: Asked, layout: Layout, vector: Whole, name: str) -> SumReply:
     """Charge the fit's budget once in the job, refuse a portion that is spent, add this station's noise, and mask."""
-    noise, parties = asked.noise, len(station.participants)
-    change, parts = layout.change(noise), 1.0 / layout.portion
-    noise.shares(0, parts, change, parties)  # what cannot be sampled is not charged
-    receipt = station.charge(noise.epsilon, noise.delta, note="a Cox model", once=one_budget(station))
-    one_question(station, name)
-    share = noise.shares(layout.length, parts, change, parties)
+    noise, change, parts = asked.noise, layout.change(asked.noise), 1.0 / layout.portion
+    receipt = pay_part(station, noise, parts, change, "a Cox model", name)
+    share = noise.shares(layout.length, parts, change, len(station.participants))
     return SumReply(station.mask(station.released(vector + share, receipt)))
