@@ -78,7 +78,7 @@ def station(**limits: Any) -> Station:
     """Return a station with everything that its makers need, and a real gate."""
     made = object.__new__(Station)
     made.policy, made.gate, made.participants, made.organization = Policy(**limits), Gate(), MEMBERS, 1
-    made.manifest = SimpleNamespace(members=MEMBERS, models=(), algorithm="v6_toy")  # type: ignore[assignment]
+    made.manifest = SimpleNamespace(members=MEMBERS, stations=MEMBERS, models=(), algorithm="v6_toy")  # type: ignore[assignment]
     made.spent = {"epsilon": 0.0, "delta": 0.0, "queries": 0.0}
     made.memory = SimpleNamespace(read=lambda name: None, once=lambda name, content: content)  # type: ignore[assignment]
     made.round_name, made.function = "1:x", "partial_x"

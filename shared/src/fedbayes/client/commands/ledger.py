@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .exits import TaskFailed, UsageProblem
+from .listing import print_table
 
 
 def execute(path: Path, as_json: bool, days: float | None = None) -> None:
@@ -58,25 +59,23 @@ def _debit(entry: Any) -> dict[str, Any]:
 
 
 def _print(entries: list[Any], total: dict[str, float], days: float | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title="Privacy ledger")
-    for name in ("time (UTC)", "job", "round", "epsilon", "delta", "queries", "note"):
-        right = name in ("epsilon", "delta", "queries")
-        table.add_column(
-            name, justify="right" if right else "left", no_wrap=name not in ("note", "round"), overflow="fold"
+    rows = [
+        (
+            debit["time"].removesuffix("+00:00"),
+            debit["job"][:8],
+            debit["round"],
+            f"{debit['epsilon']:.6g}",
+            f"{debit['delta']:.3g}",
+            debit["queries"],
+            debit["note"],
         )
-    for entry in entries:
-        debit = _debit(entry)
-        numbers = (f"{debit['epsilon']:.6g}", f"{debit['delta']:.3g}", str(debit["queries"]))
-        table.add_row(debit["time"].removesuffix("+00:00"), debit["job"][:8], debit["round"], *numbers, debit["note"])
-    console = Console()
-    console.print(table)
+        for debit in map(_debit, entries)
+    ]
+    when, job, *numbers = "time (UTC)", "job", "epsilon", "delta", "queries"
+    print_table(
+        (when, job, "round", *numbers, "note"), rows, "Privacy ledger", right=numbers, whole=(when, job, *numbers)
+    )
     period = "in all" if days is None else f"in the last {days:g} days"
     queries = int(total["queries"]) if math.isfinite(total["queries"]) else 0
     debits = f"{len(entries)} debit{'' if len(entries) == 1 else 's'}"
-    console.print(
-        f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}",
-        highlight=False,
-    )
+    print(f"{debits}; spent {period}: epsilon {total['epsilon']:.6g}, delta {total['delta']:.3g}, queries {queries}")

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Literal
 
 
 def print_table(
-    heading: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None, right: Collection[str] = ()
+    heading: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    right: Collection[str] = (),
+    whole: Collection[str] = (),
 ) -> None:
     """Print rows under a heading; long cells are folded, nothing is taken for markup.
 
@@ -20,13 +25,16 @@ def print_table(
         Above the table.
     right : collection of str
         Columns that are aligned to the right.
+    whole : collection of str
+        Columns whose cells stay on one line.
     """
     from rich.console import Console
     from rich.table import Table
 
     table = Table(title=title, title_justify="left")
     for name in heading:
-        table.add_column(name, overflow="fold", justify="right" if name in right else "left")
+        justify: Literal["left", "right"] = "right" if name in right else "left"
+        table.add_column(name, overflow="fold", justify=justify, no_wrap=name in whole)
     for row in rows:
         table.add_row(*("" if cell is None else str(cell) for cell in row))
     Console(markup=False, highlight=False).print(table)

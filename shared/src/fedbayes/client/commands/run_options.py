@@ -113,9 +113,8 @@ class Options(RunOptions):
         wrong, where = (
             (LOCAL_ONLY, "an embedded run") if self.server is not None else (REMOTE_ONLY, "a run on a server")
         )
-        misplaced = [
-            name for name in wrong if getattr(self, name) and not (name == "username" and self._from_environment())
-        ]
+        from_environment = self.username == os.environ.get("VANTAGE6_USERNAME")
+        misplaced = [name for name in wrong if getattr(self, name) and not (name == "username" and from_environment)]
         if misplaced:
             here = (
                 "this one runs on a server (--server)" if self.server is not None else "this one is embedded (--party)"
@@ -131,9 +130,6 @@ class Options(RunOptions):
             raise UsageProblem(f"--key: the file {self.key} does not exist; check the path")
         if self.report is not None and self.out is not None and self.report.absolute() == self.out.absolute():
             raise UsageProblem("--out and --report must be different files")
-
-    def _from_environment(self) -> bool:
-        return self.username == os.environ.get("VANTAGE6_USERNAME")
 
 
 def _files(parties: list[str]) -> set[Path]:

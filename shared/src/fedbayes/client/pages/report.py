@@ -94,18 +94,15 @@ def heading_of(result: Mapping[str, Any]) -> str:
 def brief(result: Mapping[str, Any]) -> list[str]:
     """Return the pieces of a report that matter at a glance: cost, promise, warnings, scores and model."""
     result = labelled(result)
+    private = (result.get("privacy") or {}).get("differentially_private")
     return [
         html.cards(_cards(result)),
-        html.statement(promise(result.get("privacy")), "good" if _is_private(result) else "bad"),
+        html.statement(promise(result.get("privacy")), "good" if private else "bad"),
         html.bullets([str(text) for text in result.get("warnings") or []]),
         *score_pieces(result),
         *survival_scores(result.get("metrics")),
         *view(result.get("model")),
     ]
-
-
-def _is_private(result: Mapping[str, Any]) -> bool:
-    return bool((result.get("privacy") or {}).get("differentially_private"))
 
 
 def _cards(result: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -307,11 +307,8 @@ class SecureTables:
         """Return a table with all states of its columns, in the order of the question; those left out have no record."""
         order = [column for part in parts for column in part]
         sizes: list[int] = [size for name in names for size in self._shapes[name]]
-        table = counts.reshape(sizes)
         left = [self.columns[column].cardinality - size for column, size in zip(order, sizes, strict=True)]
-        if any(left):
-            table = np.pad(table, [(0, number) for number in left])
-        return np.ascontiguousarray(np.transpose(table, [order.index(column) for column in question]))
+        return _ordered(np.pad(counts.reshape(sizes), [(0, number) for number in left]), parts, question)
 
     def reveals(self) -> dict[str, str]:
         """Return what each role learns beyond its own input and the result."""

@@ -84,7 +84,8 @@ class Replica(Workspace):
             raise MessageError(
                 "only the second and the third station match, each the pairs that it is not of; start the job again"
             )
-        lists = {owner: self._unsealed(owner, sealed) for owner, sealed in request.hashes.items()}
+        opened = {owner: self.station.unseal(owner, sealed, HASHES) for owner, sealed in request.hashes.items()}
+        lists = {owner: np.frombuffer(hashes, dtype="<u8").astype(np.uint64) for owner, hashes in opened.items()}
         ahead = np.split(lists[leader], len(pairs))
         orders = {}
         for party, led in zip(pairs, ahead, strict=True):
@@ -94,9 +95,6 @@ class Replica(Workspace):
             readers = [peer for peer in self.setup.stations if peer != self.own]
             orders[party] = self.parcel(PLACES, party, ["places"], content.astype("<i4").tobytes(), readers)
         return MatchReply(self.station.public(0), orders, {})
-
-    def _unsealed(self, owner: int, sealed: Sealed) -> alignment.Hashes:
-        return np.frombuffer(self.station.unseal(owner, sealed, HASHES), dtype="<u8").astype(np.uint64)
 
     def _matched(self, request: MatchRequest) -> MatchReply:
         leader, *others = self.setup.stations
