@@ -52,6 +52,6 @@ def read_arrays(path: Path) -> Arrays:
         length = int.from_bytes(file.read(LENGTH_BYTES), "little")
         for name, dtype, shape in json.loads(file.read(length)):
             array = arrays[name] = np.empty(shape, dtype=dtype)
-            if file.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:  # type: ignore[attr-defined]
+            if file.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:
                 raise StationError(CUT_OFF)
     return arrays

@@ -150,9 +150,7 @@ class Memory:
         try:
             return read_arrays(self.path / f"kept-{_safe(name)}")
         except FileNotFoundError:
-            raise MessageError(
-                "an earlier round of this job is missing at this station; start the job again"
-            ) from None
+            raise MessageError("an earlier round of this job is missing at this station; start the job again") from None
 
     def _reply(self, question_digest: str, reply_key: bytes) -> Path:
         return self.path / f"reply-{_safe(f'{question_digest}|{reply_key.hex()}')}"
