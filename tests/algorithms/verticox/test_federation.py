@@ -198,7 +198,7 @@ def test_nobody_is_asked_for_predictions_by_default(patients, tmp_path, quasi):
         patients[["id", *columns]].to_csv(tmp_path / f"{name}.csv", index=False)
     parties = {name: {"default": tmp_path / f"{name}.csv"} for name in SPLIT}
     with (
-        OneProcess(parties=parties, helpers=["helper"]) as usual,
+        EmbeddedFederation(parties=parties, helpers=["helper"]) as usual,
         pytest.raises(PolicyError, match=r"FEDBAYES_ALLOW_PREDICTIONS.*--policy allow_predictions=true"),
     ):
         usual.run("verticox", "evaluate", {"model": quasi["model"], "id_column": "id"})
