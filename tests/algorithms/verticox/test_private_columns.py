@@ -149,7 +149,7 @@ def test_a_record_with_a_gap_anywhere_counts_nowhere():
 
 @pytest.mark.parametrize(("fits", "least"), [(3, 5), pytest.param(12, 28, marks=pytest.mark.audit)])
 def test_standard_errors_hold_the_noise(fits, least):
-    """Three 95 % intervals a fit at epsilon 2 miss the truth seldom: of 36 at most 8 (chance of more: 1e-3), of 9 at most 4 (1e-4)."""
+    """Three 95 % intervals a fit at epsilon 2 miss the truth seldom: of 36 at most 8, of 9 at most 4 (chance of more: 1e-3)."""
     inside = 0
     for seed in range(fits):
         found = table(ask(simulated(seed, 2000), **TASK, epsilon=2.0)["model"]).loc[NAMES]
