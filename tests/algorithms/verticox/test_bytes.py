@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_process import OneProcess
 
-from fedbayes.federation.embedded import EmbeddedFederation
 from v6_verticox.cox import likelihood
 
 ROWS, COLUMNS, STATIONS, ELEMENT = 3_000, 6, 3, 16
@@ -31,7 +31,7 @@ def fitted(records, folder, central):
         parties[f"s{place}"] = {"default": folder / f"s{place}.csv"}
     helpers = ["helper", *(["neutral"] if central == "neutral" else [])]
     task = {"time": "time", "event": "event", "features": FEATURES, "rows_aligned": True, "helper": "helper"}
-    with EmbeddedFederation(parties=parties, helpers=helpers, aggregator=central) as federation:
+    with OneProcess(parties=parties, helpers=helpers, aggregator=central) as federation:
         return federation.run("verticox", "fit", task)
 
 

@@ -159,6 +159,11 @@ def test_a_model_with_products_is_applied_where_columns_are_together_and_judged_
     assert judged["metrics"]["calibration_slope"] == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.fixture(scope="module")
+def product(patients):
+    return fitted(patients, "~ age*treatment", max_rounds=80)["model"]
+
+
 @pytest.mark.parametrize(
     ("function", "more", "match"),
     [
@@ -168,10 +173,9 @@ def test_a_model_with_products_is_applied_where_columns_are_together_and_judged_
         ("evaluate", {"folds": 2}, "folds: 'age:treatment'"),
     ],
 )
-def test_what_needs_a_stations_part_of_a_prediction_is_refused(patients, function, more, match):
-    model = fitted(patients, "~ age*treatment", max_rounds=80)["model"]
+def test_what_needs_a_stations_part_of_a_prediction_is_refused(patients, product, function, more, match):
     with pytest.raises(ArgumentError, match=match):
-        ask(patients, function, limits={"allow_predictions": True}, model=model, id_column="id", **more)
+        ask(patients, function, limits={"allow_predictions": True}, model=product, id_column="id", **more)
 
 
 REFUSED = [

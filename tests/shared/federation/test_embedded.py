@@ -14,6 +14,7 @@ from mock_kit import run_mocked
 from fedbayes.client.result import Result
 from fedbayes.federation import errors
 from fedbayes.federation.embedded import EmbeddedFederation, RunFailed
+from fedbayes.federation.embedded import federation as embedded_federation
 from fedbayes.federation.embedded.given import task_of
 from fedbayes.federation.embedded.processes import Processes
 from fedbayes.federation.embedded.remedies import OPENING, with_remedy
@@ -66,7 +67,8 @@ def test_a_station_that_fails_is_named_and_tells_no_data(files, manner):
     assert "42" not in str(caught.value)
 
 
-def test_a_silent_station_ends_the_job_in_time(files):
+def test_a_silent_station_ends_the_job_in_time(files, monkeypatch):
+    monkeypatch.setattr(embedded_federation, "SETTLE_SECONDS", 0.2)  # it sleeps on for half a minute
     with EmbeddedFederation(files) as federation, pytest.raises(errors.StationError, match="no answer in time"):
         federation.run("toy", "run_fail", {"manner": "sleep", "timeout": 1.0})
 

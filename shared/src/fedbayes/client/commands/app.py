@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -303,10 +304,18 @@ def demo(
     execute(out, repeats, epsilon)
 
 
+@cache
+def _command() -> Any:
+    """Return what the options and commands above are made into, once a process: it takes as long as most commands."""
+    return typer.main.get_command(app)
+
+
 def invoke(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; errors become one line on stderr."""
     try:
-        code = app(list(arguments) if arguments is not None else None, standalone_mode=False, prog_name="fedbayes")
+        code = _command()(
+            list(arguments) if arguments is not None else None, standalone_mode=False, prog_name="fedbayes"
+        )
         if code == INTERRUPTED:
             raise KeyboardInterrupt
         return code if isinstance(code, int) else OK
