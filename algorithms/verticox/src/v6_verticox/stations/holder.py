@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fedbayes.federation import Broadcast, Sealed, Share, Station
+from fedbayes.federation import Broadcast, Sealed, Station
 from fedbayes.federation.errors import MessageError
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
@@ -17,11 +17,10 @@ from ..messages.names import Input, Name
 from ..messages.private import Stage
 from ..messages.setup import Plan
 from ..shares.agreed import layout, taker
-from ..shares.program import Arrays, Outgoing, Program, masks, pack, sent, unpack
+from ..shares.program import Arrays, Outgoing, Program, masks, pack, unpack
 from ..shares.sorting import OutcomeHolder, delta
 
 PURPOSE = "verticox"
-MOST_WORD = 16  # bytes of a number of the ring
 
 
 class KeptWires(MutableMapping[str, Wire]):
@@ -171,25 +170,6 @@ class ShareHolder:
             return unpack(self.station.unseal(sender, sealed, topic))
         except (ValueError, KeyError):
             raise MessageError("a payload of the protocol is damaged; the job stops") from None
-
-    def open(self, program: Program, label: str, outgoing: Outgoing) -> dict[Name, Share[np.ndarray[Any, Any]]]:
-        """Mask what a stage opens; it may leave as it is, since it is uniform to whoever lacks the key shared with the dealer."""
-        if self.station.aggregator == self.plan.helper:
-            raise MessageError("the helper must not run the central function; start the task at another organization")
-        own = {name: program.engine.open_with(name, share) for name, share in outgoing.opened.items()}
-        if own:
-            self.once(f"sent|{label}", own)
-        return {name: self.station.share(sent(program.layout, name, part)) for name, part in own.items()}
-
-    def receive(self, program: Program, openings: dict[Name, np.ndarray[Any, Any]]) -> None:
-        """Turn the openings of the last stage, which central added, into wires."""
-        for name, opening in openings.items():
-            if opening.dtype != np.uint8 or opening.ndim != 3 or opening.shape[-1] > MOST_WORD:
-                raise MessageError("an opening has another form than it must; the job stops")
-            try:
-                program.receive(name, Wide.from_bytes(opening))
-            except (ValueError, LookupError):
-                raise MessageError("an opening has another shape than it must; the job stops") from None
 
 
 def revealed_words(outgoing: Outgoing) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, int]]:
