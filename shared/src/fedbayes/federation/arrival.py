@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..dp import shares
 from ..mpc.relay import fingerprint, is_signed
 from . import dictionaries, peers, platform
 from .codec import decode, encode
@@ -94,6 +97,22 @@ def _check_new(
     folder = station.policy.folder()
     if folder is not None:
         peers.keep_manifest(folder, manifest)
+
+
+@contextmanager
+def as_agreed(manifest: Manifest | None) -> Iterator[None]:
+    """Hold what a station draws in a round to the job's manifest: no noise counts on more stations than that says.
+
+    Raises
+    ------
+    MessageError
+        If some would, whatever the method and the law.
+    """
+    try:
+        with shares.trusting_at_most(shares.HONEST_FRACTION if manifest is None else manifest.honest_fraction):
+            yield
+    except shares.UntrustedFraction as problem:
+        raise MessageError(str(problem)) from None
 
 
 def check_models(station: Station) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..dp.shares import HONEST_FRACTION
 from ..mpc.relay import KEY_BYTES, SigningPair, is_signed
 from .codec import Message, encode
 from .errors import MessageError
@@ -132,6 +133,8 @@ class Manifest(Message):
         The models among the arguments.
     dictionary : str
         Digest of the study's data dictionary that stations apply; empty without one.
+    honest_fraction : float
+        Part of the stations whose shares of noise are counted on: no round may count on more.
     """
 
     session: str
@@ -145,9 +148,12 @@ class Manifest(Message):
     cards: dict[int, Card]
     models: tuple[ModelClaim, ...] = ()
     dictionary: str = ""
+    honest_fraction: float = HONEST_FRACTION
 
     def __post_init__(self) -> None:
         """Check that every member has a name, a role, and keys of its own."""
+        if not 0.0 < self.honest_fraction <= 1.0:
+            raise ValueError("honest_fraction must be in (0, 1]")
         if not self.cards or set(self.names) != set(self.cards) or set(self.roles) != set(self.cards):
             raise ValueError("every member needs a name, a role and keys")
         if any(role not in ROLES for role in self.roles.values()):

@@ -26,6 +26,7 @@ from fedbayes.mpc.wires import Share, expand_wide
 from ..messages.names import Name
 from ..shares.agreed import CHECK
 from ..shares.program import Outgoing
+from .asked_once import TWICE
 from .holder import ShareHolder
 
 PURPOSE = "verticox: what was told"
@@ -50,7 +51,7 @@ def chained(holder: ShareHolder, told: str, openings: Mapping[Name, npt.NDArray[
     if kept is None:
         station.keep(f"chain|{place}", label=np.array(label), digest=np.frombuffer(digest, dtype=np.uint8))
     elif kept[1] != digest:
-        raise MessageError("a step of the protocol was asked for twice with other contents; start the job again")
+        raise MessageError(TWICE)
     return digest
 
 

@@ -27,8 +27,9 @@ from ..shares.products import BITS, FEW, GROWTH, SLANT
 from ..shares.program import Program, forms, joined, pack, reorder, scattered
 from ..shares.sorting import as_places, masked_input
 from .binding import before, bound, chained
+from .dealer import dealt, dealt_inputs
 from .guards import check_effect
-from .holder import KeptWires, ShareHolder, dealt, dealt_inputs, revealed_words
+from .holder import KeptWires, ShareHolder, revealed_words
 from .openings import SUM_KEY, drawn_key, keep_key, opened, received
 from .products import check_few, chosen_part, column_values, growth, sealed_few, slants
 from .setup import ANSWER
