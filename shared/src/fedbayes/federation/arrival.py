@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from . import dictionaries, peers, platform
 from .codec import decode, encode
 from .envelope import Request
 from .errors import MessageError, PolicyError
-from .manifest import Manifest, ModelClaim
+from .manifest import Manifest, ModelClaim, model_digest
 
 if TYPE_CHECKING:
     from .station import Station
@@ -113,6 +113,15 @@ def as_agreed(manifest: Manifest | None) -> Iterator[None]:
             yield
     except shares.UntrustedFraction as problem:
         raise MessageError(str(problem)) from None
+
+
+def check_claimed(station: Station, model: Mapping[str, Any]) -> None:
+    """Raise `MessageError` unless a model of a request, or its outline, is one that the researcher gave: a claim of the manifest, by which its seal is
+    checked.
+    """
+    claims = () if station.manifest is None else station.manifest.models
+    if model_digest(model) not in {claim.digest for claim in claims}:
+        raise MessageError("the model of a request is none that the job's manifest names; the job stops")
 
 
 def check_models(station: Station) -> None:

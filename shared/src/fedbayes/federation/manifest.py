@@ -31,6 +31,21 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(text_of(value)).hexdigest()
 
 
+def outline_of(model: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a model with the digests of its members in their place, if it has any: by this, one member can be shown without the others."""
+    if isinstance(model.get("model"), Mapping):
+        return {**model, "model": outline_of(model["model"])}
+    members = model.get("members")
+    if not isinstance(members, list):
+        return dict(model)
+    return {**model, "members": [one if isinstance(one, str) else digest_of(one) for one in members]}
+
+
+def model_digest(model: Mapping[str, Any]) -> str:
+    """Return the digest by which a model is claimed and sealed: that of its outline, so that the outline alone has it too."""
+    return digest_of(outline_of(model))
+
+
 @dataclass(frozen=True, slots=True)
 class Card(Message):
     """An organization's keys in one job.
@@ -199,4 +214,4 @@ def claim_of(model: Mapping[str, Any]) -> tuple[dict[str, Any], ModelClaim]:
 
     bare = {key: value for key, value in model.items() if key != "seal"}
     seal = model.get("seal")
-    return bare, ModelClaim(digest_of(bare), None if seal is None else decode(ModelSeal, seal))
+    return bare, ModelClaim(model_digest(bare), None if seal is None else decode(ModelSeal, seal))
