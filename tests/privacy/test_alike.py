@@ -114,7 +114,10 @@ def test_a_model_that_the_others_did_not_get_does_not_bare_one_stations_part(nam
         model = running.run("fit", fit)["model"]
         question = {"model": model, "id_column": "id"}
         assert running.run(function, question)
-        with deviating(partial, others), pytest.raises(MessageError, match=r"do not fit|not one of the|none that the job's manifest names"):
+        with (
+            deviating(partial, others),
+            pytest.raises(MessageError, match=r"do not fit|not one of the|none that the job's manifest names"),
+        ):
             running.run(function, question)
 
 
@@ -123,5 +126,9 @@ def test_control_masks_that_are_bound_to_the_function_alone_fit_whatever_was_ask
     with InProcess(f"v6_{method}", people(), {name: {"allow_predictions": "true"} for name in "ab"}, "a") as running:
         model = running.run("fit", fit)["model"]
         unclaimed = mock.patch("v6_vertibayes.partial.check_claimed")
-        with deviating(partial, others), unclaimed, mock.patch("fedbayes.federation.station.digest_of", return_value=""):
+        with (
+            deviating(partial, others),
+            unclaimed,
+            mock.patch("fedbayes.federation.station.digest_of", return_value=""),
+        ):
             assert running.run(function, {"model": model, "id_column": "id"})

@@ -103,7 +103,12 @@ class Encoder:
             If a fold would have fewer records than the node demands.
         """
         number = name[len(FOLDS) :]
-        if not (number.isdecimal() and len(number) <= len(str(MOST_FOLDS)) and 2 <= int(number) <= MOST_FOLDS):
+        if not (
+            number.isascii()
+            and number.isdecimal()
+            and len(number) <= len(str(MOST_FOLDS))
+            and 2 <= int(number) <= MOST_FOLDS
+        ):
             raise MessageError("the number of folds in a request is malformed; the job stops")
         folds = int(number)
         self._station.keep("number of folds", folds=np.array(folds))
