@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,10 +39,12 @@ MOST_PARTS = 256
 """Share holders whose parts may be added: what leaves the modulus is counted in one byte."""
 CHECKSUM_BYTES = 32
 """A weight has 64 bits, a sum 17 x 8, and there are fewer than 2^50 numbers: a checksum of 250 bits never wraps."""
+MODULUS = 1 << 8 * CHECKSUM_BYTES
 LIMB_BITS = 16
 """Of a number; with halves of weights, 32 bits, 2^15 products fit into 64 bits."""
 CHUNK = 1 << 15
 Bytes = npt.NDArray[np.uint8]
+N = TypeVar("N", bound=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def relayed(parts: Sequence[Bytes]) -> Bytes:
     return np.concatenate([total.to_bytes(BITS), over.astype(np.uint8)[..., None]], axis=-1)
 
 
-def _checksum(key: bytes, label: str, numbers: Mapping[str, Bytes]) -> int:
+def _checksum(key: bytes, label: str, numbers: Mapping[N, Bytes]) -> int:
     """Return the sum of all numbers times their secret weights.
 
     Parameters
@@ -155,19 +157,19 @@ def _weighed(weights: npt.NDArray[np.uint32], limbs: npt.NDArray[np.uint16]) -> 
     return total
 
 
-def padded(key: bytes, label: str, holder: int, parts: Mapping[str, Bytes]) -> bytes:
+def padded(key: bytes, label: str, holder: int, parts: Mapping[N, Bytes]) -> bytes:
     """Return a share holder's checksum of its parts under its pad: uniform to whoever lacks the key."""
-    padded_sum = (_checksum(key, label, parts) + _pad(key, label, holder)) % 2 ** (8 * CHECKSUM_BYTES)
+    padded_sum = (_checksum(key, label, parts) + _pad(key, label, holder)) % MODULUS
     return padded_sum.to_bytes(CHECKSUM_BYTES, "little")
 
 
-def is_sum(key: bytes, label: str, checksums: Sequence[bytes], totals: Mapping[str, Any]) -> bool:
+def is_sum(key: bytes, label: str, checksums: Sequence[bytes], totals: Mapping[N, Bytes]) -> bool:
     """Say whether totals are the sums of the parts for which these are the checksums, one a share holder in their order."""
     if any(len(one) != CHECKSUM_BYTES for one in checksums):
         return False
     told = sum(int.from_bytes(one, "little") for one in checksums)
     pads = sum(_pad(key, label, holder) for holder in range(len(checksums)))
-    return (told - pads - _checksum(key, label, totals)) % 2 ** (8 * CHECKSUM_BYTES) == 0
+    return (told - pads - _checksum(key, label, totals)) % MODULUS == 0
 
 
 def _pad(key: bytes, label: str, holder: int) -> int:

@@ -91,9 +91,9 @@ def partial_factors(station: Station, request: Factors) -> FactorsReply:
     """
     plan = request.plan
     if station.organization == plan.helper:
-        engine = dealer(station, plan)
+        deals = Step(dealer(station, plan), plan, request.sizes, {})
         _one_point(station, request)
-        return FactorsReply(None, sealed_corrections(station, plan, Step(engine, plan, request.sizes, {}).deal()))
+        return FactorsReply(None, sealed_corrections(station, plan, deals.deal()))
     if request.point is None:
         raise MessageError("a point of the fit is missing; start the job again")
     station.require_private(request.point.asked.noise.promises)
