@@ -11,7 +11,7 @@ from fedbayes.client.result import Result
 from fedbayes.federation.errors import ArgumentError, PlacementError
 from fedbayes.mpc.shared_fixed import Dealer, Party
 from fedbayes.mpc.wide import Wide
-from fedbayes.mpc.wires import closed
+from fedbayes.mpc.wires import added
 from v6_verticox.messages.setup import Plan
 from v6_verticox.noisy.messages import Sizes
 from v6_verticox.noisy.program import Step
@@ -64,9 +64,7 @@ def played(widths, weighted):
                     party.enter(name, public)
         told = [party.run(stage) for party in parties]
         openings = {
-            name: closed(
-                [one.engine.open_with(name, out.opened[name]) for one, out in zip(parties, told, strict=True)], 0, 0
-            )
+            name: added(one.engine.open_with(name, out.opened[name]) for one, out in zip(parties, told, strict=True))
             for name in told[0].opened
         }
     found = {}
