@@ -22,13 +22,13 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import v6_secure_naive_bayes.partial as secure
-import v6_smooth_naive_bayes.partial as smooth
-from harness.cases import POSITION, Case, _filled
+from harness.cases import POSITION, Case, filled
 from harness.inprocess import InProcess
 from harness.wrong import declared
 from views_kit import Entry, leaves, recording
 
+import v6_secure_naive_bayes.partial as secure
+import v6_smooth_naive_bayes.partial as smooth
 from fedbayes.dp import heavy_tails, laws
 from fedbayes.dp.gaussian import mu_of
 from fedbayes.federation import decorators
@@ -39,6 +39,10 @@ from fedbayes.mpc.packing import Packing
 MARK = 2**44 + 2**22
 """The mark of the first draw: above any difference of counts or sums in fixed point, in words of eight bytes and, as 2^22, of four."""
 LAWS = (laws.DiscreteLaplace, laws.DilutedLaplace, laws.DiscreteGaussian)
+TABLES = "partial_tables"
+"""The round in which stations and the helper open shares of noisy tables."""
+WIDE = "partial_products"
+"""The round that opens sums of a Cox fit to columns in words of 128 bits: what is seen is compared here, what is lost in `test_verticox_columns.py`."""
 ROUNDING = 1e-9
 CHANGING = ("seconds", "rounds", "provenance", "versions", "bytes")
 """Parts of a result that tell of times and sizes; sizes of messages are compared where these are."""
@@ -101,6 +105,7 @@ class Replay:
         replaced = {
             (decorators, "_answer"): self._answer(decorators._answer),
             (Station, "released"): self._released(Station.released),
+            (Station, "share"): self._shared(Station.share),
             (Station, "charge"): self._charged(Station.charge),
             (Packing, "encrypt"): self._encrypted(Packing.encrypt),
             (secure, "_full_noise"): self._kept(secure._full_noise),
@@ -145,7 +150,7 @@ class Replay:
 
         return wrapped
 
-    def _tell(self, value: Any, sent: Any) -> Any:
+    def tell(self, value: Any, sent: Any) -> Any:
         self._number += 1
         place = (self._visit[0], self._rounds[self._visit], self._number)
         if self._script is not None:
@@ -158,27 +163,36 @@ class Replay:
     def _released(self, released: Any) -> Any:
         def wrapped(station: Any, value: Any, receipt: Any) -> Any:
             numbers = isinstance(value, np.ndarray) and value.dtype.kind in "iu"
-            return released(station, self._tell(value, value) if numbers else value, receipt)
+            return released(station, self.tell(value, value) if numbers else value, receipt)
+
+        return wrapped
+
+    def _shared(self, share: Any) -> Any:
+        def wrapped(station: Any, content: Any) -> Any:
+            dealt = (
+                isinstance(content, np.ndarray) and self._visit[0] == TABLES
+            )  # the helper's share of what stations tell
+            return share(station, self.tell(content, content) if dealt else content)
 
         return wrapped
 
     def _encrypted(self, encrypt: Any) -> Any:
         def wrapped(packing: Any, exponent: Any, counts: Any, label: Any) -> Any:
-            return encrypt(packing, exponent, self._tell(counts, counts) if self._draws else counts, label)
+            return encrypt(packing, exponent, self.tell(counts, counts) if self._draws else counts, label)
 
         return wrapped
 
     def _kept(self, full_noise: Any) -> Any:
         def wrapped(values: Any, epsilon: float) -> Any:
             noisy = full_noise(values, epsilon)
-            return self._tell(noisy, noisy)
+            return self.tell(noisy, noisy)
 
         return wrapped
 
     def _perturbed(self, perturb: Any) -> Any:
         def wrapped(summary: Any, release: Any) -> Any:
             sent = perturb(summary, release)
-            return self._tell((summary, release), sent) if release.settings.noisy else sent
+            return self.tell((summary, release), sent) if release.settings.noisy else sent
 
         return wrapped
 
@@ -190,7 +204,7 @@ def record(case: Case, scripts: Sequence[Recording] = ()) -> list[Recording]:
     with InProcess(f"v6_{case.algorithm}", case.files(), policies, case.central) as platform:
         for place, (function, arguments) in enumerate(case.steps):
             results = [one.answer for one in (scripts or found)]
-            given = {name: _filled(value, results) for name, value in case.asked(arguments).items()}
+            given = {name: filled(value, results) for name, value in case.asked(arguments).items()}
             with Replay(scripts[place] if scripts else None).installed() as one:
                 try:
                     one.answer = platform.run(function, given)
@@ -234,6 +248,8 @@ def loss(one: Recording, other: Recording) -> Loss:
             raise Leak(f"{place}: told of one table only")
         places[place].append(pair)
     for place, stations in places.items():
+        if place[0] == WIDE:
+            continue
         if isinstance(stations[0][0].value, tuple):
             found.epsilon += sum(_moments_loss(first.value, second.value) for first, second in stations)
         elif any(draw.parties == 1 for _, second in stations for draw in second.draws):
@@ -272,7 +288,9 @@ def _moments_loss(one: Any, other: Any) -> float:
     """Return the loss of what smooth_naive_bayes releases: of moments with scales that depend on data, one query where they differ at all."""
     (first, release), (second, _) = one, other
     epsilon, settings = release.query_epsilon, release.settings
-    found = epsilon * float(np.abs(first.counts - second.counts).sum() + 2 * np.abs(first.missing - second.missing).sum())
+    found = epsilon * float(
+        np.abs(first.counts - second.counts).sum() + 2 * np.abs(first.missing - second.missing).sum()
+    )
     for name in ("first", "second"):
         values, scales = ([getattr(each, name + end) for each in (first, second)] for end in ("", "_scale"))
         change = np.abs(values[0] - values[1])
@@ -337,8 +355,39 @@ def _same_parts(where: str, *parts: Any) -> None:
 
 # -- neighbours ----------------------------------------------------------------------------------------------------------
 
-NASTY = ("", " ", "nan", "NaN", "inf", "-inf", "1e999", "-1e308", "1e308", "-0", "0", "1", "1.0", "01", "true", "True", "none such")
-NASTY += ("NULL", "1,5", "2020-01-31", "31/12/2021", "9007199254740993", "5e-324", "\u00a01", "caf\u00e9", "cafe\u0301", "=1+1", "\"", "x" * 400)
+NASTY = (
+    "",
+    " ",
+    "nan",
+    "NaN",
+    "inf",
+    "-inf",
+    "1e999",
+    "-1e308",
+    "1e308",
+    "-0",
+    "0",
+    "1",
+    "1.0",
+    "01",
+    "true",
+    "True",
+    "none such",
+)
+NASTY += (
+    "NULL",
+    "1,5",
+    "2020-01-31",
+    "31/12/2021",
+    "9007199254740993",
+    "5e-324",
+    "\u00a01",
+    "caf\u00e9",
+    "cafe\u0301",
+    "=1+1",
+    '"',
+    "x" * 400,
+)
 """Cells that no honest table has, in columns of any kind."""
 
 
@@ -353,7 +402,7 @@ def neighbour(case: Case, relation: str, unit: str, random: np.random.Generator)
         return _other_party(other, tables, random)
     if unit.startswith("identifier"):
         return _other_person(other, tables, case.arguments, relation, random)
-    linked = len({frozenset(entry["columns"]) for entry in tables}) > 1
+    linked = case.function != "describe" and len({frozenset(entry["columns"]) for entry in tables}) > 1
     if linked:
         _other_record(tables, case.id_column, relation, random)
     else:
@@ -385,7 +434,7 @@ def _other_row(entry: dict[str, Any], relation: str, random: np.random.Generator
 
 
 def _other_record(tables: list[dict[str, Any]], id_column: str, relation: str, random: np.random.Generator) -> None:
-    """Other values of one record at all stations; the identifier stays."""
+    """Other values of one record at all stations, whose identifier stays; with ``add_remove`` it goes."""
     sizes = [len(next(iter(entry["columns"].values()))) for entry in tables]
     by_place = id_column in ("", POSITION) or any(id_column not in entry["columns"] for entry in tables)
     shared = range(min(sizes)) if by_place else sorted(set(tables[0]["columns"][id_column]) - {None})
@@ -394,14 +443,16 @@ def _other_record(tables: list[dict[str, Any]], id_column: str, relation: str, r
     chosen = shared[int(random.integers(len(shared)))]
     content: dict[str, str | None] = {}
     for entry in tables:
-        for name, cells in entry["columns"].items():
-            if name == id_column:
-                continue
-            drawn = None if relation == "zero_out" else _cell(entry, cells, random)
-            value = content.setdefault(name, drawn)
-            own = [chosen] if by_place else [row for row, text in enumerate(entry["columns"][id_column]) if text == chosen]
-            for row in own:
-                cells[row] = value
+        columns = entry["columns"]
+        own = [chosen] if by_place else [row for row, text in enumerate(columns[id_column]) if text == chosen]
+        for name, cells in columns.items():
+            if relation == "add_remove":
+                columns[name] = [cell for row, cell in enumerate(cells) if row not in own]
+            elif name != id_column:
+                drawn = None if relation == "zero_out" else _cell(entry, cells, random)
+                value = content.setdefault(name, drawn)
+                for row in own:
+                    cells[row] = value
 
 
 def _other_person(
