@@ -111,16 +111,26 @@ def plan(
             "How much a feature tells, to simulate the accuracy: deviation of its log-odds (0.5).", "--signal", min=0
         ),
     ] = 0.5,
+    rehearse: Annotated[
+        int,
+        option(
+            "Run the task so many times on made-up records, on this machine: rounds and bytes are measured, and what the noise takes.",
+            "--rehearse",
+            min=0,
+            max=100,
+        ),
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a task would ask and cost; nobody is asked. Exit 3 if a limit that is given would refuse it."""
+    """Say what a task would ask and cost; no station is contacted. Exit 3 if a limit that is given would refuse it."""
+    from ..planning import Setting
     from . import plan as command_plan
     from . import run_options
 
     options = run_options.Options.read(
         algorithm=algorithm, function=function, arg=arg, args=args, dictionary=dictionary, model=model
     )
-    command_plan.execute(options, stations, rows, policy, as_json, signal)
+    command_plan.execute(options, Setting(stations, rows, None, signal, rehearse), policy, as_json)
 
 
 @app.command()
