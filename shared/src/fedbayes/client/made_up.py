@@ -79,7 +79,8 @@ class People:
             hazard += risk
         if self.time is not None and self.event is not None:
             table[self.time], table[self.event] = self._survival(hazard, sampler)
-        return pd.DataFrame(table)
+        made: pd.DataFrame = pd.DataFrame(table)
+        return made
 
     def _classes(self) -> list[Any]:
         if self.label is None:

@@ -155,7 +155,7 @@ def _people(job: Job, domain: Mapping[str, Any], columns: Sequence[str], signal:
     named = [name for name in columns if name != identifier]
     if not set(named) - {label, time, event}:
         named = [label, *(name for name in domain if name != label)] if label is not None else list(domain)
-    if job.function == "evaluate":
+    if job.function == "evaluate" and label is not None:
         named = list(dict.fromkeys([*named, label]))
     times = arguments.get("times")
     if time is not None and time not in domain and isinstance(times, list) and times:
