@@ -207,6 +207,9 @@ def test_a_refusal_tells_the_caller_what_to_pass(name):
     assert f'policies={{"*": {{"{name}": True}}}}' in told
     plain = errors.PolicyError("column 'x' may not be used at this node (denied_columns)")
     assert with_remedy(plain) is plain
+    with pytest.raises(errors.PolicyError) as refusal:
+        Policy.from_environment({f"{PREFIX}BUDGET_EPSILON": "1"})
+    assert "--party NAME:ledger=FOLDER --policy ledger=ledger" in str(with_remedy(refusal.value))
     other = errors.ArgumentError(f"{PREFIX}{name.upper()}")
     assert with_remedy(other) is other
 

@@ -95,8 +95,14 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
         bins = dictionary.bins(used)
         if bins and "bins" in known and others.get("bins") is None:
             others["bins"] = bins
-    if dictionary.identifier is not None and _is_matched(known, others, split):
-        others.setdefault("id_column", dictionary.identifier)
+    if _is_matched(known, others, split) and others.get("id_column") is None:
+        several = dictionary.identifiers
+        if len(several) > 1:
+            raise ArgumentError(
+                f"id_column: the dictionary has several identifiers ({', '.join(several[:5])}); say by which one records are matched"
+            )
+        if several:
+            others["id_column"] = several[0]
     return others, Study(dictionary, tuple(used), others.get("epsilon") is not None)
 
 

@@ -25,6 +25,7 @@ from .shared import (
     MfaCode,
     Model,
     Out,
+    Overwrite,
     Pair,
     Quiet,
     Report,
@@ -190,11 +191,12 @@ def show(
         File,
         option("Write the answer as a table, FILE.csv, or the model's network, FILE.bif or FILE.xdsl.", "--export"),
     ] = None,
+    force: Overwrite = False,
 ) -> None:
     """Show a result: privacy, rounds, model, warnings."""
     from . import show as command_show
 
-    command_show.show_result(result, report, export)
+    command_show.show_result(result, report, export, force)
 
 
 @app.command()
@@ -209,12 +211,13 @@ def dossier(
         Text, option("Technology, Healthcare, Education, Government, Energy or Finance.", "--sector")
     ] = None,
     contact: Annotated[Text, option("Who answers questions.", "--contact")] = None,
+    force: Overwrite = False,
 ) -> None:
     """Write a dossier of a result for a data-protection officer: who received what, privacy, limits, debits."""
     from . import dossier as command_dossier
 
     stated = {"purpose": purpose, "region": region, "sector": sector, "contact": contact}
-    command_dossier.execute(result, out or [], {name: text for name, text in stated.items() if text is not None})
+    command_dossier.execute(result, out or [], {name: text for name, text in stated.items() if text is not None}, force)
 
 
 @app.command()
@@ -229,13 +232,14 @@ def predict(
         Text,
         option("Column that names the records, written first as it is; that of the fit by default.", "--id-column"),
     ] = None,
+    force: Overwrite = False,
 ) -> None:
     """Predict new records with a model, on this machine."""
     from . import predict as command_predict
 
     if target is not None:
         raise UsageProblem("--target is now called --label; give --label")
-    command_predict.execute(result, data, out, label, times, id_column)
+    command_predict.execute(result, data, out, label, times, id_column, force)
 
 
 @app.command()
@@ -280,11 +284,12 @@ def check_node(
 def draft_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx, one a station.")],
     out: Annotated[File, option("YAML or JSON file to write; - for stdout, as by default.", "--out")] = None,
+    force: Overwrite = False,
 ) -> None:
     """Propose a data dictionary by looking at files; what was looked at is marked."""
     from . import domain as command_domain
 
-    command_domain.draft(data, out)
+    command_domain.draft(data, out, force)
 
 
 @domain.command("check")

@@ -13,7 +13,7 @@ from .exits import UsageProblem
 ENDINGS = (".html", ".json")
 
 
-def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str]) -> None:
+def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: bool = False) -> None:
     """Write the dossier of a result to files; without any, as JSON to stdout.
 
     Raises
@@ -31,7 +31,7 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str]) -> None:
     if blank is not None:
         raise UsageProblem(f"--{blank} is empty; leave it out, or say something")
     for target in out:
-        _check(target)
+        check_output("--out", target, ENDINGS, replace=force)
     result = read_result(path)
     content = dossier(result, Statements(**stated))
     if not out:

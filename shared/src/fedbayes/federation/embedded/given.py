@@ -30,8 +30,10 @@ def names_of(parties: Any, helpers: Any) -> list[str]:
     names = [*parties, *helpers]
     if any(not isinstance(name, str) or not name for name in names):
         raise ArgumentError("names of parties and helpers must be texts; write them in quotes")
-    if not parties or len(set(names)) != len(names):
-        raise ArgumentError("parties and helpers must be distinct names, with at least one party")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if not parties or twice is not None:
+        told = "" if twice is None else f"; '{twice[:60]}' is there twice"
+        raise ArgumentError(f"parties and helpers must be distinct names, with at least one party{told}")
     return names
 
 
