@@ -16,7 +16,7 @@ from fedbayes.dp.neighbors import OF_RECORDS
 from fedbayes.federation import Federation, results
 from fedbayes.federation.vertical.accounting import REPLACE_ONE
 
-from .arguments import SEARCHES, Fit
+from .arguments import Fit
 from .guards import pooled, pooled_tables
 from .measuring import HEAVY
 from .model import Learned, Variable
@@ -75,19 +75,8 @@ def fitted(
             "validation": scores,
         },
     )
-    told = [*of_missing(missing), *of_noise(learned, source), *of_dropping(options, missing), *found["warnings"]]
+    told = [*of_missing(missing), *of_noise(learned, source), *found["warnings"]]
     return {**found, "warnings": told}
-
-
-def of_dropping(options: Fit, shares: Mapping[str, float | None]) -> list[str]:
-    """Return the warning of a search that compared scores over different records: fewer records are likelier, whatever the parent."""
-    gaps = sorted(name for name, share in shares.items() if share != 0.0)
-    if options.missing != "drop" or options.structure not in SEARCHES or not gaps:
-        return []
-    return [
-        f"missing='drop' scores parents over the records that have them, so a column with gaps ({', '.join(gaps)}) can look like a "
-        "parent of any other; the search with missing='em_on_counts' compares the same records"
-    ]
 
 
 def of_noise(learned: Learned, source: Source) -> list[str]:
