@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..files import check_output, json_text, write_texts
+from ..files import PAGES, check_output, json_text, write_texts
 from ..kinds import read_result
 from .exits import UsageProblem
 
@@ -31,7 +31,7 @@ def execute(path: Path, out: Sequence[Path], stated: Mapping[str, str], force: b
     if blank is not None:
         raise UsageProblem(f"--{blank} is empty; leave it out, or say something")
     for target in out:
-        check_output("--out", target, ENDINGS, replace=force)
+        check_output("--out", target, ENDINGS, replace=force or target.suffix in PAGES)
     result = read_result(path)
     content = dossier(result, Statements(**stated))
     if not out:
