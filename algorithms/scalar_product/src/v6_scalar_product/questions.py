@@ -35,7 +35,9 @@ MOVES = {
     "replace_one": "other values of one record change",
     "zero_out": "erasing the values of one record changes",
 }
-NOT_PRIVATE = "exact counts of the records are released; nothing hides one record from who knows the others"
+NOT_PRIVATE = (
+    "exact counts of the records are released; they do not protect a record from somebody who knows the others"
+)
 
 
 def check_conditions(name: str, conditions: Any) -> tuple[Condition, ...]:

@@ -73,7 +73,7 @@ def lost_in_noise(model: NaiveBayes, settings: Settings, noise: dict[str, float]
         found.append(_dominated(loud, numeric, settings))
     elif flat:
         found.append(
-            f"the spread of {', '.join(map(repr, flat))} cannot be told from the noise in any class; "
+            f"the spread of {', '.join(map(repr, flat))} does not stand out of the noise in any class; "
             "narrow the bounds, or leave such features out"
         )
     return found

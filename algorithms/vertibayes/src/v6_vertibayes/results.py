@@ -25,7 +25,7 @@ from .sources import Budget, Source
 NEARLY_ALL = 0.9
 LOUD = 0.5
 """Of the mean count of a cell: a larger deviation of the noise is warned of."""
-EXACT = "exact counts are learned by central and stand behind the published probabilities"
+EXACT = "central learns exact counts, and the published probabilities are computed from them"
 PUBLIC = "; which records are common, and their number, are taken as public"
 SUMS = "exact sums over records are released"
 PREDICTIONS = "probabilities of single records are released"
@@ -81,7 +81,10 @@ def fitted(
 
 def of_noise(learned: Learned, source: Source) -> list[str]:
     """Return the warning of a network in whose tables noise is a large part."""
-    remedy = f"it tells little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), fewer columns, coarser bins or a smaller max_parents"
+    remedy = (
+        f"the network says little; what would help: a larger epsilon (now {source.budget.epsilon or 0.0:g}), "
+        "fewer columns, coarser bins or a smaller max_parents"
+    )
     if learned.measured:
         part = learned.measured[-1].variation
         told = f"noise alone moves about {part:.0%} of the records in a table that the network was fitted to: {remedy}"

@@ -172,7 +172,7 @@ class Fit(Cases, Private, Dealt):
     missing: str = argument(
         choice(MISSING),
         "A gap in a column that is used is an error; or the records without a gap at any station count, and nobody sees which "
-        "(private_newton, ties as breslow). With epsilon these always, as a refusal would tell.",
+        "(private_newton, ties as breslow). Always so with epsilon, as a refusal would reveal that there are gaps.",
         "refuse",
         used_when=EXACT,
     )

@@ -87,7 +87,7 @@ def take(known: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str,
     split = others.get("split") or known.get("split") or (model.get("split") if isinstance(model, Mapping) else None)
     if dictionary.subset is not None and VERTICAL in known and split != "horizontal":
         raise ArgumentError(
-            "dictionary: a subset would tell which records are left out where records are split over stations; leave it out here"
+            "dictionary: a subset would reveal which records are left out where records are split over stations; leave it out here"
         )
     used = _columns(dictionary, others)
     if "domain" in known and others.get("domain") is None and dictionary.domain(used):

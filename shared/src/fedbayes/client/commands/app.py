@@ -46,10 +46,14 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-node = typer.Typer(help="For a node's administrator.", no_args_is_help=True, rich_markup_mode=None)
+node = typer.Typer(
+    help="For a node's administrator: check a configuration, manage known peers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(node, name="node")
 domain = typer.Typer(
-    help="The data dictionary of a study: draft one, hold files against it.",
+    help="The data dictionary of a study: draft one, check files against it.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -66,7 +70,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[bool, option("Tell the version.", "--version", callback=_version, is_eager=True)] = False,
+    version: Annotated[bool, option("Print the version.", "--version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Take the options that come before a command."""
 
@@ -151,7 +155,7 @@ def jobs(
 
 @app.command(help="Reconnect to a task at a vantage6 server, wait for it and write its result.\n\n" + CODES)
 def attach(
-    task: Annotated[int, typer.Argument(help="Id of the task, as `fedbayes jobs` and `fedbayes run` tell it.", min=1)],
+    task: Annotated[int, typer.Argument(help="Id of the task, as `fedbayes jobs` and `fedbayes run` show it.", min=1)],
     out: Out = None,
     report: Report = None,
     force: Force = False,
@@ -174,7 +178,9 @@ def attach(
 
 @app.command()
 def algorithms(
-    algorithm: Annotated[Text, typer.Argument(help="Tell all about this one, what each argument means too.")] = None,
+    algorithm: Annotated[
+        Text, typer.Argument(help="Print all about this one, with the meaning of each argument.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the installed algorithms, their functions and arguments."""
@@ -274,7 +280,7 @@ def check_node(
     config: Annotated[Path, typer.Argument(help="The configuration of a vantage6 4.15 node, a YAML file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell of a node's configuration what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
+    """Check a node's configuration: what vantage6 ignores, what stops every task, what is unsafe, and what its limits mean."""
     from . import node as command_node
 
     command_node.check(config, as_json)
@@ -286,7 +292,7 @@ def draft_dictionary(
     out: Annotated[File, option("YAML or JSON file to write; - for stdout, as by default.", "--out")] = None,
     force: Overwrite = False,
 ) -> None:
-    """Propose a data dictionary by looking at files; what was looked at is marked."""
+    """Propose a data dictionary from files; entries that come from data are marked (looked_at)."""
     from . import domain as command_domain
 
     command_domain.draft(data, out, force)
@@ -298,7 +304,7 @@ def check_dictionary(
     data: Annotated[list[Path], typer.Argument(help="Tables of the study: csv, parquet or xlsx.")],
     as_json: AsJson = False,
 ) -> None:
-    """Hold files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
+    """Check files against a data dictionary: counts of what does not fit, one line a column, with the remedy."""
     from . import domain as command_domain
 
     command_domain.check(dictionary, data, as_json)

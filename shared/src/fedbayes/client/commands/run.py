@@ -19,7 +19,10 @@ from .listing import print_table
 from .progress import Progress
 from .run_options import Options
 
-OWN_RECORDS = "the model was fitted on these files: scores on training records are too good; evaluate it on others, or by folds where the method has them"
+OWN_RECORDS = (
+    "the model was fitted on these files: scores on training records are too optimistic; "
+    "evaluate it on other records, or by cross-validation (folds) where the method has it"
+)
 
 
 def execute(chosen: Options) -> None:
