@@ -211,6 +211,18 @@ def test_a_refusal_tells_the_caller_what_to_pass(name):
     assert with_remedy(plain) is plain
     other = errors.ArgumentError(f"{PREFIX}{name.upper()}")
     assert with_remedy(other) is other
+    with pytest.raises(errors.PolicyError) as refusal:
+        Policy.from_environment({f"{PREFIX}BUDGET_EPSILON": "1"})
+    assert "--party NAME:ledger=FOLDER --policy ledger=ledger" in str(with_remedy(refusal.value))
+
+
+def test_a_dictionary_may_be_its_file(tmp_path):
+    (tmp_path / "d.yaml").write_text("columns:\n  x: {type: number, bounds: [0, 9]}\n")
+    for file in (tmp_path / "d.yaml", str(tmp_path / "d.yaml")):
+        told = task_of("dp_naive_bayes", "describe", {"dictionary": file})
+        assert told["dictionary"]["columns"]["x"]["bounds"] == [0, 9]
+    with pytest.raises(Exception, match=r"none\.yaml"):
+        task_of("dp_naive_bayes", "describe", {"dictionary": tmp_path / "none.yaml"})
 
 
 def test_every_limit_is_told(files):

@@ -97,7 +97,7 @@ class Election:
         mute = [m.name for n, m in enumerate(self.model.members) if len(m.stations) > 1 and n not in groups]
         if mute:
             self.federation.warn(
-                f"nothing in the group's network tells of the label, so without a vote: {', '.join(mute)}"
+                f"without a vote, as nothing in the group's network depends on the label: {', '.join(mute)}"
             )
         columns = sorted({name for classifier in groups.values() for group in classifier.groups for name in group})
         if not columns:

@@ -49,7 +49,7 @@ class Model:
         """Return the label that is asked for, or the model's own."""
         chosen = self.label if label is None else label
         if not isinstance(chosen, str) or chosen not in self.network.states:
-            raise ArgumentError("label must name a node of the model")
+            raise ArgumentError(f"label must name a node of the model; it has: {', '.join(self.network.states)}"[:400])
         return chosen
 
     @property

@@ -214,9 +214,16 @@ def decode(cls: type, payload: Any) -> Any:
         raise MessageError(f"{cls.__name__}: a field has a value that it cannot have") from None
 
 
+def _unaliased(kind: Any) -> Any:
+    """Return the type that an alias stands for, without its parameters: ``NDArray`` of NumPy 2.5 and later is one."""
+    named = typing.get_origin(kind) or kind
+    return getattr(named, "__value__", kind)
+
+
 def _decode(kind: Any, value: Any, path: str) -> Any:
     if kind is int or kind is str or kind is float or kind is bytes:
         return _decode_plain(kind, value, path)
+    kind = _unaliased(kind)
     origin = _origin(kind)
     if kind is Any or kind is dict or kind is list:
         _check_depth(value, path)
